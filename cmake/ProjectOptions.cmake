@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# Settings and warnings for our own code only: link PRIVATE to cccl_cached_options.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
+set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
+
+add_library(cccl_cached_options INTERFACE)
+target_compile_options(cccl_cached_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  $<$<BOOL:${CCCL_CACHED_WERROR}>:-Werror>)
+target_include_directories(cccl_cached_options INTERFACE ${PROJECT_SOURCE_DIR})
+# A bug must stop the process in every build type: assert stays on in release builds too.
+foreach(config RELEASE RELWITHDEBINFO MINSIZEREL)
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_${config} "${CMAKE_CXX_FLAGS_${config}}")
+  string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_${config} "${CMAKE_C_FLAGS_${config}}")
+endforeach()
+if(CCCL_CACHED_SANITIZE)
+  add_compile_options(-fsanitize=${CCCL_CACHED_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CCCL_CACHED_SANITIZE})
+endif()

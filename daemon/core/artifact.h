@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/digest.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// One output of a compile.
+struct ArtifactPart {
+  cccl_cache::ArtifactKind kind = cccl_cache::ArtifactKind::kPtx;
+  std::string bytes;
+  cccl_cache::Digest sha256;  ///< of bytes
+};
+
+/// Everything that one compile produced. Immutable once made: shared between threads as
+/// shared_ptr<const Artifact>.
+struct Artifact {
+  std::vector<ArtifactPart> parts;
+  std::vector<std::pair<std::string, std::string>> lowered_names;  ///< expression, lowered name
+  std::string log;  ///< as the compiler wrote it, under the names that the compiler saw
+  std::chrono::microseconds compile_time{0};  ///< what a hit saves
+
+  /// Bytes that this object holds in memory, roughly.
+  [[nodiscard]] size_t Footprint() const;
+};
+
+using ArtifactPtr = std::shared_ptr<const Artifact>;
+
+}  // namespace cccl_cached

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/core/toolchain.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// Sent: values never change; the same numbers as in build.proto.
+enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
+
+/// The answer to one caller. A compile failure is an answer.
+struct BuildAnswer {
+  Outcome outcome = Outcome::kBuilt;
+  TierName tier = TierName::kNone;
+  cccl_cache::Digest key;
+  cccl_cache::Digest fingerprint;
+  cccl_cache::Digest toolchain_id;
+  std::string toolchain_version;
+  ArtifactPtr artifact;  ///< never null; without parts when the compile failed
+  std::string log;       ///< under the caller's own names
+  int native_code = 0;
+  std::string reason;       ///< why uncacheable or failed
+  bool remembered = false;  ///< a failure that was not tried again
+  std::chrono::microseconds queue_time{0};
+  std::chrono::microseconds compile_time{0};
+};
+
+struct BuildLimits {
+  CompileLimits compile;
+  size_t slots = 2;            ///< compiles at one time
+  size_t queued_per_uid = 1024;
+  size_t queued = 8192;
+  std::chrono::seconds remember_failures{60};
+  std::chrono::seconds quarantine{600};
+};
+
+/// What goes on right now.
+struct BuildGauges {
+  size_t in_flight = 0;  ///< compiles running
+  size_t queued = 0;     ///< flights waiting for a slot
+};
+
+/// The daemon's heart: request -> key -> look up -> join -> compile -> store -> answer. Thread-safe. Hits never
+/// wait for a compile; followers hold no thread.
+class BuildCoordinator {
+ public:
+  using Done = std::function<void(Result<BuildAnswer>)>;
+  /// Names one call of Build; 0 is never used.
+  using Ticket = uint64_t;
+
+  /// All references must outlive the coordinator. `tiers` in the order in which they are asked.
+  BuildCoordinator(Toolchains& toolchains, Compiler& compiler, std::vector<Tier*> tiers,
+                   MetaStore& meta, Statistics& statistics, uid_t own_uid, BuildLimits limits);
+  /// Cancels what runs and answers everybody who waits with kUnavailable.
+  ~BuildCoordinator();
+  BuildCoordinator(const BuildCoordinator&) = delete;
+  BuildCoordinator& operator=(const BuildCoordinator&) = delete;
+
+  /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread, never under a
+  /// lock of the coordinator; after Leave it may or may not run.
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer, Done done);
+
+  /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and finished
+  /// tickets are ignored.
+  void Leave(Ticket ticket);
+
+  /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
+  void Drain(std::chrono::milliseconds deadline);
+
+  [[nodiscard]] BuildGauges Gauges() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cccl_cached

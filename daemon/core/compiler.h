@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/result.h"
+#include "daemon/core/toolchain.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// A directory as the compiler sees it and where it really is.
+struct Mount {
+  std::string visible;  ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
+  std::string target;   ///< absolute real path
+  bool trusted = false;  ///< one of the toolchain's own directories, or inside one
+};
+
+/// Exactly what one worker does. The request gives the texts; everything that depends on options, roots or
+/// the toolchain was decided by the plan.
+struct CompileJob {
+  ToolchainPtr toolchain;
+  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  std::vector<std::string> options;  ///< handed to the compiler as they are
+  std::string program_name;          ///< NVRTC: as the compiler sees it
+  /// NVRTC: longest visible prefix wins. A name under none of them is looked up as it is, outside.
+  std::vector<Mount> mounts;
+  std::string visible_working_directory;  ///< what getcwd answers
+  std::string working_directory;          ///< where relative names really lie; empty: nowhere
+  /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid). If not,
+  /// they do not exist for the compiler.
+  bool outside_files_allowed = false;
+};
+
+/// A file or name outside the toolchain that the compiler asked for, under the real path.
+struct OutsideFile {
+  enum class Answer : uint8_t { kGiven = 1, kAbsent = 2, kDenied = 3 };
+  std::string path;
+  Answer answer = Answer::kAbsent;
+};
+
+/// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
+struct CompileOutput {
+  bool succeeded = false;
+  int native_code = 0;  ///< the library's own result
+  std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
+  ArtifactPtr artifact;
+  std::vector<OutsideFile> outside;  ///< the first few; empty: nothing outside was asked for
+};
+
+struct CompileLimits {
+  std::chrono::milliseconds time{120'000};
+  uint64_t memory_bytes = 4ull << 30;
+};
+
+/// Runs one job to its end. Implementations are thread-safe; Compile blocks the calling thread.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  /// kWorkerCrashed, kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could
+  /// be started). A compile failure is an output, not an error.
+  virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
+                                        std::stop_token stop) = 0;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace cccl_cached {
+
+/// Who asks: what the kernel said of the other end when it connected (SO_PEERCRED, SO_PEERGROUPS).
+struct Peer {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;  ///< supplementary, sorted
+  pid_t pid = 0;              ///< for the log only: a pid can be reused, nothing is decided by it
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cccl_cached {
+
+/// Totals since the state directory was made. The order is free, names are not: see kCounters.
+enum class Counter : uint8_t {
+  kBuilds,
+  kHitsMemory,
+  kHitsDisk,
+  kMisses,
+  kJoins,
+  kCompiles,
+  kRetries,
+  kPchBuilds,
+  kRememberedFailures,
+  kCompileFailures,
+  kUncacheable,
+  kWorkerCrashes,
+  kTimeouts,
+  kOutOfMemory,
+  kCancelled,
+  kRefused,
+  kCorruptEntries,
+  kStoreErrors,
+  kShadowChecks,
+  kShadowMismatches,
+  kCompileMicroseconds,
+  kSavedMicroseconds,
+  kEvictions,
+  kCount,
+};
+
+/// How one counter is shown: docs/protocol.md lists the names, which scripts rely on.
+struct CounterInfo {
+  Counter counter;
+  std::string_view name;   ///< "hits_total"
+  std::string_view label;  ///< "memory"; empty: none
+  std::string_view help;
+  double scale = 1;  ///< shown value = count * scale
+};
+
+[[nodiscard]] std::span<const CounterInfo> Counters();
+
+/// The daemon's totals. Thread-safe, lock-free.
+class Statistics {
+ public:
+  void Add(Counter counter, uint64_t amount = 1) {
+    counts_[static_cast<size_t>(counter)].fetch_add(amount, std::memory_order_relaxed);
+  }
+  [[nodiscard]] uint64_t Get(Counter counter) const {
+    return counts_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
+  }
+
+  /// One line per counter, "name{label} count": what is kept across restarts.
+  [[nodiscard]] std::string Serialize() const;
+  /// Adds what an earlier run serialised. Lines that it does not understand are ignored.
+  void Restore(std::string_view text);
+
+ private:
+  std::array<std::atomic<uint64_t>, static_cast<size_t>(Counter::kCount)> counts_{};
+};
+
+}  // namespace cccl_cached

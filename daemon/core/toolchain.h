@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/result.h"
+#include "proto/digest.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// One compiler library with all that it loads by itself.
+struct CompilerLibrary {
+  std::string path;                  ///< absolute
+  std::vector<std::string> preload;  ///< opened before it, in order (NVRTC's builtins)
+  std::string version;               ///< "13.0"
+  /// SHA-256 over the bytes of its files, and for NVRTC over those of the toolchain's headers.
+  cccl_cache::Digest id;
+};
+
+/// One header directory that belongs to a toolchain.
+struct HeaderDirectory {
+  std::string path;  ///< absolute, symlinks resolved
+  /// Other absolute spellings under which the same directory was found ("/usr/local/cuda/include").
+  std::vector<std::string> aliases;
+};
+
+/// What the probe found this NVRTC to accept.
+struct Capabilities {
+  bool random_seed = false;  ///< -frandom-seed=
+  bool no_cache = false;     ///< --no-cache
+  bool pch = false;          ///< --create-pch, --use-pch
+};
+
+/// One installed CUDA. Immutable: a change on disk makes a new object with another id.
+struct Toolchain {
+  cccl_cache::Digest id;  ///< over all components
+  int major = 0;
+  int minor = 0;
+  std::string root;
+  std::optional<CompilerLibrary> nvrtc;
+  std::optional<CompilerLibrary> nvjitlink;
+  std::optional<CompilerLibrary> nvvm;
+  std::string libdevice;                 ///< path of libdevice.10.bc, or empty
+  std::vector<HeaderDirectory> headers;  ///< in search order
+  Capabilities capabilities;
+
+  [[nodiscard]] std::string version() const;
+  /// The library that a kind of build uses; null if this toolchain lacks it.
+  [[nodiscard]] const CompilerLibrary* Library(cccl_cache::BuildKind kind) const;
+};
+
+using ToolchainPtr = std::shared_ptr<const Toolchain>;
+
+/// An installation that was found and is not used.
+struct RejectedToolchain {
+  std::string root;
+  std::string reason;
+};
+
+/// All toolchains of the node. Implementations are thread-safe.
+class Toolchains {
+ public:
+  virtual ~Toolchains() = default;
+
+  /// The toolchain that serves a request: what the selector names, else the newest whose major is not above
+  /// the driver's, else the newest; always one that has the library for `kind`. What changed on disk before
+  /// the call has been identified anew. kToolchainNotFound lists those present.
+  virtual Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
+                                      uint32_t driver_version, cccl_cache::BuildKind kind) = 0;
+  /// Whether all its files are still those that were identified. Cheap: called before and after each compile.
+  virtual bool Unchanged(const Toolchain& toolchain) = 0;
+
+  virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first
+  virtual std::vector<RejectedToolchain> Rejected() = 0;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nettle/sha2.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cccl_cache {
+
+/// A SHA-256. A value type; ordered and hashable so that it can be a map's key.
+struct Digest {
+  std::array<uint8_t, 32> bytes{};
+
+  auto operator<=>(const Digest&) const = default;
+
+  /// 64 lower-case hexadecimal digits.
+  [[nodiscard]] std::string Hex() const;
+  /// The 32 raw bytes as a view; valid as long as the digest.
+  [[nodiscard]] std::string_view View() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  /// None unless `raw` is exactly 32 bytes long.
+  static std::optional<Digest> FromBytes(std::string_view raw);
+  /// None unless `hex` is exactly 64 hexadecimal digits.
+  static std::optional<Digest> FromHex(std::string_view hex);
+};
+
+/// For std::unordered_map: a digest is uniform already, its first bytes will do.
+struct DigestHash {
+  size_t operator()(const Digest& digest) const {
+    size_t value;
+    std::memcpy(&value, digest.bytes.data(), sizeof(value));
+    return value;
+  }
+};
+
+/// Incremental SHA-256 over tagged, length-prefixed values. Every value is preceded by its tag and its
+/// length, so no two different sequences of values feed the hash the same bytes. Not thread-safe.
+class Hasher {
+ public:
+  Hasher() { sha256_init(&context_); }
+
+  /// Raw bytes, without tag or length: for the contents of one file or blob.
+  void Append(std::string_view bytes);
+  /// One value: tag length (1 byte), tag, value length (8 bytes, little endian), value.
+  void AppendValue(std::string_view tag, std::string_view value);
+  void AppendValue(std::string_view tag, uint64_t value);
+
+  /// Ends the hash; the object starts anew.
+  [[nodiscard]] Digest Finish();
+
+ private:
+  sha256_ctx context_;
+};
+
+[[nodiscard]] Digest Sha256(std::string_view bytes);
+
+}  // namespace cccl_cache

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/digest.h"
+#include "proto/option_rules.h"
+#include "proto/request.h"
+
+namespace cccl_cache {
+
+/// Version of the hashed layout below. A change of what is hashed, or of its meaning, bumps it.
+inline constexpr uint32_t kFingerprintLayout = 1;
+
+/// One directory in which an NVRTC build looks for headers, as the fingerprint sees it: known by its place
+/// in the order, not by its path.
+struct FingerprintRoot {
+  /// Place inside the chosen toolchain ("include/cccl"), or empty: a directory from elsewhere.
+  std::string toolchain_directory;
+  /// The path as the client named it; hashed only if the build is path-dependent.
+  std::string path;
+};
+
+/// All that the fingerprint of a request depends on. References must outlive the call.
+struct FingerprintInput {
+  const BuildRequest& request;
+  /// Identity of the part of the toolchain that this kind of build uses.
+  const Digest& toolchain;
+  const std::vector<ParsedOption>& options;
+  /// NVRTC only: the program's directory, each -I, then the toolchain's own, in search order.
+  const std::vector<FingerprintRoot>& roots;
+  /// NVRTC only: the output can show where source and headers lie.
+  bool path_dependent = false;
+};
+
+/// Hash of what the request says. Names nothing of who asks.
+[[nodiscard]] Digest Fingerprint(const FingerprintInput& input);
+
+/// The key of the artifact of a build that was given no file from outside the request and the toolchain.
+[[nodiscard]] Digest KeyWithoutClosure(const Digest& fingerprint);
+
+/// The value for `-frandom-seed`, derived from the request's own bytes only (never the toolchain's id), so that
+/// a client which compiles by itself arrives at the same bytes.
+[[nodiscard]] std::string RandomSeed(const NvrtcProgram& program,
+                                     const std::vector<ParsedOption>& options);
+
+}  // namespace cccl_cache

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "proto/request.h"
+
+/// What each documented option of each compiler means to a cache, as data: one table per compiler in
+/// {nvrtc,nvjitlink,nvvm}_options.cc. All tables are constant; every function here is thread-safe.
+namespace cccl_cache {
+
+/// How an option takes its value.
+enum class OptionValue : uint8_t {
+  kNone,      ///< `--flag`
+  kOptional,  ///< `--flag` or `--flag=value`
+  kRequired,  ///< `--name=value`, `--name value` (two arguments) where `separate`, `-Nvalue` where `joined`
+};
+
+/// What the option does to the build. Exactly one.
+enum class OptionEffect : uint8_t {
+  kEntersKey,    ///< can change the output
+  kRefused,      ///< the compiler itself would read or write a file, or worse: `reason` says
+  kUncacheable,  ///< compiled, never kept: `reason` says
+};
+
+/// One documented option.
+struct OptionRule {
+  std::string_view name;                        ///< canonical spelling, "--gpu-architecture"
+  std::span<const std::string_view> spellings;  ///< all spellings, the canonical one among them
+  OptionValue value = OptionValue::kNone;
+  bool separate = false;  ///< the value may be the next argument
+  bool joined = false;    ///< the value may follow a short spelling without `=`: `-Idir`
+  OptionEffect effect = OptionEffect::kEntersKey;
+  bool names_directory = false;  ///< a header search directory, a root
+  bool names_file = false;       ///< a file that the compiler includes (`--pre-include`)
+  bool shows_paths = false;      ///< the output then holds the paths of sources and headers
+  std::string_view meaning;      ///< one line, ours
+  std::string_view reason;       ///< for kRefused and kUncacheable: why, and the way out
+};
+
+/// The table of one compiler. Static storage.
+[[nodiscard]] std::span<const OptionRule> OptionRules(BuildKind kind);
+
+/// One option of a request after its rule was applied.
+struct ParsedOption {
+  const OptionRule* rule = nullptr;  ///< null: not in the table; it enters the key as it is
+  std::string value;                 ///< empty for options without one
+  /// The one argument that the compiler is given and the fingerprint hashes: `--gpu-architecture=sm_90`
+  /// whatever the client's spelling was; an unknown option verbatim.
+  std::string canonical;
+};
+
+/// Why an option list can't be served at all.
+struct RefusedOption {
+  std::string option;  ///< as the client wrote it
+  std::string reason;  ///< says what the client can do instead
+};
+
+/// Applies the rules in order. An unknown option enters as it is, and so does an option whose value is
+/// missing: the compiler judges both. Refusals look inside pass-through options (`-Xptxas=--options-file=F`).
+[[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(
+    BuildKind kind, std::span<const std::string> options);
+
+}  // namespace cccl_cache
