@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/core/toolchain.h"
+#include "daemon/service/builder.h"
+#include "daemon/service/listening_socket.h"
+#include "daemon/service/service_limits.h"
+
+namespace cccl_cached {
+
+/// What is known of a build when its reply goes out: for one log line. Holds no text of the
+/// client's.
+struct BuildRecord {
+  const Peer& peer;
+  cccl_cache::BuildKind kind;
+  const Result<BuildAnswer>& answer;
+  std::chrono::microseconds wall_time;  ///< from the parsed request to its answer
+};
+
+struct ServerOptions {
+  ServiceLimits limits;
+  BuildLimits build_limits;  ///< only reported to clients
+  std::string version;
+  /// Called for each build on whatever thread answers it: quick, no lock held. May be empty.
+  std::function<void(const BuildRecord&)> on_build;
+};
+
+/// Where the answers come from. All references must outlive the server.
+struct ServerSources {
+  Builder& builder;
+  Toolchains& toolchains;
+  const Statistics& statistics;
+  std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
+  std::function<BuildGauges()> building;  ///< what runs and waits now
+};
+
+/// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and
+/// serves Build, Admin, Info, health and reflection by gRPC. Thread-safe after Start.
+class Server {
+ public:
+  Server(ServerOptions options, ServerSources sources);
+  /// Ends at once what Shutdown did not.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Before Start only.
+  void AddListener(ListeningSocket socket);
+
+  /// Accepts from now on.
+  [[nodiscard]] Status Start();
+
+  /// Health answers NOT_SERVING from now on; everything else goes on.
+  void StoppingSoon();
+
+  /// Stops accepting, lets the calls in flight finish until the deadline, then ends them. Returns
+  /// when the last one has ended; nothing calls the sources afterwards.
+  void Shutdown(std::chrono::milliseconds deadline);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace cccl_cached {
+
+/// What clients may cost. Those that a client can meet are reported by Info and listed in
+/// docs/protocol.md.
+struct ServiceLimits {
+  uint64_t message_bytes = 16ull << 20;  ///< one unary request or reply
+  uint64_t source_bytes = 64ull << 20;   ///< all texts and binaries of one request together
+  size_t headers = 10'000;
+  size_t options =
+      4'096;  ///< of each list: options, name expressions, environment, inputs, modules
+  uint64_t option_bytes = 64ull << 10;  ///< one option, name expression or environment value
+  uint64_t name_bytes = 4'096;          ///< one program, header, input or directory name
+  uint64_t upload_bytes_per_uid = 1ull << 30;
+  uint64_t upload_bytes = 4ull << 30;  ///< of all uids together
+  std::chrono::seconds upload_kept{600};
+  size_t connections_per_uid = 1'024;
+  size_t connections = 8'192;
+  size_t calls_per_uid = 4'096;
+  size_t calls = 16'384;
+  /// Bytes of requests that are being read or built, and of replies that are being sent.
+  uint64_t bytes_in_flight_per_uid = 1ull << 30;
+  uint64_t bytes_in_flight = 4ull << 30;
+  size_t idle_peer_servers = 64;  ///< kept for users who have no connection now
+};
+
+}  // namespace cccl_cached
