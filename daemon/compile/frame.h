@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/result.h"
+
+/// What the daemon and a zygote say to each other (encoding: WireWriter).
+///
+/// Control socket (SOCK_SEQPACKET, the zygote's fd 3):
+///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three descriptors, in this
+///   order: the
+///     job (a sealed memfd, see job.h), the worker's end of the reply socket (SOCK_STREAM), the
+///     zygote's end of the status socket (SOCK_SEQPACKET). End of file: the zygote and its workers
+///     end.
+///   zygote -> daemon: one ZygoteReady or LoadFailed, before the first SpawnRequest is served.
+/// Status socket of a job, zygote -> daemon: Spawned with one descriptor, a pidfd, then Exited when
+/// the worker has
+///   died; or SpawnFailed alone. Then end of file. End of file without one of these: the zygote has
+///   died.
+/// Reply socket of a job, worker -> daemon: one reply frame, then end of file. A worker that dies
+/// first leaves it
+///   incomplete.
+namespace cccl_cached {
+
+/// Raised when any message of this file or job.h changes.
+inline constexpr uint32_t kWorkerProtocol = 1;
+
+/// Longest reply that a worker may send.
+inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;
+
+/// One compiler library with those that are to be opened before it.
+struct LibraryFiles {
+  std::string path;  ///< absolute
+  std::vector<std::string> preload;
+
+  bool operator==(const LibraryFiles&) const = default;
+};
+
+/// The toolchain that a zygote serves.
+struct ZygoteHello {
+  std::optional<LibraryFiles> nvrtc;
+  std::optional<LibraryFiles> nvjitlink;
+  std::optional<LibraryFiles> nvvm;
+  std::string libdevice;  ///< path, or empty
+  /// Absolute real paths: what lies in them is the toolchain's own.
+  std::vector<std::string> trusted_directories;
+
+  bool operator==(const ZygoteHello&) const = default;
+};
+
+struct SpawnRequest {
+  uint64_t job_id = 0;
+  uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
+
+  bool operator==(const SpawnRequest&) const = default;
+};
+
+struct ZygoteReady {
+  bool operator==(const ZygoteReady&) const = default;
+};
+struct LoadFailed {
+  std::string message;
+  bool operator==(const LoadFailed&) const = default;
+};
+
+struct Spawned {
+  pid_t pid = 0;
+  bool operator==(const Spawned&) const = default;
+};
+struct SpawnFailed {
+  std::string message;
+  bool operator==(const SpawnFailed&) const = default;
+};
+struct Exited {
+  int wait_status = 0;  ///< as waitpid says
+  uint64_t peak_resident_bytes = 0;
+  std::chrono::microseconds cpu_time{0};
+  bool operator==(const Exited&) const = default;
+};
+
+using ControlMessage = std::variant<ZygoteHello, SpawnRequest>;
+using ControlAnswer = std::variant<ZygoteReady, LoadFailed>;
+using StatusMessage = std::variant<Spawned, SpawnFailed, Exited>;
+
+[[nodiscard]] std::string EncodeControlMessage(const ControlMessage& message);
+[[nodiscard]] std::string EncodeControlAnswer(const ControlAnswer& message);
+[[nodiscard]] std::string EncodeStatusMessage(const StatusMessage& message);
+
+/// Errors (kUnavailable): malformed, truncated, trailing bytes, another protocol version.
+[[nodiscard]] Result<ControlMessage> DecodeControlMessage(std::string_view bytes);
+[[nodiscard]] Result<ControlAnswer> DecodeControlAnswer(std::string_view bytes);
+[[nodiscard]] Result<StatusMessage> DecodeStatusMessage(std::string_view bytes);
+
+/// What precedes a worker's reply:
+///   header = "CCRF" protocol:u32 length:u64     (length: of the payload that follows, see
+///   EncodeReply in job.h)
+inline constexpr size_t kFrameHeaderBytes = 16;
+[[nodiscard]] std::string EncodeFrameHeader(uint64_t payload_bytes);
+/// The payload's length, at most kMaxReplyBytes. `bytes` must be kFrameHeaderBytes long.
+[[nodiscard]] Result<uint64_t> DecodeFrameHeader(std::string_view bytes);
+
+}  // namespace cccl_cached
