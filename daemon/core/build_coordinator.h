@@ -42,7 +42,7 @@ struct BuildAnswer {
 
 struct BuildLimits {
   CompileLimits compile;
-  size_t slots = 2;            ///< compiles at one time
+  size_t slots = 2;  ///< compiles at one time
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
   std::chrono::seconds remember_failures{60};
@@ -55,28 +55,47 @@ struct BuildGauges {
   size_t queued = 0;     ///< flights waiting for a slot
 };
 
-/// The daemon's heart: request -> key -> look up -> join -> compile -> store -> answer. Thread-safe. Hits never
-/// wait for a compile; followers hold no thread.
+/// One line of the log: what became of one build.
+struct BuildRecord {
+  Peer peer;
+  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  std::chrono::microseconds total_time{0};
+  const Result<BuildAnswer>& result;
+};
+
+/// The daemon's heart: request -> key -> look up -> join -> compile -> store -> answer.
+/// Thread-safe. Hits never wait for a compile; followers hold no thread.
 class BuildCoordinator {
  public:
   using Done = std::function<void(Result<BuildAnswer>)>;
   /// Names one call of Build; 0 is never used.
   using Ticket = uint64_t;
 
-  /// All references must outlive the coordinator. `tiers` in the order in which they are asked.
-  BuildCoordinator(Toolchains& toolchains, Compiler& compiler, std::vector<Tier*> tiers,
-                   MetaStore& meta, Statistics& statistics, uid_t own_uid, BuildLimits limits);
+  /// What the coordinator works with; everything must outlive it.
+  struct Parts {
+    Toolchains& toolchains;
+    Compiler& compiler;
+    std::vector<Tier*> tiers;  ///< in the order in which they are asked
+    MetaStore& meta;
+    Statistics& statistics;
+    std::function<void(const BuildRecord&)>
+        observe;  ///< called once per answered build; may be empty
+  };
+
+  /// `own_uid`: the daemon's; builds of this uid may open files outside the toolchain.
+  BuildCoordinator(Parts parts, uid_t own_uid, const BuildLimits& limits);
   /// Cancels what runs and answers everybody who waits with kUnavailable.
   ~BuildCoordinator();
   BuildCoordinator(const BuildCoordinator&) = delete;
   BuildCoordinator& operator=(const BuildCoordinator&) = delete;
 
-  /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread, never under a
-  /// lock of the coordinator; after Leave it may or may not run.
-  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer, Done done);
+  /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread,
+  /// never under a lock of the coordinator; after Leave it may or may not run.
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+               Done done);
 
-  /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and finished
-  /// tickets are ignored.
+  /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and
+  /// finished tickets are ignored.
   void Leave(Ticket ticket);
 
   /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.

@@ -4,7 +4,7 @@
 
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "daemon/core/compiler.h"
@@ -19,14 +19,17 @@ namespace cccl_cached {
 struct BuildPlan {
   cccl_cache::Digest fingerprint;
   cccl_cache::Digest key;
-  /// Hash of the directories in which this requester's files lie: two builds of one fingerprint that look
-  /// outside the toolchain are the same only if these agree too.
+  /// Hash of the places where this requester's files lie, and of whether they may be opened: two
+  /// builds of one fingerprint that look outside the toolchain are the same only if these agree
+  /// too.
   cccl_cache::Digest view;
   CompileJob job;
-  bool path_dependent = false;     ///< the compiler sees the real paths, and so does the fingerprint
+  /// The compiler sees the real paths, and so does the fingerprint.
+  bool path_dependent = false;
   std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
-  /// (what the compiler saw, what the client called it): put back into logs, longest first.
-  std::vector<std::pair<std::string, std::string>> visible_names;
+  /// For each root: what the client's own names begin with where the compiler's begin with
+  /// /cccl-root-N/.
+  std::vector<std::string> client_prefixes;
 };
 
 struct PlanOptions {
@@ -34,16 +37,17 @@ struct PlanOptions {
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
 };
 
-/// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names the field or
-/// option. Pure but for one stat per -I that is not known by name, and that only if outside files are allowed.
+/// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
+/// the field or option. Pure, but for one look-up per -I that is not known by name, and that only
+/// where outside files are allowed: what another uid names is never touched here.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
 /// The compiler's text with the client's own names in place of the canonical ones.
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
 
-/// Whether the canonical names stand in an output: the program shows its paths without saying so in a way that
-/// the plan saw.
+/// Whether canonical names stand in a cubin or PTX: the output shows its paths in a way that the
+/// plan could not foresee. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
 [[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
 
 }  // namespace cccl_cached

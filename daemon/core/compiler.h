@@ -18,13 +18,13 @@ namespace cccl_cached {
 
 /// A directory as the compiler sees it and where it really is.
 struct Mount {
-  std::string visible;  ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
-  std::string target;   ///< absolute real path
+  std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
+  std::string target;    ///< absolute real path
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
-/// Exactly what one worker does. The request gives the texts; everything that depends on options, roots or
-/// the toolchain was decided by the plan.
+/// Exactly what one worker does. The request gives the texts; everything that depends on options,
+/// roots or the toolchain was decided by the plan.
 struct CompileJob {
   ToolchainPtr toolchain;
   std::shared_ptr<const cccl_cache::BuildRequest> request;
@@ -34,8 +34,8 @@ struct CompileJob {
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< what getcwd answers
   std::string working_directory;          ///< where relative names really lie; empty: nowhere
-  /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid). If not,
-  /// they do not exist for the compiler.
+  /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid).
+  /// If not, they do not exist for the compiler.
   bool outside_files_allowed = false;
 };
 
@@ -49,7 +49,7 @@ struct OutsideFile {
 /// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
 struct CompileOutput {
   bool succeeded = false;
-  int native_code = 0;  ///< the library's own result
+  int native_code = 0;      ///< the library's own result
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
   std::vector<OutsideFile> outside;  ///< the first few; empty: nothing outside was asked for
@@ -65,8 +65,8 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// kWorkerCrashed, kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could
-  /// be started). A compile failure is an output, not an error.
+  /// kWorkerCrashed, kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no
+  /// worker could be started). A compile failure is an output, not an error.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 };

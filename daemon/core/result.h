@@ -10,8 +10,8 @@
 
 namespace cccl_cached {
 
-/// What can go wrong with a request, as far as a client must tell one from another. Sent as the trailer
-/// `cccl-error`: names never change.
+/// What can go wrong with a request, as far as a client must tell one from another. Sent as the
+/// trailer `cccl-error`: names never change.
 enum class ErrorCode : uint8_t {
   kInvalidRequest,     ///< a field or option that can't be served; the message names it
   kToolchainNotFound,  ///< the message lists those present
@@ -30,17 +30,19 @@ enum class ErrorCode : uint8_t {
 
 struct Error {
   ErrorCode code = ErrorCode::kUnavailable;
-  /// One or two sentences for a person: the cause and the way out. No source text, no file contents.
+  /// One or two sentences for a person: the cause and the way out. No source text, no file
+  /// contents.
   std::string message;
   /// Zero: no hint.
   std::chrono::milliseconds retry_after{0};
 };
 
-/// A value or an Error. Nothing of ours throws; looking at the wrong side is a bug and stops the process.
+/// A value or an Error. Nothing of ours throws; looking at the wrong side is a bug and stops the
+/// process.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }

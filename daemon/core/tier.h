@@ -14,14 +14,15 @@ namespace cccl_cached {
 /// Stored and sent: values never change; the same numbers as in build.proto.
 enum class TierName : uint8_t { kNone = 0, kMemory = 1, kDisk = 2, kRemote = 3, kArena = 4 };
 
-/// A place to look for artifacts. Implementations are thread-safe; bytes that come from outside the process
-/// are verified here or count as a miss.
+/// A place to look for artifacts. Implementations are thread-safe; bytes that come from outside the
+/// process are verified here or count as a miss.
 class Tier {
  public:
   virtual ~Tier() = default;
 
   virtual TierName name() const = 0;
-  /// Null is a miss. Never an error: what can't be read or does not verify is a miss, counted and dropped.
+  /// Null is a miss. Never an error: what can't be read or does not verify is a miss, counted and
+  /// dropped.
   virtual ArtifactPtr Get(const cccl_cache::Digest& key) = 0;
   /// Keeps the artifact if it can. Never waits for a disk.
   virtual void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) = 0;
@@ -33,7 +34,8 @@ struct TierSize {
   uint64_t bytes = 0;
 };
 
-/// Small facts that survive a restart: toolchain stamps, counters, verdicts about fingerprints. Thread-safe.
+/// Small facts that survive a restart: toolchain stamps, counters, verdicts about fingerprints.
+/// Thread-safe.
 class MetaStore {
  public:
   virtual ~MetaStore() = default;

@@ -67,12 +67,14 @@ class Toolchains {
  public:
   virtual ~Toolchains() = default;
 
-  /// The toolchain that serves a request: what the selector names, else the newest whose major is not above
-  /// the driver's, else the newest; always one that has the library for `kind`. What changed on disk before
-  /// the call has been identified anew. kToolchainNotFound lists those present.
+  /// The toolchain that serves a request: what the selector names, else the newest whose major is
+  /// not above the driver's, else the newest; always one that has the library for `kind`. What
+  /// changed on disk before the call has been identified anew. kToolchainNotFound lists those
+  /// present.
   virtual Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
                                       uint32_t driver_version, cccl_cache::BuildKind kind) = 0;
-  /// Whether all its files are still those that were identified. Cheap: called before and after each compile.
+  /// Whether all its files are still those that were identified. Cheap: called before and after
+  /// each compile.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;
 
   virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first

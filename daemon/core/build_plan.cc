@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "daemon/core/roots.h"
+#include "daemon/core/source_scan.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::ArtifactKind;
+using cccl_cache::BuildKind;
+using cccl_cache::BuildRequest;
+using cccl_cache::NvrtcProgram;
+using cccl_cache::OptionEffect;
+using cccl_cache::ParsedOption;
+
+// NVRTC appends the words of this variable to the options of every compile of the process.
+constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
+
+void AppendWords(std::string_view text, std::vector<std::string>* words) {
+  constexpr std::string_view kBlanks = " \t\n";
+  while (true) {
+    const size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == text.npos) return;
+    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words->emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+std::vector<std::string> OptionsOf(const BuildRequest& request) {
+  if (const auto* link = std::get_if<cccl_cache::LinkProgram>(&request.program)) {
+    return link->options;
+  }
+  if (const auto* nvvm = std::get_if<cccl_cache::NvvmProgram>(&request.program)) {
+    return nvvm->options;
+  }
+  const auto& program = std::get<NvrtcProgram>(request.program);
+  std::vector<std::string> options = program.options;
+  for (const auto& [name, value] : program.environment) {
+    if (name == kAppendFlags) AppendWords(value, &options);
+  }
+  return options;
+}
+
+// Names in the rule table that the daemon itself passes unless the client does.
+bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
+  return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
+    return std::string_view(parsed.canonical).starts_with(option);
+  });
+}
+
+Status CheckTexts(const NvrtcProgram& program) {
+  const auto refuse = [](std::string_view what, size_t at) {
+    return Error{
+        ErrorCode::kInvalidRequest,
+        fmt::format("{} has a NUL byte at offset {}; NVRTC would read it only up to there, "
+                    "so send text without one",
+                    what, at)};
+  };
+  if (const size_t at = program.source.find('\0'); at != program.source.npos) {
+    return refuse("nvrtc.source", at);
+  }
+  for (const cccl_cache::InlineHeader& header : program.headers) {
+    if (const size_t at = header.contents.find('\0'); at != header.contents.npos) {
+      return refuse(fmt::format("nvrtc.headers[\"{}\"]", header.name), at);
+    }
+  }
+  return Ok{};
+}
+
+std::string UncacheableReason(const BuildRequest& request,
+                              const std::vector<ParsedOption>& options) {
+  for (const ParsedOption& option : options) {
+    if (option.rule != nullptr && option.rule->effect == OptionEffect::kUncacheable) {
+      return fmt::format("option {}: {}", option.canonical, option.rule->reason);
+    }
+  }
+  const auto* program = std::get_if<NvrtcProgram>(&request.program);
+  if (program == nullptr) return {};
+  std::string_view token = FindTimeToken(program->source);
+  for (const cccl_cache::InlineHeader& header : program->headers) {
+    if (token.empty()) token = FindTimeToken(header.contents);
+  }
+  if (token.empty()) return {};
+  return fmt::format("the output can hold the time: {} stands in the source or an inline header",
+                     token);
+}
+
+bool PathDependent(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+  for (const ParsedOption& option : options) {
+    if (option.rule != nullptr && option.rule->shows_paths) return true;
+  }
+  if (HasPathToken(program.source)) return true;
+  return std::any_of(program.headers.begin(), program.headers.end(),
+                     [](const auto& header) { return HasPathToken(header.contents); });
+}
+
+std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
+                                         const std::vector<ParsedOption>& parsed,
+                                         const std::vector<Root>& roots,
+                                         const Capabilities& capabilities) {
+  std::vector<std::string> options;
+  size_t root = 1;
+  for (const ParsedOption& option : parsed) {
+    const bool directory = option.rule != nullptr && option.rule->names_directory;
+    options.push_back(directory
+                          ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
+                          : option.canonical);
+  }
+  for (; root < roots.size(); ++root) {
+    options.push_back(fmt::format("--include-path={}", roots[root].for_compiler));
+  }
+  if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
+    options.push_back(fmt::format("-frandom-seed={}", cccl_cache::RandomSeed(program, parsed)));
+  }
+  if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
+  return options;
+}
+
+cccl_cache::Digest ViewOf(const BuildPlan& plan, const std::vector<Root>& roots) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("outside files", plan.job.outside_files_allowed ? 1 : 0);
+  hasher.AppendValue("working directory", plan.job.working_directory);
+  for (const Root& root : roots) hasher.AppendValue("root", root.mount.target);
+  return hasher.Finish();
+}
+
+void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options, BuildPlan* plan,
+               std::vector<Root>* roots) {
+  const BuildRequest& request = *plan->job.request;
+  const auto& program = std::get<NvrtcProgram>(request.program);
+  plan->path_dependent = options.force_path_dependent || PathDependent(program, parsed);
+  *roots = LayOutRoots(request, parsed, *plan->job.toolchain,
+                       {plan->path_dependent, options.outside_files_allowed});
+
+  CompileJob& job = plan->job;
+  job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);
+  const std::string_view name = ProgramName(program);
+  if (plan->path_dependent) {
+    job.program_name = name;
+    job.visible_working_directory =
+        request.working_directory.empty() ? "/" : request.working_directory;
+  } else {
+    job.program_name =
+        fmt::format("{}/{}", roots->front().mount.visible, name.substr(name.rfind('/') + 1));
+    job.visible_working_directory = kCanonicalWorkingDirectory;
+    job.mounts.push_back({job.visible_working_directory, request.working_directory, false});
+  }
+  for (const Root& root : *roots) {
+    plan->client_prefixes.push_back(root.client_prefix);
+    // Where the compiler sees real paths, a name outside the toolchain is where it says it is.
+    if (root.mount.trusted || !plan->path_dependent) job.mounts.push_back(root.mount);
+  }
+}
+
+std::string NumbersOf(std::string_view text, std::string_view separator) {
+  std::string numbers;
+  for (char c : text) numbers += fmt::format("{}{}", numbers.empty() ? "" : separator, int{c});
+  return numbers;
+}
+
+}  // namespace
+
+Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain,
+                            const PlanOptions& options) {
+  const BuildKind kind = request->kind();
+  if (kind == BuildKind::kNvrtc) {
+    const Status texts = CheckTexts(std::get<NvrtcProgram>(request->program));
+    if (!texts) return texts.error();
+  }
+  auto outcome = cccl_cache::ParseOptions(kind, OptionsOf(*request));
+  if (const auto* refused = std::get_if<cccl_cache::RefusedOption>(&outcome)) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("option {}: {}", refused->option, refused->reason)};
+  }
+  const auto& parsed = std::get<std::vector<ParsedOption>>(outcome);
+
+  BuildPlan plan;
+  plan.job.toolchain = toolchain;
+  plan.job.request = request;
+  plan.job.working_directory = request->working_directory;
+  plan.job.outside_files_allowed = options.outside_files_allowed;
+  plan.uncacheable_reason = UncacheableReason(*request, parsed);
+  std::vector<Root> roots;
+  if (kind == BuildKind::kNvrtc) {
+    PlanNvrtc(parsed, options, &plan, &roots);
+  } else {
+    plan.job.visible_working_directory = kCanonicalWorkingDirectory;
+    for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);
+  }
+  plan.view = ViewOf(plan, roots);
+
+  std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
+  for (Root& root : roots) fingerprint_roots.push_back(std::move(root.fingerprint));
+  plan.fingerprint = cccl_cache::Fingerprint(
+      {*request, toolchain->Library(kind)->id, parsed, fingerprint_roots, plan.path_dependent});
+  plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
+  return plan;
+}
+
+std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
+  std::string result;
+  if (plan.path_dependent) return std::string(text);
+  result.reserve(text.size());
+  while (true) {
+    const size_t at = text.find(kCanonicalPrefix);
+    if (at == text.npos) break;
+    const char* const digits = text.data() + at + kCanonicalPrefix.size();
+    const char* const end = text.data() + text.size();
+    size_t root = 0;
+    const auto number = std::from_chars(digits, end, root);
+    const bool known = number.ec == std::errc() && number.ptr != end && *number.ptr == '/' &&
+                       root < plan.client_prefixes.size();
+    result.append(text.substr(0, at));
+    if (known) {
+      result += plan.client_prefixes[root];
+      text.remove_prefix(number.ptr + 1 - text.data());
+    } else {
+      result += kCanonicalPrefix;
+      text.remove_prefix(at + kCanonicalPrefix.size());
+    }
+  }
+  result.append(text);
+  return result;
+}
+
+bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
+  if (plan.path_dependent) return false;
+  // PTX writes the characters of a string constant as numbers.
+  static const std::string kAsNumbers = NumbersOf(kCanonicalPrefix, ", ");
+  static const std::string kAsDenseNumbers = NumbersOf(kCanonicalPrefix, ",");
+  return std::any_of(artifact.parts.begin(), artifact.parts.end(), [](const ArtifactPart& part) {
+    const auto holds = [&](std::string_view text) {
+      return part.bytes.find(text) != std::string::npos;
+    };
+    if (part.kind == ArtifactKind::kCubin) return holds(kCanonicalPrefix);
+    if (part.kind != ArtifactKind::kPtx) return false;
+    return holds(kCanonicalPrefix) || holds(kAsNumbers) || holds(kAsDenseNumbers);
+  });
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// Items that wait for one of a fixed number of slots. Users take turns: each uid has a line of its
+/// own, and slots serve the lines in rotation. An item that several users wait for stands in each
+/// of their lines and runs once, at the best of its places. Thread-safe.
+class FairQueue {
+ public:
+  struct Bounds {
+    size_t slots = 2;
+    size_t per_uid = 1024;
+    size_t total = 8192;
+  };
+  using Run = std::function<void(uint64_t item)>;
+
+  /// `run` is called on a slot's own thread, one item at a time per slot, never under the queue's
+  /// lock.
+  FairQueue(const Bounds& bounds, Run run);
+  /// Drops what waits and returns when what runs has returned.
+  ~FairQueue();
+  FairQueue(const FairQueue&) = delete;
+  FairQueue& operator=(const FairQueue&) = delete;
+
+  /// Puts the item at the end of the uid's line. kOverloaded if that line or the queue is full; an
+  /// item that waits already in another line stays there. Once in a line, once more is no change.
+  Status Add(uint64_t item, uid_t uid);
+  /// Takes the item out of one uid's line.
+  void Withdraw(uint64_t item, uid_t uid);
+  /// Takes the item out of all lines. False: it did not wait (any more).
+  bool Remove(uint64_t item);
+
+  [[nodiscard]] size_t waiting() const;
+  [[nodiscard]] size_t running() const;
+
+ private:
+  void ServeSlot(std::stop_token stop);
+  // The next item in turn, removed from all lines. Requires at least one waiting item.
+  uint64_t TakeNext();
+  void RemoveFromLine(uint64_t item, uid_t uid);
+
+  const Bounds bounds_;
+  const Run run_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any not_empty_;
+  std::map<uid_t, std::deque<uint64_t>> lines_;     // guarded by mutex_; no empty lines
+  std::list<uid_t> rotation_;                       // guarded by mutex_; the uids of lines_
+  std::map<uint64_t, std::set<uid_t>> waiting_in_;  // guarded by mutex_
+  size_t running_ = 0;                              // guarded by mutex_
+
+  std::vector<std::jthread> slots_;  // last: threads end before what they use
+};
+
+}  // namespace cccl_cached

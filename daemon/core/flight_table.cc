@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/flight_table.h"
+
+#include <algorithm>
+
+namespace cccl_cached {
+
+FlightTable::Ticket FlightTable::Open() {
+  std::lock_guard lock(mutex_);
+  tickets_[++last_ticket_] = {};
+  return last_ticket_;
+}
+
+bool FlightTable::Close(Ticket ticket) {
+  std::lock_guard lock(mutex_);
+  const auto found = tickets_.find(ticket);
+  const bool wanted = found != tickets_.end() && !found->second.left;
+  if (found != tickets_.end()) tickets_.erase(found);
+  if (tickets_.empty()) idle_.notify_all();
+  return wanted;
+}
+
+FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest& key,
+                                      bool shared) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(waiter->ticket);
+  if (state == tickets_.end() || state->second.left) {
+    if (state != tickets_.end()) tickets_.erase(state);
+    if (tickets_.empty()) idle_.notify_all();
+    return {};
+  }
+  const auto [entry, leads] = joinable_.try_emplace(key, last_flight_ + 1);
+  const uint64_t id = entry->second;
+  if (leads) last_flight_ = id;
+  Flight& flight = flights_[id];
+  if (leads) {
+    flight.key = key;
+    flight.plan = waiter->plan;
+    flight.shared = shared;
+  }
+  state->second.flight = id;
+  waiter->leads = leads;
+  waiter->joined_before_start = !flight.started;
+  flight.waiters.push_back(std::move(waiter));
+  return {id, leads, flight.started};
+}
+
+void FlightTable::StopJoining(uint64_t id, Flight* flight) {
+  if (!flight->joinable) return;
+  flight->joinable = false;
+  const auto entry = joinable_.find(flight->key);
+  if (entry != joinable_.end() && entry->second == id) joinable_.erase(entry);
+}
+
+std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
+  std::lock_guard lock(mutex_);
+  const auto found = flights_.find(flight);
+  if (found == flights_.end() || found->second.started) return std::nullopt;
+  found->second.started = true;
+  if (!found->second.shared) StopJoining(flight, &found->second);
+  return Started{found->second.plan, found->second.stop.get_token()};
+}
+
+std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
+  std::lock_guard lock(mutex_);
+  const auto found = flights_.find(flight);
+  if (found == flights_.end()) return {};
+  StopJoining(flight, &found->second);
+  std::vector<WaiterPtr> waiters = std::move(found->second.waiters);
+  flights_.erase(found);
+  for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  return waiters;
+}
+
+FlightTable::Left FlightTable::Leave(Ticket ticket) {
+  Left left;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto state = tickets_.find(ticket);
+    if (state == tickets_.end()) return left;
+    const uint64_t id = state->second.flight;
+    if (id == 0) {  // being looked up: whoever does it finds the mark
+      state->second.left = true;
+      return left;
+    }
+    tickets_.erase(state);
+    if (tickets_.empty()) idle_.notify_all();
+    Flight& flight = flights_.at(id);
+    const auto waiter = std::find_if(flight.waiters.begin(), flight.waiters.end(),
+                                     [&](const WaiterPtr& each) { return each->ticket == ticket; });
+    left.flight = id;
+    left.waiter = std::move(*waiter);
+    left.uid = left.waiter->peer.uid;
+    flight.waiters.erase(waiter);
+    left.last = flight.waiters.empty();
+    left.last_of_uid =
+        std::none_of(flight.waiters.begin(), flight.waiters.end(),
+                     [&](const WaiterPtr& each) { return each->peer.uid == left.uid; });
+    if (left.last) {
+      StopJoining(id, &flight);
+      stop = flight.stop;
+      flights_.erase(id);
+    }
+  }
+  if (left.last) stop.request_stop();
+  return left;
+}
+
+void FlightTable::CancelAll() {
+  std::vector<std::stop_source> stops;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, flight] : flights_) stops.push_back(flight.stop);
+  }
+  for (std::stop_source& stop : stops) stop.request_stop();
+}
+
+std::vector<WaiterPtr> FlightTable::TakeAll() {
+  std::lock_guard lock(mutex_);
+  std::vector<WaiterPtr> waiters;
+  for (auto& [id, flight] : flights_) {
+    std::move(flight.waiters.begin(), flight.waiters.end(), std::back_inserter(waiters));
+  }
+  flights_.clear();
+  joinable_.clear();
+  for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  return waiters;
+}
+
+bool FlightTable::WaitUntilIdle(std::chrono::milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, deadline, [this] { return tickets_.empty(); });
+}
+
+}  // namespace cccl_cached

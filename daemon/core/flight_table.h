@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/build_plan.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// One caller of Build, from its call to its answer. Owned by whoever moves it on: the flight it
+/// waits in, or the thread that looks things up for it.
+struct Waiter {
+  BuildCoordinator::Ticket ticket = 0;
+  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  Peer peer;
+  BuildCoordinator::Done done;
+  std::chrono::steady_clock::time_point called;
+  std::chrono::steady_clock::time_point joined;
+  std::shared_ptr<const BuildPlan> plan;
+  bool leads = false;
+  bool joined_before_start = false;
+  int restarts = 0;
+};
+using WaiterPtr = std::unique_ptr<Waiter>;
+
+/// Who waits for which compile. Only bookkeeping: starts nothing, calls nobody. Thread-safe.
+class FlightTable {
+ public:
+  using Ticket = BuildCoordinator::Ticket;
+
+  /// A ticket for a new caller.
+  Ticket Open();
+  /// The caller is about to be answered. False: it left, nobody wants the answer.
+  bool Close(Ticket ticket);
+
+  struct Joined {
+    uint64_t flight = 0;  ///< 0: the caller left before
+    bool leads = false;   ///< the flight is new
+    bool started = false;
+  };
+  /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if it
+  /// left. A new flight that is not `shared` takes nobody in once its compile has begun: the next one
+  /// who asks gets one of its own.
+  Joined Join(WaiterPtr waiter, const cccl_cache::Digest& key, bool shared);
+
+  struct Started {
+    std::shared_ptr<const BuildPlan> plan;
+    std::stop_token stop;
+  };
+  /// The flight's compile begins. None: it began before, or is gone.
+  std::optional<Started> Begin(uint64_t flight);
+
+  /// The flight is over: everybody who still waits in it.
+  std::vector<WaiterPtr> Finish(uint64_t flight);
+
+  struct Left {
+    uint64_t flight = 0;  ///< 0: it waited in none
+    bool last = false;    ///< nobody is left: the flight was cancelled and is gone
+    bool last_of_uid = false;
+    uid_t uid = 0;
+    WaiterPtr waiter;
+  };
+  /// The caller waits no longer.
+  Left Leave(Ticket ticket);
+
+  /// Cancels all compiles that run.
+  void CancelAll();
+  /// Everybody who waits, in no flight any more.
+  std::vector<WaiterPtr> TakeAll();
+  /// True as soon as no ticket is open, false at the deadline.
+  bool WaitUntilIdle(std::chrono::milliseconds deadline);
+
+ private:
+  struct Flight {
+    cccl_cache::Digest key;
+    std::shared_ptr<const BuildPlan> plan;
+    std::vector<WaiterPtr> waiters;
+    std::stop_source stop;
+    bool shared = true;
+    bool started = false;
+    bool joinable = true;
+  };
+  struct TicketState {
+    uint64_t flight = 0;
+    bool left = false;
+  };
+
+  void StopJoining(uint64_t id, Flight* flight);
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  uint64_t last_ticket_ = 0;                         // guarded by mutex_
+  uint64_t last_flight_ = 0;                         // guarded by mutex_
+  std::unordered_map<Ticket, TicketState> tickets_;  // guarded by mutex_
+  std::unordered_map<uint64_t, Flight> flights_;     // guarded by mutex_
+  std::unordered_map<cccl_cache::Digest, uint64_t, cccl_cache::DigestHash>
+      joinable_;  // guarded by mutex_: key -> flight
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/compiler.h"
+#include "daemon/core/toolchain.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// Every canonical name begins with this, a root's number and a slash.
+inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
+/// The working directory that compilers see.
+inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
+
+/// One directory in which an NVRTC build looks for headers. Root 0 is that of the program's name,
+/// then each -I, then the toolchain's own where the client asked for them.
+struct Root {
+  cccl_cache::FingerprintRoot fingerprint;
+  Mount mount;  ///< target empty: nowhere (a relative name without a working directory)
+  std::string for_compiler;   ///< the value of --include-path; empty for root 0
+  std::string client_prefix;  ///< what the client's own names in it begin with
+};
+
+struct RootLayout {
+  bool path_dependent = false;
+  /// Whether a directory that is not known by name may be looked up on disk.
+  bool may_look = false;
+};
+
+/// The roots of an NVRTC build in search order.
+[[nodiscard]] std::vector<Root> LayOutRoots(const cccl_cache::BuildRequest& request,
+                                            const std::vector<cccl_cache::ParsedOption>& options,
+                                            const Toolchain& toolchain, const RootLayout& layout);
+
+/// NVRTC's name for a program without one.
+[[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);
+
+}  // namespace cccl_cached

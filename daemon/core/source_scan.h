@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// What a text can make a compiler put into its output besides code. Looks for whole identifiers
+/// anywhere, comments and strings too: a false alarm costs a hit, an oversight a wrong one.
+namespace cccl_cached {
+
+/// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty.
+[[nodiscard]] std::string_view FindTimeToken(std::string_view text);
+
+/// Whether the text names something that shows where source or headers lie: __FILE__,
+/// __builtin_FILE,
+/// __BASE_FILE__, source_location, assert.
+[[nodiscard]] bool HasPathToken(std::string_view text);
+
+}  // namespace cccl_cached
