@@ -12,6 +12,8 @@ std::string_view Name(ErrorCode code) {
       return "toolchain-not-found";
     case ErrorCode::kFilesNeeded:
       return "files-needed";
+    case ErrorCode::kUploadNeeded:
+      return "upload-needed";
     case ErrorCode::kOverloaded:
       return "overloaded";
     case ErrorCode::kWorkerCrashed:

@@ -16,6 +16,7 @@ enum class ErrorCode : uint8_t {
   kInvalidRequest,     ///< a field or option that can't be served; the message names it
   kToolchainNotFound,  ///< the message lists those present
   kFilesNeeded,        ///< the build wants files that the daemon may not open for this client
+  kUploadNeeded,       ///< a digest names no upload of this uid (any more): upload again
   kOverloaded,         ///< queue or quota full; retry_after says when to come back
   kWorkerCrashed,      ///< the compiler died by its own signal
   kTimedOut,           ///< the build's own limit passed
