@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,9 +37,12 @@ struct Capabilities {
   bool pch = false;          ///< --create-pch, --use-pch
 };
 
-/// One installed CUDA. Immutable: a change on disk makes a new object with another id.
+/// One installed CUDA. Immutable: a change on disk makes a new object.
 struct Toolchain {
   cccl_cache::Digest id;  ///< over all components
+  /// Unique in this process for each time that files were identified. What has loaded the files (a
+  /// zygote) goes by it: files that change and change back have one id twice, with others between.
+  uint64_t serial = 0;
   int major = 0;
   int minor = 0;
   std::string root;

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/core/compiler.h"
+#include "daemon/core/tier.h"
+#include "daemon/core/toolchain.h"
+#include "daemon/toolchain/search_places.h"
+
+namespace cccl_cached {
+
+struct RegistryOptions {
+  SearchPlaces places;
+  /// Files that others than root and this user can write are not used.
+  uid_t own_uid = 0;
+  /// How often installations that came without a request asking for them are looked for.
+  std::chrono::milliseconds rescan_interval{30'000};
+  /// How soon after a scan a request that names something unknown causes another.
+  std::chrono::milliseconds unknown_interval{1'000};
+};
+
+/// For the log: one line for a person.
+struct ToolchainReport {
+  bool warning = false;
+  std::string text;
+};
+
+/// Finds, identifies, probes and watches the toolchains of this node.
+///
+/// Thread-safe. A thread of its own scans at once and then every `rescan_interval`. Until the first
+/// scan is done every method but the constructor waits for it; later only who needs what changed
+/// waits for it to be identified, all others go on. `meta`, `compiler` and what `report` refers to
+/// must outlive the registry. `report` is called from any thread, one call at a time, and must not
+/// call back.
+class ToolchainRegistry final : public Toolchains {
+ public:
+  using ReportFunction = std::function<void(const ToolchainReport&)>;
+
+  ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
+                    ReportFunction report);
+  /// Stops a scan that is running. No other call may be in progress.
+  ~ToolchainRegistry() override;
+  ToolchainRegistry(const ToolchainRegistry&) = delete;
+  ToolchainRegistry& operator=(const ToolchainRegistry&) = delete;
+
+  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
+                              uint32_t driver_version, cccl_cache::BuildKind kind) override;
+  bool Unchanged(const Toolchain& toolchain) override;
+  std::vector<ToolchainPtr> Present() override;
+  std::vector<RejectedToolchain> Rejected() override;
+
+  /// Looks everywhere anew (SIGHUP) and returns when that is done.
+  void Rescan();
+
+ private:
+  class Scanner;
+  struct Snapshot;
+  using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+  SnapshotPtr Current();
+  /// Scans unless somebody has since `seen`, or the last scan ended less than `pause` ago.
+  void ScanSince(const SnapshotPtr& seen, std::chrono::milliseconds pause);
+  void Scan();
+  void Run(std::stop_token stop);
+
+  const RegistryOptions options_;
+  const std::unique_ptr<Scanner> scanner_;
+
+  std::mutex scan_mutex_;  ///< held while scanning; guards scanner_'s state
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  SnapshotPtr snapshot_;  ///< guarded by mutex_; null before the first scan
+
+  std::jthread thread_;  ///< last: stops before what it uses goes
+};
+
+}  // namespace cccl_cached
