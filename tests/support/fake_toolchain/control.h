@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// Memory that a test and the fake compilers of one toolkit copy share: the file `control` in the
+/// toolkit's root. The fakes map it when they are loaded, so that neither a fork nor a sandbox ends
+/// it.
+namespace fake_toolchain {
+
+inline constexpr size_t kGates = 256;
+
+/// A place where compiles wait until a test lets them go on.
+struct Gate {
+  std::atomic<uint32_t> open;      ///< a futex: 0 or 1
+  std::atomic<uint32_t> arrivals;  ///< a futex: compiles that ever came here
+};
+
+struct Control {
+  std::atomic<uint32_t> loads;  ///< processes that loaded the fake NVRTC
+  std::atomic<uint32_t> nvrtc_compiles;
+  std::atomic<uint32_t> links;
+  std::atomic<uint32_t> nvvm_compiles;
+  Gate gates[kGates];
+};
+
+/// The gate of that name. Two names may share one: use few gates in one toolkit copy.
+inline Gate& GateNamed(Control& control, std::string_view name) {
+  uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return control.gates[hash % kGates];
+}
+
+}  // namespace fake_toolchain

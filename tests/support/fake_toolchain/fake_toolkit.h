@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tests/support/fake_toolchain/control.h"
+
+namespace fake_toolchain {
+
+/// A private copy of a fake toolkit, with the test's end of its control memory. The copy is removed
+/// with the object. Thread-safe.
+class FakeToolkit {
+ public:
+  /// `major` is 12 or 13. Null: the copy could not be made.
+  static std::unique_ptr<FakeToolkit> Copy(int major);
+  ~FakeToolkit();
+  FakeToolkit(const FakeToolkit&) = delete;
+  FakeToolkit& operator=(const FakeToolkit&) = delete;
+
+  /// Absolute path of the copy: lib/, include/, nvvm/.
+  [[nodiscard]] const std::string& root() const { return root_; }
+
+  /// Lets go on whoever waits at the gate, now and later.
+  void Open(const std::string& gate);
+  /// Blocks until `count` compiles have come to the gate in all. False: the deadline passed first.
+  [[nodiscard]] bool WaitForArrivals(const std::string& gate, uint32_t count,
+                                     std::chrono::seconds deadline = std::chrono::seconds(60));
+
+  [[nodiscard]] uint32_t loads() const { return control_->loads.load(); }
+  [[nodiscard]] uint32_t nvrtc_compiles() const { return control_->nvrtc_compiles.load(); }
+  [[nodiscard]] uint32_t links() const { return control_->links.load(); }
+  [[nodiscard]] uint32_t nvvm_compiles() const { return control_->nvvm_compiles.load(); }
+
+ private:
+  FakeToolkit(std::string root, Control* control) : root_(std::move(root)), control_(control) {}
+
+  const std::string root_;
+  Control* const control_;
+};
+
+}  // namespace fake_toolchain

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/support/fake_toolchain/control.h"
+
+namespace fake_toolchain {
+
+/// The control memory of the toolkit that the calling library lies in, mapped for the life of the
+/// process; null if the toolkit has none.
+Control* MapControl();
+
+}  // namespace fake_toolchain

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "tests/support/fake_toolchain/control.h"
+
+namespace fake_toolchain {
+
+/// How a compile ends, before a library puts it into numbers of its own.
+enum class Ending { kSuccess, kCompileError, kOutOfMemory };
+
+/// What the commands in a text did to a compile.
+struct Effects {
+  Ending ending = Ending::kSuccess;
+  std::string log;
+  std::string notes;  ///< answers of the commands that look at something; part of every output
+  size_t output_bytes = 0;  ///< the main output is padded to this length
+};
+
+/// Carries out each command of a text in order (README.md lists them). Some do not return.
+/// `control` may be null.
+void RunCommands(std::string_view text, Control* control, Effects& effects);
+
+/// 16 hexadecimal digits that stand for these bytes.
+std::string Fingerprint(std::string_view bytes);
+
+/// Appends bytes that do not compress until the output is that long.
+void Pad(std::string& output, size_t bytes);
+
+}  // namespace fake_toolchain
