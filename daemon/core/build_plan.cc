@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "daemon/core/roots.h"
 #include "daemon/core/source_scan.h"
@@ -77,6 +78,14 @@ Status CheckTexts(const NvrtcProgram& program) {
   return Ok{};
 }
 
+// Every text of the request that the preprocessor sees: a -D can hold what a source can.
+void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
+              const std::function<void(std::string_view)>& visit) {
+  visit(program.source);
+  for (const cccl_cache::InlineHeader& header : program.headers) visit(header.contents);
+  for (const ParsedOption& option : options) visit(option.canonical);
+}
+
 std::string UncacheableReason(const BuildRequest& request,
                               const std::vector<ParsedOption>& options) {
   for (const ParsedOption& option : options) {
@@ -86,22 +95,23 @@ std::string UncacheableReason(const BuildRequest& request,
   }
   const auto* program = std::get_if<NvrtcProgram>(&request.program);
   if (program == nullptr) return {};
-  std::string_view token = FindTimeToken(program->source);
-  for (const cccl_cache::InlineHeader& header : program->headers) {
-    if (token.empty()) token = FindTimeToken(header.contents);
-  }
+  std::string_view token;
+  EachText(*program, options, [&](std::string_view text) {
+    if (token.empty()) token = FindTimeToken(text);
+  });
   if (token.empty()) return {};
-  return fmt::format("the output can hold the time: {} stands in the source or an inline header",
-                     token);
+  return fmt::format(
+      "the output can hold the time: {} stands in the source, an inline header or an option",
+      token);
 }
 
 bool PathDependent(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
   for (const ParsedOption& option : options) {
     if (option.rule != nullptr && option.rule->shows_paths) return true;
   }
-  if (HasPathToken(program.source)) return true;
-  return std::any_of(program.headers.begin(), program.headers.end(),
-                     [](const auto& header) { return HasPathToken(header.contents); });
+  bool found = false;
+  EachText(program, options, [&](std::string_view text) { found = found || HasPathToken(text); });
+  return found;
 }
 
 std::vector<std::string> CompilerOptions(const NvrtcProgram& program,

@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import grpc
+import pytest
+
+PATIENCE = 60.0  # seconds; only ever spent by a test that fails
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Where CMake put what the tests run; a missing variable is an error, never a skip."""
+
+    daemon: str
+    cli: str
+    raw: str
+    fake13: str
+    fake12: str
+    cuda13: str
+    cuda12: str
+    stubs: str
+
+
+def places_from_environment():
+    names = {field.name: f"CCCL_CACHED_TEST_{field.name.upper()}" for field in dataclasses.fields(Places)}
+    return Places(**{name: os.environ[variable] for name, variable in names.items()})
+
+
+PLACES = places_from_environment()
+sys.path.insert(0, PLACES.stubs)
+
+from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402
+
+
+def wait_for(condition, what):
+    """Polls until the condition holds; the condition is what is waited for, not a length of time."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"waited {PATIENCE:.0f} s in vain for {what}")
+
+
+class Daemon:
+    """One cccl-cached under test; may be stopped, killed and started again on the same state."""
+
+    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None):
+        self.directory = pathlib.Path(directory)
+        self.socket = str(self.directory / "run" / "socket")
+        self.state = str(self.directory / "state")
+        self.flags = list(flags)
+        self.roots = list(toolchain_roots)
+        self.environment = environment or {}
+        self.uid = uid
+        self.process = None
+        self.log = self.directory / "log"
+
+    def command(self):
+        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state]
+        for root in self.roots:
+            command += ["--toolchain-root", root]
+        return command + self.flags
+
+    def start(self, expect_ready=True):
+        """Returns when the daemon has said READY=1 to its notify socket."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            address = tempfile.mktemp(prefix="notify", dir=self.directory)
+            notify.bind(address)
+            os.chmod(address, 0o777)
+            notify.settimeout(PATIENCE)
+            environment = {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": address, "HOME": str(self.directory)}
+            environment.update(self.environment)
+            with open(self.log, "ab") as log:
+                self.process = subprocess.Popen(
+                    self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, user=self.uid
+                )
+            if expect_ready:
+                self.await_ready(notify)
+            os.unlink(address)
+        return self
+
+    def await_ready(self, notify):
+        notify.settimeout(0.05)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, f"the daemon ended at start:\n{self.log_text()}"
+            try:
+                if b"READY=1" in notify.recv(4096):
+                    return
+            except TimeoutError:
+                continue
+        raise AssertionError(f"the daemon did not become ready:\n{self.log_text()}")
+
+    def log_text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def stop(self):
+        """Ends it in order; returns its exit code."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE)
+        self.process = None
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self.process = None
+
+    def cli(self, *arguments, check=True, input=None, cwd=None, environment=None, user=None):
+        """Runs cccl-cache-cli against this daemon."""
+        return run_cli(
+            "--socket", self.socket, *arguments, check=check, input=input, cwd=cwd or self.directory,
+            environment=environment, user=user,
+        )
+
+    def build_json(self, source, *arguments, arch="sm_90", **keywords):
+        """`build --json` of a source text; the artifact goes nowhere."""
+        done = self.cli("--json", "build", "-", "--arch", arch, "-o", os.devnull, *arguments, input=source, **keywords)
+        return json.loads(done.stdout)
+
+    def stats(self):
+        return json.loads(self.cli("--json", "stats").stdout)
+
+    def channel(self):
+        return grpc.insecure_channel(
+            f"unix:{self.socket}", options=[("grpc.max_receive_message_length", 64 << 20)]
+        )
+
+    def children(self):
+        """Pids of all processes below the daemon."""
+        found, parents = [], [self.process.pid]
+        while parents:
+            parent = parents.pop()
+            for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+                try:
+                    pids = [int(pid) for pid in task.read_text().split()]
+                except OSError:
+                    continue
+                found += pids
+                parents += pids
+        return found
+
+
+def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None):
+    done = subprocess.run(
+        [PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
+        capture_output=True, timeout=PATIENCE * 2, env={"PATH": os.environ["PATH"], **(environment or {})},
+        stdin=subprocess.DEVNULL if input is None else None, user=user,
+    )
+    if check:
+        assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stderr.decode()}"
+    return done
+
+
+def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):
+    """A BuildRequest for stock gRPC clients."""
+    program = build_pb2.NvrtcProgram(
+        source=build_pb2.Blob(inline_bytes=source.encode() if isinstance(source, str) else source), name=name,
+        options=[f"-arch={arch}", *options],
+    )
+    for header, text in headers:
+        program.headers.add(name=header, contents=build_pb2.Blob(inline_bytes=text.encode()))
+    return build_pb2.BuildRequest(nvrtc=program, **fields)
+
+
+@pytest.fixture
+def directory():
+    """A short path: a Unix socket's may be at most 107 bytes long. Owned by root or the caller, not writable by
+    others."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
+
+
+@pytest.fixture
+def make_daemon(directory):
+    """Makes daemons and ends them with the test."""
+    made = []
+
+    def make(*flags, roots=(PLACES.fake13,), name="d", **keywords):
+        place = directory / name
+        place.mkdir(exist_ok=True)
+        daemon = Daemon(place, roots, *flags, **keywords)
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        if daemon.process is not None and daemon.process.poll() is None:
+            daemon.kill()
+
+
+@pytest.fixture
+def fake(make_daemon):
+    """A running daemon over the fake toolchain."""
+    return make_daemon().start()
+
+
+@pytest.fixture
+def real(make_daemon):
+    """A running daemon over CUDA 13."""
+    return make_daemon(roots=(PLACES.cuda13,)).start()

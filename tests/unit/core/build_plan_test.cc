@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build_plan.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::NvrtcProgram;
+using testing::MakeRequest;
+using testing::MakeToolchain;
+
+BuildPlan Plan(std::shared_ptr<cccl_cache::BuildRequest> request, PlanOptions options = {}) {
+  const Result<BuildPlan> plan = PlanBuild(std::move(request), MakeToolchain(), options);
+  INFO((plan.ok() ? "" : plan.error().message));
+  REQUIRE(plan.ok());
+  return *plan;
+}
+
+std::shared_ptr<cccl_cache::BuildRequest> Request(std::string name,
+                                                  std::vector<std::string> options,
+                                                  std::string source = "code") {
+  auto request = MakeRequest(source);
+  auto& program = std::get<NvrtcProgram>(request->program);
+  program.name = std::move(name);
+  program.options = std::move(options);
+  return request;
+}
+
+bool Has(const std::vector<std::string>& options, const std::string& option) {
+  return std::find(options.begin(), options.end(), option) != options.end();
+}
+
+TEST_CASE("the compiler sees canonical names in place of the client's paths") {
+  const BuildPlan plan = Plan(Request("/home/a/k.cu", {"-I/home/a/include", "-arch=sm_90"}));
+  CHECK(plan.job.program_name == "/cccl-root-0/k.cu");
+  CHECK(Has(plan.job.options, "--include-path=/cccl-root-1"));
+  CHECK(plan.job.visible_working_directory == "/cccl-work");
+  CHECK_FALSE(plan.path_dependent);
+}
+
+TEST_CASE("the same program from another place has the same fingerprint") {
+  const auto one = Request("/tmp/x1/k.cu", {"-I/home/a/include"});
+  const auto other = Request("/tmp/x2/k.cu", {"-I/home/b/include"});
+  other->working_directory = "/somewhere/else";
+  CHECK(Plan(one).fingerprint == Plan(other).fingerprint);
+  CHECK(Plan(one).view != Plan(other).view);
+}
+
+TEST_CASE("a build whose output shows paths is keyed by them and sees them") {
+  const BuildPlan here = Plan(Request("/a/k.cu", {"-lineinfo"}));
+  const BuildPlan there = Plan(Request("/b/k.cu", {"-lineinfo"}));
+  CHECK(here.path_dependent);
+  CHECK(here.job.program_name == "/a/k.cu");
+  CHECK(here.job.visible_working_directory == "/home/someone");
+  CHECK(here.fingerprint != there.fingerprint);
+  CHECK(Plan(Request("/a/k.cu", {}, "f(__FILE__)")).path_dependent);
+  CHECK(Plan(Request("/a/k.cu", {"-DHERE=__FILE__"})).path_dependent);
+  CHECK_FALSE(Plan(Request("/a/k.cu", {"-DNOW=__TIME__"})).uncacheable_reason.empty());
+}
+
+TEST_CASE("the toolchain's own directories are known by any of their names") {
+  const BuildPlan alias = Plan(Request("k.cu", {"-I/usr/local/cuda/include"}));
+  const BuildPlan real = Plan(Request("k.cu", {"-I", "/opt/cuda/include/"}));
+  const BuildPlan deeper = Plan(Request("k.cu", {"-I/opt/cuda/include/cccl"}));
+  const BuildPlan elsewhere = Plan(Request("k.cu", {"-I/opt/other/include"}));
+  CHECK(alias.fingerprint == real.fingerprint);
+  CHECK(alias.fingerprint != deeper.fingerprint);
+  CHECK(alias.fingerprint != elsewhere.fingerprint);
+  const auto trusted = [](const BuildPlan& plan) {
+    return std::count_if(plan.job.mounts.begin(), plan.job.mounts.end(),
+                         [](const Mount& mount) { return mount.trusted; });
+  };
+  CHECK(trusted(alias) == 1);
+  CHECK(trusted(elsewhere) == 0);
+}
+
+TEST_CASE("a path that only looks like the toolchain's is not trusted") {
+  for (const char* path :
+       {"-I/opt/cuda/include/../../../etc", "-I/opt/cuda/include2", "-Iopt/cuda/include"}) {
+    const BuildPlan plan = Plan(Request("k.cu", {path}));
+    for (const Mount& mount : plan.job.mounts) CHECK_FALSE(mount.trusted);
+  }
+}
+
+TEST_CASE("the toolchain's headers are searched after the client's directories when asked") {
+  auto request = Request("k.cu", {"-I/home/a"});
+  std::get<NvrtcProgram>(request->program).append_toolchain_headers = true;
+  const BuildPlan plan = Plan(request);
+  CHECK(Has(plan.job.options, "--include-path=/cccl-root-2"));
+  CHECK(Has(plan.job.options, "--include-path=/cccl-root-3"));
+  CHECK(plan.job.mounts.back().target == "/opt/cuda/include/cccl");
+}
+
+TEST_CASE("logs carry the client's own names") {
+  auto request = Request("src/k.cu", {"-Iinc", "-I/abs/inc/"});
+  const BuildPlan plan = Plan(request);
+  CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1): error\n/cccl-root-1/x.h(2): warning") ==
+        "src/k.cu(1): error\ninc/x.h(2): warning");
+  CHECK(WithClientNames(plan, "/cccl-root-2/y.h /cccl-root-77/z /cccl-root-") ==
+        "/abs/inc/y.h /cccl-root-77/z /cccl-root-");
+  CHECK(WithClientNames(Plan(Request("", {})), "/cccl-root-0/default_program(3)") ==
+        "default_program(3)");
+}
+
+TEST_CASE(
+    "a seed and --no-cache are added where the compiler knows them, unless the client gave them") {
+  const BuildPlan plan = Plan(Request("k.cu", {}));
+  const auto seeds = [](const BuildPlan& each) {
+    return std::count_if(each.job.options.begin(), each.job.options.end(), [](const auto& option) {
+      return option.find("frandom-seed") != std::string::npos;
+    });
+  };
+  CHECK(seeds(plan) == 1);
+  CHECK(Has(plan.job.options, "--no-cache"));
+  CHECK(seeds(Plan(Request("k.cu", {"-frandom-seed=mine"}))) == 1);
+  auto old = std::make_shared<Toolchain>(*MakeToolchain());
+  old->capabilities = {};
+  const Result<BuildPlan> without = PlanBuild(Request("k.cu", {}), old, {});
+  REQUIRE(without.ok());
+  CHECK(seeds(*without) == 0);
+  CHECK_FALSE(Has(without->job.options, "--no-cache"));
+}
+
+TEST_CASE("what the client's environment adds is part of the build") {
+  auto request = Request("k.cu", {});
+  std::get<NvrtcProgram>(request->program).environment = {{"NVRTC_APPEND_FLAGS", " -DA=1  -DB "}};
+  CHECK(Plan(request).fingerprint == Plan(Request("k.cu", {"-DA=1", "-DB"})).fingerprint);
+}
+
+TEST_CASE("a NUL byte in a text is refused with its place") {
+  const Result<BuildPlan> plan =
+      PlanBuild(Request("k.cu", {}, std::string("ab\0c", 4)), MakeToolchain(), {});
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().message.find("offset 2") != std::string::npos);
+}
+
+TEST_CASE("canonical names are noticed in a cubin and in the numbers of a PTX") {
+  const BuildPlan plan = Plan(Request("k.cu", {}));
+  Artifact artifact;
+  artifact.parts = {{cccl_cache::ArtifactKind::kCubin, "...../cccl-root-0/k.cu...", {}}};
+  CHECK(ShowsCanonicalNames(plan, artifact));
+  artifact.parts = {{cccl_cache::ArtifactKind::kPtx,
+                     ".b8 s[] = {47, 99, 99, 99, 108, 45, 114, 111, 111, 116, 45, 48}",
+                     {}}};
+  CHECK(ShowsCanonicalNames(plan, artifact));
+  artifact.parts = {{cccl_cache::ArtifactKind::kLtoIr, "/cccl-root-0/", {}}};
+  CHECK_FALSE(ShowsCanonicalNames(plan, artifact));
+}
+
+}  // namespace
+}  // namespace cccl_cached

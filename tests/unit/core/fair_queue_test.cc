@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/fair_queue.h"
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cached {
+namespace {
+
+// Records the order in which items run; the first item holds the only slot until Release.
+class Recorder {
+ public:
+  void Run(uint64_t item) {
+    std::unique_lock lock(mutex_);
+    order_.push_back(item);
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return released_; });
+  }
+  void Release() {
+    std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+  std::vector<uint64_t> Wait(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return order_.size() >= count; });
+    return order_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<uint64_t> order_;
+  bool released_ = false;
+};
+
+struct Line {
+  explicit Line(size_t per_uid = 100, size_t total = 100)
+      : queue({1, per_uid, total}, [this](uint64_t item) { recorder.Run(item); }) {
+    CHECK(queue.Add(1000, 0).ok());
+    recorder.Wait(1);
+  }
+  ~Line() { recorder.Release(); }
+  Recorder recorder;
+  FairQueue queue;
+};
+
+TEST_CASE("users take turns whatever the length of their lines") {
+  Line line;
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, 7).ok());
+  CHECK(line.queue.Add(10, 8).ok());
+  line.recorder.Release();
+  const auto order = line.recorder.Wait(5);
+  CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
+}
+
+TEST_CASE("an item that two users wait for runs once, at the better place") {
+  Line line;
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, 7).ok());
+  CHECK(line.queue.Add(3, 8).ok());
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(4) == std::vector<uint64_t>{1000, 1, 3, 2});
+  CHECK(line.queue.waiting() == 0);
+}
+
+TEST_CASE("an item that was removed does not run") {
+  Line line;
+  CHECK(line.queue.Add(1, 7).ok());
+  CHECK(line.queue.Add(2, 7).ok());
+  CHECK(line.queue.Remove(1));
+  CHECK_FALSE(line.queue.Remove(1));
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(2) == std::vector<uint64_t>{1000, 2});
+}
+
+TEST_CASE("withdrawing one user's interest leaves the item in the other's line") {
+  Line line;
+  CHECK(line.queue.Add(1, 7).ok());
+  CHECK(line.queue.Add(1, 8).ok());
+  line.queue.Withdraw(1, 7);
+  CHECK(line.queue.waiting() == 1);
+  line.queue.Withdraw(1, 8);
+  CHECK(line.queue.waiting() == 0);
+}
+
+TEST_CASE("a full line refuses its user and nobody else") {
+  Line line(2, 3);
+  CHECK(line.queue.Add(1, 7).ok());
+  CHECK(line.queue.Add(2, 7).ok());
+  CHECK(line.queue.Add(2, 7).ok());
+  CHECK(line.queue.Add(3, 7).error().code == ErrorCode::kOverloaded);
+  CHECK(line.queue.Add(4, 8).ok());
+  CHECK(line.queue.Add(5, 9).error().code == ErrorCode::kOverloaded);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/tier.h"
+#include "daemon/core/toolchain.h"
+
+/// Stand-ins at the core's seams: deterministic, driven by the test.
+namespace cccl_cached::testing {
+
+inline constexpr std::chrono::seconds kPatience{60};  // only ever spent by a test that fails
+
+inline ToolchainPtr MakeToolchain(const std::string& id = "13") {
+  auto toolchain = std::make_shared<Toolchain>();
+  toolchain->id = cccl_cache::Sha256(id);
+  toolchain->major = 13;
+  toolchain->root = "/opt/cuda";
+  CompilerLibrary library{
+      "/opt/cuda/lib/libnvrtc.so", {}, "13.0", cccl_cache::Sha256("nvrtc" + id)};
+  toolchain->nvrtc = library;
+  library.id = cccl_cache::Sha256("nvjitlink" + id);
+  toolchain->nvjitlink = library;
+  library.id = cccl_cache::Sha256("nvvm" + id);
+  toolchain->nvvm = library;
+  toolchain->headers = {{"/opt/cuda/include", {"/usr/local/cuda/include"}},
+                        {"/opt/cuda/include/cccl", {}}};
+  toolchain->capabilities = {true, true, true};
+  return toolchain;
+}
+
+class FakeToolchains final : public Toolchains {
+ public:
+  explicit FakeToolchains(ToolchainPtr toolchain = MakeToolchain())
+      : current_(std::move(toolchain)) {}
+
+  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector, uint32_t,
+                              cccl_cache::BuildKind) override {
+    std::lock_guard lock(mutex_);
+    if (selector.major == 99) return Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"};
+    return current_;
+  }
+  bool Unchanged(const Toolchain& toolchain) override {
+    std::lock_guard lock(mutex_);
+    return toolchain.id == current_->id;
+  }
+  std::vector<ToolchainPtr> Present() override { return {current_}; }
+  std::vector<RejectedToolchain> Rejected() override { return {}; }
+
+  void Replace(ToolchainPtr toolchain) {
+    std::lock_guard lock(mutex_);
+    current_ = std::move(toolchain);
+  }
+
+ private:
+  std::mutex mutex_;
+  ToolchainPtr current_;
+};
+
+inline ArtifactPtr MakeArtifact(const std::string& bytes, const std::string& log = "") {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts.push_back({cccl_cache::ArtifactKind::kCubin, bytes, cccl_cache::Sha256(bytes)});
+  artifact->log = log;
+  artifact->compile_time = std::chrono::milliseconds(5);
+  return artifact;
+}
+
+inline CompileOutput Succeed(const std::string& bytes, const std::string& log = "") {
+  CompileOutput output;
+  output.succeeded = true;
+  output.artifact = MakeArtifact(bytes, log);
+  return output;
+}
+
+inline CompileOutput Fail(const std::string& log) {
+  CompileOutput output;
+  output.native_code = 6;
+  output.native_name = "NVRTC_ERROR_COMPILATION";
+  auto artifact = std::make_shared<Artifact>();
+  artifact->log = log;
+  output.artifact = artifact;
+  return output;
+}
+
+/// Each compile waits while the gate is shut, then answers what `behaviour` says for the
+/// how-many-th call it is.
+class FakeCompiler final : public Compiler {
+ public:
+  using Behaviour = std::function<Result<CompileOutput>(const CompileJob& job, int call)>;
+
+  explicit FakeCompiler(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
+
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+                                std::stop_token stop) override {
+    int call = 0;
+    {
+      std::unique_lock lock(mutex_);
+      call = ++started_;
+      changed_.notify_all();
+      changed_.wait(lock, stop, [this] { return open_; });
+      if (stop.stop_requested()) {
+        ++cancelled_;
+        changed_.notify_all();
+        return Error{ErrorCode::kCancelled, "stopped"};
+      }
+    }
+    return behaviour_(job, call);
+  }
+
+  void Shut() {
+    std::lock_guard lock(mutex_);
+    open_ = false;
+  }
+  void Open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  bool WaitUntilStarted(int calls) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return started_ >= calls; });
+  }
+  bool WaitUntilCancelled(int calls) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return cancelled_ >= calls; });
+  }
+  int started() {
+    std::lock_guard lock(mutex_);
+    return started_;
+  }
+
+ private:
+  const Behaviour behaviour_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool open_ = true;
+  int started_ = 0;
+  int cancelled_ = 0;
+};
+
+class MapTier final : public Tier {
+ public:
+  explicit MapTier(TierName name) : name_(name) {}
+
+  TierName name() const override { return name_; }
+  ArtifactPtr Get(const cccl_cache::Digest& key) override {
+    std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second;
+  }
+  void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override {
+    std::lock_guard lock(mutex_);
+    entries_[key] = std::move(artifact);
+  }
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+  void Clear() {
+    std::lock_guard lock(mutex_);
+    entries_.clear();
+  }
+
+ private:
+  const TierName name_;
+  std::mutex mutex_;
+  std::map<cccl_cache::Digest, ArtifactPtr> entries_;
+};
+
+class MapMeta final : public MetaStore {
+ public:
+  std::optional<std::string> GetMeta(std::string_view name) override {
+    std::lock_guard lock(mutex_);
+    const auto found = values_.find(std::string(name));
+    if (found == values_.end()) return std::nullopt;
+    return found->second;
+  }
+  void PutMeta(std::string_view name, std::string_view value) override {
+    std::lock_guard lock(mutex_);
+    values_[std::string(name)] = value;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> values_;
+};
+
+/// Gathers the answers of many calls.
+class Answers {
+ public:
+  BuildCoordinator::Done Collect() {
+    return [this](Result<BuildAnswer> answer) {
+      std::lock_guard lock(mutex_);
+      answers_.push_back(std::move(answer));
+      changed_.notify_all();
+    };
+  }
+  /// All answers once there are `count`; fewer if patience ends.
+  std::vector<Result<BuildAnswer>> Wait(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return answers_.size() >= count; });
+    return answers_;
+  }
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return answers_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Result<BuildAnswer>> answers_;
+};
+
+inline std::shared_ptr<cccl_cache::BuildRequest> MakeRequest(const std::string& source) {
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  cccl_cache::NvrtcProgram program;
+  program.source = source;
+  program.name = "kernel.cu";
+  program.options = {"-arch=sm_90"};
+  request->program = std::move(program);
+  request->working_directory = "/home/someone";
+  return request;
+}
+
+}  // namespace cccl_cached::testing
