@@ -15,8 +15,8 @@ namespace cccl_cache {
 /// Version of the hashed layout below. A change of what is hashed, or of its meaning, bumps it.
 inline constexpr uint32_t kFingerprintLayout = 1;
 
-/// One directory in which an NVRTC build looks for headers, as the fingerprint sees it: known by its place
-/// in the order, not by its path.
+/// One directory in which an NVRTC build looks for headers, as the fingerprint sees it: known by
+/// its place in the order, not by its path.
 struct FingerprintRoot {
   /// Place inside the chosen toolchain ("include/cccl"), or empty: a directory from elsewhere.
   std::string toolchain_directory;
@@ -39,11 +39,12 @@ struct FingerprintInput {
 /// Hash of what the request says. Names nothing of who asks.
 [[nodiscard]] Digest Fingerprint(const FingerprintInput& input);
 
-/// The key of the artifact of a build that was given no file from outside the request and the toolchain.
+/// The key of the artifact of a build that was given no file from outside the request and the
+/// toolchain.
 [[nodiscard]] Digest KeyWithoutClosure(const Digest& fingerprint);
 
-/// The value for `-frandom-seed`, derived from the request's own bytes only (never the toolchain's id), so that
-/// a client which compiles by itself arrives at the same bytes.
+/// The value for `-frandom-seed`, derived from the request's own bytes only (never the toolchain's
+/// id), so that a client which compiles by itself arrives at the same bytes.
 [[nodiscard]] std::string RandomSeed(const NvrtcProgram& program,
                                      const std::vector<ParsedOption>& options);
 

@@ -10,15 +10,17 @@
 
 #include "proto/request.h"
 
-/// What each documented option of each compiler means to a cache, as data: one table per compiler in
-/// {nvrtc,nvjitlink,nvvm}_options.cc. All tables are constant; every function here is thread-safe.
+/// What each documented option of each compiler means to a cache, as data: one table per compiler
+/// in {nvrtc,nvjitlink,nvvm}_options.cc. All tables are constant; every function here is
+/// thread-safe.
 namespace cccl_cache {
 
 /// How an option takes its value.
 enum class OptionValue : uint8_t {
   kNone,      ///< `--flag`
   kOptional,  ///< `--flag` or `--flag=value`
-  kRequired,  ///< `--name=value`, `--name value` (two arguments) where `separate`, `-Nvalue` where `joined`
+  kRequired,  ///< `--name=value`, `--name value` (two arguments) where `separate`, `-Nvalue` where
+              ///< `joined`
 };
 
 /// What the option does to the build. Exactly one.
@@ -26,6 +28,15 @@ enum class OptionEffect : uint8_t {
   kEntersKey,    ///< can change the output
   kRefused,      ///< the compiler itself would read or write a file, or worse: `reason` says
   kUncacheable,  ///< compiled, never kept: `reason` says
+};
+
+/// The tool behind the compiler to which an option hands its value. That tool's own file options
+/// are refused.
+enum class OptionReceiver : uint8_t {
+  kCompiler,   ///< none: the compiler itself takes the value
+  kAssembler,  ///< ptxas: `-Xptxas`
+  kFrontEnd,   ///< the C++ front end: `-Xcudafe`
+  kOptimizer,  ///< libNVVM inside another compiler: `-Xnvvm`
 };
 
 /// One documented option.
@@ -39,8 +50,9 @@ struct OptionRule {
   bool names_directory = false;  ///< a header search directory, a root
   bool names_file = false;       ///< a file that the compiler includes (`--pre-include`)
   bool shows_paths = false;      ///< the output then holds the paths of sources and headers
-  std::string_view meaning;      ///< one line, ours
-  std::string_view reason;       ///< for kRefused and kUncacheable: why, and the way out
+  OptionReceiver receiver = OptionReceiver::kCompiler;
+  std::string_view meaning;  ///< one line, ours
+  std::string_view reason;   ///< for kRefused and kUncacheable: why, and the way out
 };
 
 /// The table of one compiler. Static storage.
@@ -50,8 +62,8 @@ struct OptionRule {
 struct ParsedOption {
   const OptionRule* rule = nullptr;  ///< null: not in the table; it enters the key as it is
   std::string value;                 ///< empty for options without one
-  /// The one argument that the compiler is given and the fingerprint hashes: `--gpu-architecture=sm_90`
-  /// whatever the client's spelling was; an unknown option verbatim.
+  /// The one argument that the compiler is given and the fingerprint hashes:
+  /// `--gpu-architecture=sm_90` whatever the client's spelling was; an unknown option verbatim.
   std::string canonical;
 };
 
@@ -61,8 +73,10 @@ struct RefusedOption {
   std::string reason;  ///< says what the client can do instead
 };
 
-/// Applies the rules in order. An unknown option enters as it is, and so does an option whose value is
-/// missing: the compiler judges both. Refusals look inside pass-through options (`-Xptxas=--options-file=F`).
+/// Applies the rules in order. An unknown option enters as it is, and so does an option whose value
+/// is missing: the compiler judges both. Refusals look inside pass-through options
+/// (`-Xptxas=--options-file=F`). An option with a NUL inside is refused: the compiler would see
+/// another one. Linear in the number of options.
 [[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(
     BuildKind kind, std::span<const std::string> options);
 

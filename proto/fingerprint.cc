@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/fingerprint.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace cccl_cache {
+namespace {
+
+// The hashed layout. A value is `tag length:1 tag value length:8 (little endian) value`, a number
+// is a value of 8 bytes, little endian; `n*x` is the count as a number under the tag in brackets
+// and then n times x.
+//
+//   fingerprint = "layout" "kind" "toolchain" program
+//   program     = nvrtc | link | nvvm
+//   nvrtc       = "source" base-name n*option[options] n*"expression"[expressions]
+//   n*header[headers]
+//                 n*root[roots] "path-dependent" [paths]
+//   header      = "header-name" "header-contents"          sorted by name; of one name, in the
+//   request's order expression                                              sorted, without
+//   duplicates base-name   = "name"                                    what follows the last '/',
+//   "default_program" for none option      = "option"                                  the
+//   canonical argument, in the request's order
+//               | "option-directory"                        canonical name only: the place of a
+//               root
+//   root        = "toolchain-root" | "outside-root"         the place in the toolchain; empty
+//   paths       = "program-path" n*"root-path"[root-paths] "working-directory"     only if
+//   path-dependent = 1 link        = n*(input)[inputs] n*option[options] input       = "type"
+//   ["input-name"] "contents" nvvm        = n*(module)[modules] "libdevice" n*option[options]
+//   module      = "lazy" "module-name" "contents"
+//
+//   key         = "layout" "fingerprint" "closure"          closure: number of files from outside,
+//   0 seed        = "layout" "source" base-name n*option[options] n*"expression"[expressions]
+//   n*header[headers]
+//                 without -frandom-seed among the options
+
+std::string_view BaseName(std::string_view name) {
+  if (name.empty()) return "default_program";
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+void HashOptions(Hasher& hasher, const std::vector<const ParsedOption*>& options) {
+  hasher.AppendValue("options", options.size());
+  for (const ParsedOption* option : options) {
+    if (option->rule != nullptr && option->rule->names_directory) {
+      hasher.AppendValue("option-directory", option->rule->name);
+    } else {
+      hasher.AppendValue("option", option->canonical);
+    }
+  }
+}
+
+std::vector<const ParsedOption*> AllOf(const std::vector<ParsedOption>& options) {
+  std::vector<const ParsedOption*> all;
+  all.reserve(options.size());
+  for (const ParsedOption& option : options) all.push_back(&option);
+  return all;
+}
+
+void HashExpressions(Hasher& hasher, const NvrtcProgram& program) {
+  std::vector<std::string_view> expressions(program.name_expressions.begin(),
+                                            program.name_expressions.end());
+  std::sort(expressions.begin(), expressions.end());
+  expressions.erase(std::unique(expressions.begin(), expressions.end()), expressions.end());
+  hasher.AppendValue("expressions", expressions.size());
+  for (std::string_view expression : expressions) hasher.AppendValue("expression", expression);
+}
+
+void HashHeaders(Hasher& hasher, const NvrtcProgram& program) {
+  std::vector<const InlineHeader*> headers;
+  headers.reserve(program.headers.size());
+  for (const InlineHeader& header : program.headers) headers.push_back(&header);
+  std::stable_sort(headers.begin(), headers.end(),
+                   [](const InlineHeader* a, const InlineHeader* b) { return a->name < b->name; });
+  hasher.AppendValue("headers", headers.size());
+  for (const InlineHeader* header : headers) {
+    hasher.AppendValue("header-name", header->name);
+    hasher.AppendValue("header-contents", header->contents);
+  }
+}
+
+/// What of a program is in its fingerprint and in its seed.
+void HashProgram(Hasher& hasher, const NvrtcProgram& program,
+                 const std::vector<const ParsedOption*>& options) {
+  hasher.AppendValue("source", program.source);
+  hasher.AppendValue("name", BaseName(program.name));
+  HashOptions(hasher, options);
+  HashExpressions(hasher, program);
+  HashHeaders(hasher, program);
+}
+
+void HashRoots(Hasher& hasher, const std::vector<FingerprintRoot>& roots) {
+  hasher.AppendValue("roots", roots.size());
+  for (const FingerprintRoot& root : roots) {
+    const bool outside = root.toolchain_directory.empty();
+    hasher.AppendValue(outside ? "outside-root" : "toolchain-root", root.toolchain_directory);
+  }
+}
+
+void HashNvrtc(Hasher& hasher, const FingerprintInput& input, const NvrtcProgram& program) {
+  HashProgram(hasher, program, AllOf(input.options));
+  HashRoots(hasher, input.roots);
+  hasher.AppendValue("path-dependent", input.path_dependent ? 1 : 0);
+  if (!input.path_dependent) return;
+  hasher.AppendValue("program-path", program.name);
+  hasher.AppendValue("root-paths", input.roots.size());
+  for (const FingerprintRoot& root : input.roots) hasher.AppendValue("root-path", root.path);
+  hasher.AppendValue("working-directory", input.request.working_directory);
+}
+
+void HashLink(Hasher& hasher, const FingerprintInput& input, const LinkProgram& program) {
+  hasher.AppendValue("inputs", program.inputs.size());
+  for (const LinkInput& link_input : program.inputs) {
+    hasher.AppendValue("type", static_cast<uint64_t>(link_input.type));
+    hasher.AppendValue("input-name", link_input.name);
+    hasher.AppendValue("contents", link_input.contents);
+  }
+  HashOptions(hasher, AllOf(input.options));
+}
+
+void HashNvvm(Hasher& hasher, const FingerprintInput& input, const NvvmProgram& program) {
+  hasher.AppendValue("modules", program.modules.size());
+  for (const NvvmModule& module : program.modules) {
+    hasher.AppendValue("lazy", module.lazy ? 1 : 0);
+    hasher.AppendValue("module-name", module.name);
+    hasher.AppendValue("contents", module.contents);
+  }
+  hasher.AppendValue("libdevice", program.add_libdevice ? 1 : 0);
+  HashOptions(hasher, AllOf(input.options));
+}
+
+}  // namespace
+
+Digest Fingerprint(const FingerprintInput& input) {
+  Hasher hasher;
+  hasher.AppendValue("layout", kFingerprintLayout);
+  hasher.AppendValue("kind", static_cast<uint64_t>(input.request.kind()));
+  hasher.AppendValue("toolchain", input.toolchain.View());
+  if (const auto* nvrtc = std::get_if<NvrtcProgram>(&input.request.program)) {
+    HashNvrtc(hasher, input, *nvrtc);
+  } else if (const auto* link = std::get_if<LinkProgram>(&input.request.program)) {
+    HashLink(hasher, input, *link);
+  } else {
+    HashNvvm(hasher, input, std::get<NvvmProgram>(input.request.program));
+  }
+  return hasher.Finish();
+}
+
+Digest KeyWithoutClosure(const Digest& fingerprint) {
+  Hasher hasher;
+  hasher.AppendValue("layout", kFingerprintLayout);
+  hasher.AppendValue("fingerprint", fingerprint.View());
+  hasher.AppendValue("closure", uint64_t{0});
+  return hasher.Finish();
+}
+
+std::string RandomSeed(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+  std::vector<const ParsedOption*> seeded;
+  for (const ParsedOption& option : options) {
+    const bool is_seed = option.rule != nullptr && option.rule->name == "-frandom-seed";
+    if (!is_seed) seeded.push_back(&option);
+  }
+  Hasher hasher;
+  hasher.AppendValue("layout", kFingerprintLayout);
+  HashProgram(hasher, program, seeded);
+  return hasher.Finish().Hex().substr(0, 16);
+}
+
+}  // namespace cccl_cache
