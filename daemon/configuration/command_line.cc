@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "daemon/configuration/nearest_name.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr const char* kDescription =
+    "cccl-cached: one compile cache for every CUDA program of a node.\n"
+    "Runs in the foreground. SIGTERM ends it, SIGHUP reads the configuration anew.\n"
+    "Each setting is also a key of the configuration file (socket_mode) and a variable\n"
+    "(CCCL_CACHED_SOCKET_MODE); flag beats environment beats file beats default.";
+constexpr const char* kExample =
+    "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
+
+Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
+
+/// Relative to the working directory, as a person means it who types it.
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+Error UnknownArgument(const std::string& argument) {
+  std::vector<std::string> flags = {"--config", "--print-config", "--version", "--help"};
+  for (const Setting& setting : Settings()) flags.push_back(setting.Flag());
+  const std::string name = argument.substr(0, argument.find('='));
+  return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
+}
+
+/// One CLI11 option per setting; texts[i] belongs to Settings()[i].
+void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Setting& setting = Settings()[i];
+    CLI::Option* option = app.add_option(setting.Flag(), texts[i], std::string(setting.help));
+    option->type_name(std::string(setting.placeholder));
+    option->expected(1);
+    option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
+                                             : CLI::MultiOptionPolicy::TakeLast);
+  }
+}
+
+std::vector<Assignment> Assignments(std::vector<std::vector<std::string>> texts) {
+  std::vector<Assignment> assignments;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Setting& setting = Settings()[i];
+    if (texts[i].empty()) continue;
+    if (setting.path) std::transform(texts[i].begin(), texts[i].end(), texts[i].begin(), Absolute);
+    assignments.push_back({&setting, std::move(texts[i]), "flag " + setting.Flag()});
+  }
+  return assignments;
+}
+
+}  // namespace
+
+Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
+  CommandLine command_line;
+  CLI::App app(kDescription, "cccl-cached");
+  app.footer(kExample);
+  app.allow_extras();
+  std::vector<std::vector<std::string>> texts(Settings().size());
+  AddSettings(app, texts);
+  CLI::Option* config = app.add_option("--config", command_line.config_file, "configuration file");
+  config->type_name("FILE");
+  app.add_flag("--print-config", command_line.print_config,
+               "print each value with where it came from, and end");
+  app.add_flag("--version", command_line.version, "print the version, and end");
+  // CLI11 reports by exceptions: they end here.
+  try {
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    command_line.help = app.help();
+    return command_line;
+  } catch (const CLI::ParseError& error) {
+    return Bad(error.what());
+  }
+  if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) {
+    return UnknownArgument(extras.front());
+  }
+  if (config->count() > 0) command_line.config_file = Absolute(command_line.config_file);
+  command_line.assignments = Assignments(std::move(texts));
+  return command_line;
+}
+
+}  // namespace cccl_cached

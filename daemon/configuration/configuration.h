@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cccl_cached {
+
+enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
+enum class LogFormat : uint8_t { kText, kJson };
+
+/// What can be set. The table in settings.cc says how each member is named, written and explained;
+/// the defaults that depend on who runs the daemon come from defaults.cc. A plain value.
+struct Configuration {
+  std::string socket;     ///< empty: none is known
+  std::string state_dir;  ///< empty: none is known
+  mode_t socket_mode = 0600;
+  std::string socket_group;  ///< empty: as the file comes
+  uint64_t jobs = 1;
+  std::vector<std::string> toolchain_root;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+
+  uint64_t memory_limit = 256ull << 20;
+  uint64_t store_limit = 16ull << 30;
+
+  std::chrono::milliseconds build_timeout{120'000};
+  uint64_t worker_memory_limit = 4ull << 30;
+  std::chrono::milliseconds remember_failures{60'000};
+  uint64_t queue_limit = 8'192;
+  uint64_t queue_limit_per_uid = 1'024;
+  uint64_t call_limit = 16'384;
+  uint64_t call_limit_per_uid = 4'096;
+  uint64_t connection_limit = 8'192;
+  uint64_t connection_limit_per_uid = 1'024;
+  uint64_t message_limit = 16ull << 20;
+  uint64_t source_limit = 64ull << 20;
+  uint64_t header_limit = 10'000;
+  uint64_t upload_limit = 4ull << 30;
+  uint64_t upload_limit_per_uid = 1ull << 30;
+  uint64_t in_flight_limit = 4ull << 30;
+  uint64_t in_flight_limit_per_uid = 1ull << 30;
+};
+
+}  // namespace cccl_cached

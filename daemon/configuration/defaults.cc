@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/defaults.h"
+
+#include <string_view>
+
+namespace cccl_cached {
+namespace {
+
+/// Variables that hold a relative path are ignored, as the base directory specification asks.
+std::string AbsoluteVariable(const Surroundings& surroundings, std::string_view name) {
+  std::string value = surroundings.Variable(name);
+  return value.starts_with('/') ? value : std::string();
+}
+
+/// systemd lists the directories that it made with colons between them; ours is the first.
+std::string DirectoryFromSystemd(const Surroundings& surroundings, std::string_view name) {
+  const std::string list = AbsoluteVariable(surroundings, name);
+  return list.substr(0, list.find(':'));
+}
+
+/// Root, or the unprivileged user of the system service: systemd gives no XDG_RUNTIME_DIR to that
+/// one.
+bool ServesTheNode(const Surroundings& surroundings) {
+  if (surroundings.uid == 0) return true;
+  return !DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY").empty() &&
+         surroundings.Variable("XDG_RUNTIME_DIR").empty();
+}
+
+/// A directory of the base directory specification: the variable, else a place in the home
+/// directory.
+std::string UserDirectory(const Surroundings& surroundings, std::string_view variable,
+                          std::string_view below_home) {
+  std::string directory = AbsoluteVariable(surroundings, variable);
+  if (!directory.empty()) return directory;
+  const std::string home = AbsoluteVariable(surroundings, "HOME");
+  return home.empty() ? home : home + std::string(below_home);
+}
+
+std::string Below(const std::string& directory, std::string_view name) {
+  return directory.empty() ? directory : directory + std::string(name);
+}
+
+std::string DefaultSocket(const Surroundings& surroundings) {
+  const std::string made = DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY");
+  if (!made.empty()) return made + "/socket";
+  if (surroundings.uid == 0) return "/run/cccl-cached/socket";
+  return Below(AbsoluteVariable(surroundings, "XDG_RUNTIME_DIR"), "/cccl-cached/socket");
+}
+
+std::string DefaultStateDirectory(const Surroundings& surroundings) {
+  const std::string made = DirectoryFromSystemd(surroundings, "STATE_DIRECTORY");
+  if (!made.empty()) return made;
+  if (surroundings.uid == 0) return "/var/lib/cccl-cached";
+  return Below(UserDirectory(surroundings, "XDG_STATE_HOME", "/.local/state"), "/cccl-cached");
+}
+
+}  // namespace
+
+Configuration DefaultConfiguration(const Surroundings& surroundings) {
+  Configuration configuration;
+  configuration.socket = DefaultSocket(surroundings);
+  configuration.state_dir = DefaultStateDirectory(surroundings);
+  configuration.socket_mode = ServesTheNode(surroundings) ? 0666 : 0600;
+  configuration.jobs = surroundings.processors;
+  return configuration;
+}
+
+std::string DefaultConfigFile(const Surroundings& surroundings) {
+  if (ServesTheNode(surroundings)) return surroundings.system_config_file;
+  return Below(UserDirectory(surroundings, "XDG_CONFIG_HOME", "/.config"),
+               "/cccl-cached/config.toml");
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/load.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "daemon/configuration/defaults.h"
+#include "daemon/configuration/nearest_name.h"
+#include "daemon/configuration/settings.h"
+#include "daemon/configuration/toml_file.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::string_view kPrefix = "CCCL_CACHED_";
+constexpr std::string_view kConfigVariable = "CCCL_CACHED_CONFIG";
+
+Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
+
+/// Several values in one variable stand with colons between them.
+std::vector<std::string> SplitList(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(':'));
+    if (!part.empty()) parts.emplace_back(part);
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+  }
+  return parts;
+}
+
+Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings) {
+  std::map<std::string, const Setting*, std::less<>> known;
+  std::vector<std::string> names{std::string(kConfigVariable)};
+  for (const Setting& setting : Settings()) {
+    known.emplace(setting.Variable(), &setting);
+    names.push_back(setting.Variable());
+  }
+  std::vector<Assignment> assignments;
+  for (const auto& [name, value] : surroundings.environment) {
+    if (!name.starts_with(kPrefix) || name == kConfigVariable) continue;
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      return Bad(
+          fmt::format("unknown variable {} in the environment{}", name, DidYouMean(name, names)));
+    }
+    const Setting& setting = *found->second;
+    std::vector<std::string> texts =
+        setting.list ? SplitList(value) : std::vector<std::string>{value};
+    assignments.push_back({&setting, std::move(texts), "environment " + name});
+  }
+  return assignments;
+}
+
+/// A file that was named must be there; the default one need not.
+Result<std::vector<Assignment>> ReadFile(const CommandLine& command_line,
+                                         const Surroundings& surroundings) {
+  if (!command_line.config_file.empty()) return ReadTomlFile(command_line.config_file);
+  if (const std::string named = surroundings.Variable(kConfigVariable); !named.empty()) {
+    return ReadTomlFile(named);
+  }
+  const std::string path = DefaultConfigFile(surroundings);
+  if (path.empty() || access(path.c_str(), F_OK) != 0) return std::vector<Assignment>();
+  return ReadTomlFile(path);
+}
+
+Status Apply(const std::vector<Assignment>& assignments, LoadedConfiguration& loaded) {
+  for (const Assignment& assignment : assignments) {
+    const Setting& setting = *assignment.setting;
+    if (Status status = setting.set(loaded.values, assignment.texts); !status) {
+      return Bad(
+          fmt::format("{}: {}: {}", assignment.origin, setting.name, status.error().message));
+    }
+    loaded.origins[setting.name] = assignment.origin;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
+                                              const Surroundings& surroundings) {
+  LoadedConfiguration loaded{DefaultConfiguration(surroundings), {}};
+  const Result<std::vector<Assignment>> file = ReadFile(command_line, surroundings);
+  if (!file) return file.error();
+  const Result<std::vector<Assignment>> environment = ReadEnvironment(surroundings);
+  if (!environment) return environment.error();
+  for (const auto* assignments : {&*file, &*environment, &command_line.assignments}) {
+    if (Status status = Apply(*assignments, loaded); !status) return status.error();
+  }
+  return loaded;
+}
+
+Status CheckComplete(const LoadedConfiguration& loaded, const Surroundings& surroundings) {
+  const bool handed_over = !surroundings.Variable("LISTEN_FDS").empty();
+  if (loaded.values.socket.empty() && !handed_over) {
+    return Bad(
+        "no socket: XDG_RUNTIME_DIR is not set, so there is no private directory for one; give "
+        "--socket PATH in a directory that only you can write, or log in with a session that sets "
+        "it");
+  }
+  if (loaded.values.state_dir.empty()) {
+    return Bad("no state directory: neither XDG_STATE_HOME nor HOME is set; give --state-dir DIR");
+  }
+  return Ok{};
+}
+
+std::string PrintConfiguration(const LoadedConfiguration& loaded) {
+  std::string text;
+  for (const Setting& setting : Settings()) {
+    const auto origin = loaded.origins.find(setting.name);
+    text += fmt::format("{} = {}  # {}\n", setting.name, setting.show(loaded.values),
+                        origin == loaded.origins.end() ? "default" : origin->second);
+  }
+  return text;
+}
+
+}  // namespace cccl_cached

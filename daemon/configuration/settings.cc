@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <type_traits>
+
+#include "daemon/configuration/value_format.h"
+
+namespace cccl_cached {
+namespace {
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+template <auto kMember, typename Format>
+Status SetOne(Configuration& configuration, const std::vector<std::string>& texts) {
+  auto value = Format::Parse(texts.front());
+  if (!value) return value.error();
+  configuration.*kMember = *std::move(value);
+  return Ok{};
+}
+
+template <auto kMember, typename Format>
+std::string ShowOne(const Configuration& configuration) {
+  const std::string text = Format::Show(configuration.*kMember);
+  return Format::kBare ? text : Quoted(text);
+}
+
+template <auto kMember, typename Format>
+Status SetList(Configuration& configuration, const std::vector<std::string>& texts) {
+  (configuration.*kMember).clear();
+  for (const std::string& text : texts) {
+    auto value = Format::Parse(text);
+    if (!value) return value.error();
+    (configuration.*kMember).push_back(*std::move(value));
+  }
+  return Ok{};
+}
+
+template <auto kMember, typename Format>
+std::string ShowList(const Configuration& configuration) {
+  std::string shown;
+  for (const auto& value : configuration.*kMember) {
+    shown += (shown.empty() ? "" : ", ") + Quoted(Format::Show(value));
+  }
+  return "[" + shown + "]";
+}
+
+template <auto kMember, typename Format>
+constexpr Setting One(std::string_view name, std::string_view help) {
+  return Setting{.name = name,
+                 .placeholder = Format::kPlaceholder,
+                 .help = help,
+                 .list = false,
+                 .path = std::is_same_v<Format, PathFormat>,
+                 .bare = Format::kBare,
+                 .set = &SetOne<kMember, Format>,
+                 .show = &ShowOne<kMember, Format>};
+}
+
+template <auto kMember, typename Format>
+constexpr Setting List(std::string_view name, std::string_view help) {
+  return Setting{.name = name,
+                 .placeholder = Format::kPlaceholder,
+                 .help = help,
+                 .list = true,
+                 .path = std::is_same_v<Format, PathFormat>,
+                 .bare = Format::kBare,
+                 .set = &SetList<kMember, Format>,
+                 .show = &ShowList<kMember, Format>};
+}
+
+using C = Configuration;
+constexpr std::array kSettings = {
+    One<&C::socket, PathFormat>("socket", "where clients connect"),
+    One<&C::socket_mode, ModeFormat>("socket_mode", "who may connect: permissions of the socket"),
+    One<&C::socket_group, GroupFormat>("socket_group", "group of the socket"),
+    One<&C::state_dir, PathFormat>("state_dir", "where the store lies"),
+    List<&C::toolchain_root, PathFormat>("toolchain_root", "look for CUDA here as well"),
+    One<&C::log_level, LogLevelFormat>("log_level", "error, warning, info or debug"),
+    One<&C::log_format, LogFormatFormat>("log_format", "text or json"),
+    One<&C::jobs, CountFormat>("jobs", "compiles at one time"),
+    One<&C::memory_limit, SizeFormat>("memory_limit", "artifacts kept in memory"),
+    One<&C::store_limit, SizeFormat>("store_limit", "artifacts kept on disk"),
+    One<&C::build_timeout, DurationFormat>("build_timeout", "longest that one compile may run"),
+    One<&C::worker_memory_limit, SizeFormat>("worker_memory_limit", "memory of one compile"),
+    One<&C::remember_failures, DurationFormat>("remember_failures",
+                                               "how long a compile error is answered untried"),
+    One<&C::queue_limit, CountFormat>("queue_limit", "builds that wait for a slot"),
+    One<&C::queue_limit_per_uid, CountFormat>("queue_limit_per_uid", "the same, of one user"),
+    One<&C::call_limit, CountFormat>("call_limit", "calls in flight"),
+    One<&C::call_limit_per_uid, CountFormat>("call_limit_per_uid", "the same, of one user"),
+    One<&C::connection_limit, CountFormat>("connection_limit", "open connections"),
+    One<&C::connection_limit_per_uid, CountFormat>("connection_limit_per_uid",
+                                                   "the same, of one user"),
+    One<&C::message_limit, SizeFormat>("message_limit", "one message"),
+    One<&C::source_limit, SizeFormat>("source_limit", "all texts and binaries of one build"),
+    One<&C::header_limit, CountFormat>("header_limit", "inline headers of one build"),
+    One<&C::upload_limit, SizeFormat>("upload_limit", "bytes uploaded and kept"),
+    One<&C::upload_limit_per_uid, SizeFormat>("upload_limit_per_uid", "the same, of one user"),
+    One<&C::in_flight_limit, SizeFormat>("in_flight_limit",
+                                         "bytes of requests and replies at one time"),
+    One<&C::in_flight_limit_per_uid, SizeFormat>("in_flight_limit_per_uid",
+                                                 "the same, of one user"),
+};
+
+}  // namespace
+
+std::string Setting::Flag() const {
+  std::string flag = fmt::format("--{}", name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+std::string Setting::Variable() const {
+  std::string variable = fmt::format("CCCL_CACHED_{}", name);
+  for (char& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return variable;
+}
+
+std::span<const Setting> Settings() { return kSettings; }
+
+const Setting* FindSetting(std::string_view name) {
+  const auto found = std::find_if(kSettings.begin(), kSettings.end(),
+                                  [name](const Setting& setting) { return setting.name == name; });
+  return found == kSettings.end() ? nullptr : &*found;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/configuration/configuration.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// One row of the table that the flags, the configuration file, the environment and --print-config
+/// share.
+struct Setting {
+  std::string_view name;  ///< key in the file: "socket_mode"
+  std::string_view placeholder;
+  std::string_view help;  ///< one line
+  bool list;              ///< may be given several times
+  bool path;              ///< relative ones are made absolute where a person types them
+  bool bare;              ///< a number in the file; all else is a string
+  /// Takes the value of `texts` (exactly one unless it is a list). The error says what is accepted.
+  Status (*set)(Configuration& configuration, const std::vector<std::string>& texts);
+  /// As the file would have it.
+  std::string (*show)(const Configuration& configuration);
+
+  [[nodiscard]] std::string Flag() const;      ///< "--socket-mode"
+  [[nodiscard]] std::string Variable() const;  ///< "CCCL_CACHED_SOCKET_MODE"
+};
+
+[[nodiscard]] std::span<const Setting> Settings();
+
+/// Null if there is none.
+[[nodiscard]] const Setting* FindSetting(std::string_view name);
+
+/// A value that one source gives to one setting.
+struct Assignment {
+  const Setting* setting;
+  std::vector<std::string> texts;
+  std::string origin;  ///< for people: "flag --jobs", "/etc/cccl-cached/config.toml:12"
+};
+
+}  // namespace cccl_cached

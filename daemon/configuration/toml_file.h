@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/configuration/settings.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// What a configuration file sets. Every error names file and line.
+[[nodiscard]] Result<std::vector<Assignment>> ReadTomlFile(const std::string& path);
+
+}  // namespace cccl_cached

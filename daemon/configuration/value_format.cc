@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/value_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace cccl_cached {
+namespace {
+
+Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
+
+/// A unit and what it is worth; tables are ordered from the largest to the smallest.
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+
+constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},
+                                            Unit{"MiB", 1ull << 20}, Unit{"KiB", 1ull << 10},
+                                            Unit{"B", 1}};
+constexpr std::array<Unit, 4> kTimeUnits = {Unit{"h", 3'600'000}, Unit{"m", 60'000},
+                                            Unit{"s", 1'000}, Unit{"ms", 1}};
+
+/// The number that `text` begins with, and what follows it. None: no number, or one that is too
+/// large.
+std::optional<uint64_t> TakeNumber(std::string_view& text, int base) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return value;
+}
+
+/// "<number><unit>", larger than 0, at most `most` times the smallest unit.
+std::optional<uint64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units,
+                                      uint64_t most) {
+  const std::optional<uint64_t> number = TakeNumber(text, 10);
+  if (!number || *number == 0) return std::nullopt;
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  for (const Unit& unit : units) {
+    if (text == unit.name && *number <= most / unit.factor) return *number * unit.factor;
+  }
+  return std::nullopt;
+}
+
+/// In the largest unit that leaves no rest.
+std::string ShowWithUnit(uint64_t value, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (value % unit.factor == 0) return fmt::format("{}{}", value / unit.factor, unit.name);
+  }
+  return {};
+}
+
+template <typename T>
+struct Choice {
+  std::string_view name;
+  T value;
+};
+
+constexpr std::array<Choice<LogLevel>, 4> kLogLevels = {
+    Choice<LogLevel>{"error", LogLevel::kError}, Choice<LogLevel>{"warning", LogLevel::kWarning},
+    Choice<LogLevel>{"info", LogLevel::kInfo}, Choice<LogLevel>{"debug", LogLevel::kDebug}};
+constexpr std::array<Choice<LogFormat>, 2> kLogFormats = {
+    Choice<LogFormat>{"text", LogFormat::kText}, Choice<LogFormat>{"json", LogFormat::kJson}};
+
+template <typename T, size_t kSize>
+Result<T> ParseChoice(std::string_view text, const std::array<Choice<T>, kSize>& choices) {
+  std::string names;
+  for (const Choice<T>& choice : choices) {
+    if (choice.name == text) return choice.value;
+    if (!names.empty()) names += ", ";
+    names += choice.name;
+  }
+  return Bad(fmt::format("\"{}\" is none of: {}", text, names));
+}
+
+template <typename T, size_t kSize>
+std::string ShowChoice(T value, const std::array<Choice<T>, kSize>& choices) {
+  for (const Choice<T>& choice : choices) {
+    if (choice.value == value) return std::string(choice.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> PathFormat::Parse(std::string_view text) {
+  if (!text.starts_with('/')) {
+    return Bad(fmt::format("\"{}\" is not an absolute path: begin it with /", text));
+  }
+  return std::string(text);
+}
+
+Result<mode_t> ModeFormat::Parse(std::string_view text) {
+  std::string_view rest = text;
+  const std::optional<uint64_t> number = TakeNumber(rest, 8);
+  if (!number || !rest.empty() || *number > 0777) {
+    return Bad(
+        fmt::format("\"{}\" is not a mode: write octal permission bits such as \"0660\"", text));
+  }
+  return static_cast<mode_t>(*number);
+}
+
+std::string ModeFormat::Show(mode_t value) { return fmt::format("{:04o}", value); }
+
+Result<uint64_t> CountFormat::Parse(std::string_view text) {
+  std::string_view rest = text;
+  const std::optional<uint64_t> number = TakeNumber(rest, 10);
+  if (!number || !rest.empty() || *number == 0 || *number > 1'000'000'000) {
+    return Bad(fmt::format("\"{}\" is not a whole number from 1 to 1000000000", text));
+  }
+  return *number;
+}
+
+std::string CountFormat::Show(uint64_t value) { return fmt::format("{}", value); }
+
+Result<uint64_t> SizeFormat::Parse(std::string_view text) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMost);
+  if (!bytes) {
+    return Bad(fmt::format(
+        "\"{}\" is not a size: write a whole number and B, KiB, MiB, GiB or TiB, such as \"4GiB\"",
+        text));
+  }
+  return *bytes;
+}
+
+std::string SizeFormat::Show(uint64_t value) { return ShowWithUnit(value, kSizeUnits); }
+
+Result<std::chrono::milliseconds> DurationFormat::Parse(std::string_view text) {
+  constexpr uint64_t kMost = 1'000ull * 86'400 * 365;
+  const std::optional<uint64_t> milliseconds = ParseWithUnit(text, kTimeUnits, kMost);
+  if (!milliseconds) {
+    return Bad(
+        fmt::format("\"{}\" is not a span of time up to a year: write a whole number and ms, s, m "
+                    "or h, such as "
+                    "\"90s\"",
+                    text));
+  }
+  return std::chrono::milliseconds(*milliseconds);
+}
+
+std::string DurationFormat::Show(std::chrono::milliseconds value) {
+  return ShowWithUnit(static_cast<uint64_t>(value.count()), kTimeUnits);
+}
+
+Result<LogLevel> LogLevelFormat::Parse(std::string_view text) {
+  return ParseChoice(text, kLogLevels);
+}
+
+std::string LogLevelFormat::Show(LogLevel value) { return ShowChoice(value, kLogLevels); }
+
+Result<LogFormat> LogFormatFormat::Parse(std::string_view text) {
+  return ParseChoice(text, kLogFormats);
+}
+
+std::string LogFormatFormat::Show(LogFormat value) { return ShowChoice(value, kLogFormats); }
+
+}  // namespace cccl_cached

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/configuration/configuration.h"
+#include "daemon/core/result.h"
+
+/// How one kind of value is written. Each format has
+///   Parse        the value of a text; the error says what is accepted, without naming the setting
+///   Show         the text of a value, which Parse takes back
+///   kPlaceholder what --help calls it
+///   kBare        written in TOML without quotes
+namespace cccl_cached {
+
+/// An absolute path.
+struct PathFormat {
+  static constexpr std::string_view kPlaceholder = "PATH";
+  static constexpr bool kBare = false;
+  static Result<std::string> Parse(std::string_view text);
+  static std::string Show(const std::string& value) { return value; }
+};
+
+/// The name of a group of this machine; empty for none.
+struct GroupFormat {
+  static constexpr std::string_view kPlaceholder = "GROUP";
+  static constexpr bool kBare = false;
+  static Result<std::string> Parse(std::string_view text) { return std::string(text); }
+  static std::string Show(const std::string& value) { return value; }
+};
+
+/// Octal permission bits: 0660.
+struct ModeFormat {
+  static constexpr std::string_view kPlaceholder = "MODE";
+  static constexpr bool kBare = false;
+  static Result<mode_t> Parse(std::string_view text);
+  static std::string Show(mode_t value);
+};
+
+/// A whole number above 0.
+struct CountFormat {
+  static constexpr std::string_view kPlaceholder = "N";
+  static constexpr bool kBare = true;
+  static Result<uint64_t> Parse(std::string_view text);
+  static std::string Show(uint64_t value);
+};
+
+/// Bytes: 512MiB.
+struct SizeFormat {
+  static constexpr std::string_view kPlaceholder = "SIZE";
+  static constexpr bool kBare = false;
+  static Result<uint64_t> Parse(std::string_view text);
+  static std::string Show(uint64_t value);
+};
+
+/// A span of time: 90s.
+struct DurationFormat {
+  static constexpr std::string_view kPlaceholder = "TIME";
+  static constexpr bool kBare = false;
+  static Result<std::chrono::milliseconds> Parse(std::string_view text);
+  static std::string Show(std::chrono::milliseconds value);
+};
+
+struct LogLevelFormat {
+  static constexpr std::string_view kPlaceholder = "LEVEL";
+  static constexpr bool kBare = false;
+  static Result<LogLevel> Parse(std::string_view text);
+  static std::string Show(LogLevel value);
+};
+
+struct LogFormatFormat {
+  static constexpr std::string_view kPlaceholder = "FORMAT";
+  static constexpr bool kBare = false;
+  static Result<LogFormat> Parse(std::string_view text);
+  static std::string Show(LogFormat value);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/command_line.h"
+
+#include <catch2/catch.hpp>
+
+using namespace cccl_cached;
+
+TEST_CASE("flags are taken in both spellings") {
+  const auto parsed = ParseCommandLine({"--jobs", "3", "--log-level=debug", "--print-config"});
+  REQUIRE(parsed.ok());
+  CHECK(parsed->print_config);
+  REQUIRE(parsed->assignments.size() == 2);
+  CHECK(parsed->assignments[0].setting->name == "log_level");
+  CHECK(parsed->assignments[1].texts == std::vector<std::string>{"3"});
+  CHECK(parsed->assignments[1].origin == "flag --jobs");
+}
+
+TEST_CASE("a list takes every flag, anything else the last") {
+  const auto parsed = ParseCommandLine(
+      {"--toolchain-root", "/a", "--toolchain-root", "/b", "--jobs", "1", "--jobs", "2"});
+  REQUIRE(parsed.ok());
+  REQUIRE(parsed->assignments.size() == 2);
+  CHECK(parsed->assignments[0].texts == std::vector<std::string>{"/a", "/b"});
+  CHECK(parsed->assignments[1].texts == std::vector<std::string>{"2"});
+}
+
+TEST_CASE("a relative path is taken from the working directory") {
+  const auto parsed = ParseCommandLine({"--socket", "here/../s", "--config", "c.toml"});
+  REQUIRE(parsed.ok());
+  CHECK(parsed->assignments[0].texts[0].front() == '/');
+  CHECK(parsed->assignments[0].texts[0].find("..") == std::string::npos);
+  CHECK(parsed->config_file.front() == '/');
+}
+
+TEST_CASE("an unknown flag, a stray word and a missing value are errors") {
+  const auto unknown = ParseCommandLine({"--socket-mod=0600"});
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().message ==
+        "unknown argument --socket-mod=0600; did you mean --socket-mode?");
+  CHECK_FALSE(ParseCommandLine({"serve"}).ok());
+  CHECK_FALSE(ParseCommandLine({"--jobs"}).ok());
+}
+
+TEST_CASE("help names every setting and shows an example") {
+  const auto parsed = ParseCommandLine({"--help"});
+  REQUIRE(parsed.ok());
+  REQUIRE(parsed->help.has_value());
+  for (const Setting& setting : Settings()) {
+    INFO(setting.name);
+    CHECK(parsed->help->find(setting.Flag()) != std::string::npos);
+  }
+  CHECK(parsed->help->find("Example: cccl-cached ") != std::string::npos);
+}

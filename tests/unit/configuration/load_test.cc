@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/load.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/configuration/settings.h"
+#include "tests/unit/configuration/temporary_file.h"
+
+using namespace cccl_cached;
+
+namespace {
+
+/// A user with a home and no configuration file.
+Surroundings User() {
+  Surroundings user;
+  user.uid = 1000;
+  user.environment = {{"XDG_RUNTIME_DIR", "/run/user/1000"}, {"HOME", "/nonexistent"}};
+  return user;
+}
+
+Result<LoadedConfiguration> Load(std::vector<std::string> arguments, const Surroundings& around) {
+  const auto command_line = ParseCommandLine(std::move(arguments));
+  REQUIRE(command_line.ok());
+  return LoadConfiguration(*command_line, around);
+}
+
+std::string ErrorOf(const Result<LoadedConfiguration>& loaded) {
+  REQUIRE_FALSE(loaded.ok());
+  return loaded.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("flag beats environment beats file beats default, and each value tells its origin") {
+  const TemporaryFile file("jobs = 3\nqueue_limit = 30\ncall_limit = 300\n");
+  Surroundings user = User();
+  user.environment["CCCL_CACHED_JOBS"] = "4";
+  user.environment["CCCL_CACHED_QUEUE_LIMIT"] = "40";
+  const auto loaded = Load({"--config", file.path(), "--jobs", "5"}, user);
+  REQUIRE(loaded.ok());
+  CHECK(loaded->values.jobs == 5);
+  CHECK(loaded->values.queue_limit == 40);
+  CHECK(loaded->values.call_limit == 300);
+  CHECK(loaded->values.store_limit == Configuration().store_limit);
+
+  const std::string printed = PrintConfiguration(*loaded);
+  CHECK(printed.find("jobs = 5  # flag --jobs\n") != std::string::npos);
+  CHECK(printed.find("queue_limit = 40  # environment CCCL_CACHED_QUEUE_LIMIT\n") !=
+        std::string::npos);
+  CHECK(printed.find("call_limit = 300  # " + file.path() + ":3\n") != std::string::npos);
+  CHECK(printed.find("store_limit = \"16GiB\"  # default\n") != std::string::npos);
+}
+
+TEST_CASE("every setting can be given as a flag, as a key and as a variable") {
+  for (const Setting& setting : Settings()) {
+    INFO(setting.name);
+    std::string text;
+    Configuration expected;
+    for (const char* candidate :
+         {"/elsewhere", "17", "3MiB", "77s", "0751", "debug", "json", "g"}) {
+      text = candidate;
+      if (setting.set(expected, {text}).ok()) break;
+    }
+    const TemporaryFile file(std::string(setting.name) + " = " +
+                             (setting.bare ? text : "\"" + text + "\"") + "\n");
+    Surroundings variable = User();
+    variable.environment[setting.Variable()] = text;
+    for (const auto& loaded : {Load({setting.Flag(), text}, User()), Load({}, variable),
+                               Load({"--config", file.path()}, User())}) {
+      REQUIRE(loaded.ok());
+      CHECK(setting.show(loaded->values) == setting.show(expected));
+    }
+  }
+}
+
+TEST_CASE("a bad value names its place and what is accepted") {
+  const TemporaryFile file("\nstore_limit = \"4GB\"\n");
+  CHECK(ErrorOf(Load({"--config", file.path()}, User()))
+            .find(file.path() + ":2: store_limit: \"4GB\" is not a size") == 0);
+  CHECK(ErrorOf(Load({"--jobs", "none"}, User())).find("flag --jobs: jobs: ") == 0);
+  Surroundings user = User();
+  user.environment["CCCL_CACHED_LOG_LEVEL"] = "";
+  CHECK(ErrorOf(Load({}, user)).find("environment CCCL_CACHED_LOG_LEVEL: log_level: ") == 0);
+}
+
+TEST_CASE("an unknown variable of ours is an error, others are nobody's business") {
+  Surroundings user = User();
+  user.environment["CCCL_CACHE_SOCKET"] = "/s";
+  CHECK(Load({}, user).ok());
+  user.environment["CCCL_CACHED_JOB"] = "3";
+  CHECK(ErrorOf(Load({}, user)) ==
+        "unknown variable CCCL_CACHED_JOB in the environment; did you mean CCCL_CACHED_JOBS?");
+}
+
+TEST_CASE("a list in a variable is separated by colons") {
+  Surroundings user = User();
+  user.environment["CCCL_CACHED_TOOLCHAIN_ROOT"] = "/a::/b:";
+  const auto loaded = Load({}, user);
+  REQUIRE(loaded.ok());
+  CHECK(loaded->values.toolchain_root == std::vector<std::string>{"/a", "/b"});
+}
+
+TEST_CASE("a file that was named must be there, the default one need not") {
+  CHECK(Load({}, User()).ok());
+  CHECK_FALSE(Load({"--config", "/nonexistent/c.toml"}, User()).ok());
+  Surroundings user = User();
+  user.environment["CCCL_CACHED_CONFIG"] = "/nonexistent/c.toml";
+  CHECK_FALSE(Load({}, user).ok());
+
+  const TemporaryFile file("jobs = 7\n");
+  Surroundings root;
+  root.system_config_file = file.path();
+  CHECK(Load({}, root)->values.jobs == 7);
+}
+
+TEST_CASE("without a place for the socket or the state the daemon can't start") {
+  Surroundings nobody;
+  nobody.uid = 1000;
+  auto loaded = Load({}, nobody);
+  REQUIRE(loaded.ok());
+  CHECK(CheckComplete(*loaded, nobody).error().message.find("XDG_RUNTIME_DIR") !=
+        std::string::npos);
+
+  nobody.environment["LISTEN_FDS"] = "1";
+  CHECK(CheckComplete(*loaded, nobody).error().message.find("--state-dir") != std::string::npos);
+  nobody.environment["XDG_STATE_HOME"] = "/state";
+  CHECK(CheckComplete(*Load({}, nobody), nobody).ok());
+  CHECK(CheckComplete(*Load({}, User()), User()).ok());
+}
+
+TEST_CASE("what is printed is a configuration file that says the same") {
+  const auto loaded =
+      Load({"--toolchain-root", "/a", "--jobs", "5", "--socket-mode", "0640"}, User());
+  REQUIRE(loaded.ok());
+  const TemporaryFile file(PrintConfiguration(*loaded));
+  const auto again = Load({"--config", file.path()}, User());
+  REQUIRE(again.ok());
+  for (const Setting& setting : Settings()) {
+    CHECK(setting.show(again->values) == setting.show(loaded->values));
+  }
+}
+
+TEST_CASE("the example configuration shows every setting with its default") {
+  std::ifstream example(CCCL_CACHED_EXAMPLE_CONFIG);
+  REQUIRE(example);
+  std::string uncommented;
+  for (std::string line; std::getline(example, line);) {
+    // "# " begins an explanation, "#" alone a setting that is switched off.
+    if (line.starts_with('#') && !line.starts_with("# ") && line != "#")
+      uncommented += line.substr(1) + "\n";
+  }
+  const TemporaryFile file(uncommented);
+  Surroundings root;
+  root.processors = 1;
+  root.system_config_file = "/nonexistent";
+  const auto defaults = Load({}, root);
+  const auto shown = Load({"--config", file.path()}, root);
+  REQUIRE(shown.ok());
+  for (const Setting& setting : Settings()) {
+    INFO(setting.name);
+    CHECK(shown->origins.count(setting.name) == 1);
+    CHECK(setting.show(shown->values) == setting.show(defaults->values));
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/settings.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+using namespace cccl_cached;
+
+TEST_CASE("every setting has one name in each source") {
+  std::set<std::string_view> names;
+  for (const Setting& setting : Settings()) {
+    INFO(setting.name);
+    CHECK(names.insert(setting.name).second);
+    CHECK(FindSetting(setting.name) == &setting);
+    CHECK_FALSE(setting.help.empty());
+  }
+  CHECK(FindSetting("socket_mode")->Flag() == "--socket-mode");
+  CHECK(FindSetting("socket_mode")->Variable() == "CCCL_CACHED_SOCKET_MODE");
+  CHECK(FindSetting("Socket_mode") == nullptr);
+}
+
+TEST_CASE("each setting changes a value of its own") {
+  for (const Setting& setting : Settings()) {
+    INFO(setting.name);
+    Configuration changed;
+    // One of these fits every kind of value and is nobody's default.
+    bool set = false;
+    for (const char* text : {"/somewhere", "17", "3MiB", "77s", "0751", "debug", "json", "staff"}) {
+      if (set = setting.set(changed, {text}).ok(); set) break;
+    }
+    REQUIRE(set);
+    for (const Setting& other : Settings()) {
+      INFO(other.name);
+      CHECK((other.show(changed) != other.show(Configuration())) == (&other == &setting));
+    }
+  }
+}
+
+TEST_CASE("text is shown as TOML, quoted and escaped") {
+  Configuration configuration;
+  configuration.socket = R"(/a "b" \c)";
+  configuration.toolchain_root = {"/x", "/y"};
+  CHECK(FindSetting("socket")->show(configuration) == R"("/a \"b\" \\c")");
+  CHECK(FindSetting("toolchain_root")->show(configuration) == R"(["/x", "/y"])");
+  CHECK(FindSetting("jobs")->show(configuration) == "1");
+}

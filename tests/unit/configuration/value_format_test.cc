@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/value_format.h"
+
+#include <catch2/catch.hpp>
+
+using namespace cccl_cached;
+using namespace std::chrono_literals;
+
+TEST_CASE("a size is a whole number with a binary unit") {
+  CHECK(*SizeFormat::Parse("4GiB") == 4ull << 30);
+  CHECK(*SizeFormat::Parse("512 MiB") == 512ull << 20);
+  CHECK(*SizeFormat::Parse("1B") == 1);
+  for (const char* bad : {"", "GiB", "4", "4GB", "-1GiB", "0B", "1.5GiB", "4GiBx", "0x4GiB",
+                          "99999999999999999999B", "9999999TiB", "+4GiB"}) {
+    INFO(bad);
+    REQUIRE_FALSE(SizeFormat::Parse(bad).ok());
+    CHECK(SizeFormat::Parse(bad).error().message.find("4GiB") != std::string::npos);
+  }
+}
+
+TEST_CASE("a span of time needs a unit") {
+  CHECK(*DurationFormat::Parse("90s") == 90s);
+  CHECK(*DurationFormat::Parse("250ms") == 250ms);
+  CHECK(*DurationFormat::Parse("2h") == 2h);
+  for (const char* bad : {"", "90", "s", "-1s", "0s", "1d", "99999999h", "1s 2ms"}) {
+    INFO(bad);
+    CHECK_FALSE(DurationFormat::Parse(bad).ok());
+  }
+}
+
+TEST_CASE("a mode is octal and holds permission bits only") {
+  CHECK(*ModeFormat::Parse("0666") == 0666);
+  CHECK(*ModeFormat::Parse("600") == 0600);
+  for (const char* bad : {"", "0888", "01777", "0o600", "rw", "-1", "0x1ff"}) {
+    INFO(bad);
+    CHECK_FALSE(ModeFormat::Parse(bad).ok());
+  }
+}
+
+TEST_CASE("a count is a whole number above zero") {
+  CHECK(*CountFormat::Parse("16") == 16);
+  for (const char* bad : {"", "0", "-1", "1e3", "16 ", "1000000001"}) {
+    INFO(bad);
+    CHECK_FALSE(CountFormat::Parse(bad).ok());
+  }
+}
+
+TEST_CASE("a path must be absolute") {
+  CHECK(*PathFormat::Parse("/run/x") == "/run/x");
+  CHECK_FALSE(PathFormat::Parse("run/x").ok());
+  CHECK_FALSE(PathFormat::Parse("").ok());
+}
+
+TEST_CASE("a wrong choice is answered with the right ones") {
+  CHECK(*LogLevelFormat::Parse("debug") == LogLevel::kDebug);
+  CHECK(*LogFormatFormat::Parse("json") == LogFormat::kJson);
+  CHECK(LogLevelFormat::Parse("loud").error().message ==
+        "\"loud\" is none of: error, warning, info, debug");
+}
+
+TEST_CASE("what is shown is read back as the same value") {
+  for (const uint64_t size : {1ull, 1000ull, 1024ull, 4ull << 30, (4ull << 30) + 1, 3ull << 40}) {
+    CHECK(*SizeFormat::Parse(SizeFormat::Show(size)) == size);
+  }
+  for (const auto time : {1ms, 1500ms, 60000ms, 120000ms, 3600000ms}) {
+    CHECK(*DurationFormat::Parse(DurationFormat::Show(time)) == time);
+  }
+  CHECK(ModeFormat::Show(0640) == "0640");
+  CHECK(SizeFormat::Show(4ull << 30) == "4GiB");
+  CHECK(DurationFormat::Show(90s) == "90s");
+}
