@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/artifact_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/entry.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+constexpr std::string_view kTotalsName = "store.totals";
+constexpr std::string_view kMetaPrefix = "user.";
+// What an entry costs beyond its bytes: twice the key, the usage record, the place of its blob.
+constexpr uint64_t kEntryOverhead = 256;
+// Keys are uniform, so a run of neighbours is a fair sample. The worst quarter of it goes at a
+// time.
+constexpr size_t kCandidates = 512;
+constexpr size_t kEvictedAtOnce = kCandidates / 4;
+constexpr int kRounds = 16;
+
+std::chrono::sys_seconds Now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+DatabaseError Unreadable() {
+  return {DatabaseError::Kind::kDamaged, "the usage of an entry can't be read"};
+}
+
+}  // namespace
+
+std::optional<DatabaseError> ArtifactTable::Load(Database& database, bool recount) {
+  std::optional<TierSize> totals;
+  const auto found = database.Read(Column::kMeta, kTotalsName,
+                                   [&](std::string_view value) { totals = DecodeTotals(value); });
+  if (found != Database::Found::kYes || !totals || recount) return Recount(database);
+  entries_ = totals->entries;
+  bytes_ = totals->bytes;
+  return std::nullopt;
+}
+
+std::optional<DatabaseError> ArtifactTable::Recount(Database& database) {
+  TierSize totals;
+  auto error = database.Scan(Column::kUsage, "", [&](std::string_view, std::string_view value) {
+    ++totals.entries;
+    totals.bytes += DecodeUsage(value).value_or(UsageRecord{}).bytes;
+    return true;
+  });
+  if (error) return error;
+  return Commit(database, {{}, totals});
+}
+
+std::optional<DatabaseError> ArtifactTable::Commit(Database& database, Plan plan) {
+  plan.writes.push_back({Column::kMeta, std::string(kTotalsName), EncodeTotals(plan.totals)});
+  if (auto error = database.Write(plan.writes)) return error;
+  entries_ = plan.totals.entries;
+  bytes_ = plan.totals.bytes;
+  return std::nullopt;
+}
+
+ArtifactTable::Lookup ArtifactTable::FindUsage(Database& database, const Digest& key) {
+  Lookup lookup;
+  switch (database.Read(Column::kUsage, key.View(), [&](std::string_view value) {
+    lookup.record = DecodeUsage(value).value_or(UsageRecord{});
+  })) {
+    case Database::Found::kYes:
+    case Database::Found::kNo:
+      break;
+    case Database::Found::kDamaged:
+      lookup.error = Unreadable();
+      break;
+    case Database::Found::kFailed:
+      lookup.error = Unreadable();
+      lookup.error->kind = DatabaseError::Kind::kUnavailable;
+      break;
+  }
+  return lookup;
+}
+
+void ArtifactTable::Remove(Plan& plan, std::string_view key, const UsageRecord& record) {
+  plan.writes.push_back({Column::kArtifacts, std::string(key), std::nullopt});
+  plan.writes.push_back({Column::kUsage, std::string(key), std::nullopt});
+  plan.totals.entries -= std::min<uint64_t>(plan.totals.entries, 1);
+  plan.totals.bytes -= std::min(plan.totals.bytes, record.bytes);
+}
+
+std::optional<DatabaseError> ArtifactTable::Apply(Database& database,
+                                                  const WriteQueue::Batch& batch) {
+  if (auto error = ApplySmallThings(database, batch)) return error;
+  std::vector<Entry> entries;
+  uint64_t incoming = 0;
+  for (const auto& [key, artifact] : batch.artifacts) {
+    Entry entry{key, EncodeEntry(key, *artifact), {}};
+    entry.record = {entry.bytes.size() + kEntryOverhead, artifact->compile_time, Now(), 0};
+    if (entry.record.bytes > options_.limit_bytes) continue;
+    // In portions, so that a batch never needs more room than a small part of the store.
+    if (incoming + entry.record.bytes > options_.limit_bytes / 16) {
+      if (auto error = WriteEntries(database, std::exchange(entries, {}))) return error;
+      incoming = 0;
+    }
+    incoming += entry.record.bytes;
+    entries.push_back(std::move(entry));
+  }
+  return WriteEntries(database, std::move(entries));
+}
+
+std::optional<DatabaseError> ArtifactTable::ApplySmallThings(Database& database,
+                                                             const WriteQueue::Batch& batch) {
+  if (batch.dropped.empty() && batch.meta.empty()) return std::nullopt;
+  Plan plan = NewPlan();
+  for (const Digest& key : batch.dropped) {
+    const Lookup lookup = FindUsage(database, key);
+    if (lookup.error) return lookup.error;
+    if (lookup.record) Remove(plan, key.View(), *lookup.record);
+  }
+  for (const auto& [name, value] : batch.meta) {
+    plan.writes.push_back({Column::kMeta, std::string(kMetaPrefix) + name, value});
+  }
+  return Commit(database, std::move(plan));
+}
+
+std::optional<DatabaseError> ArtifactTable::WriteEntries(Database& database,
+                                                         std::vector<Entry> entries) {
+  if (entries.empty()) return std::nullopt;
+  uint64_t incoming = 0;
+  for (const Entry& entry : entries) incoming += entry.record.bytes;
+  if (auto error = MakeRoom(database, incoming)) return error;
+  Plan plan = NewPlan();
+  for (Entry& entry : entries) {
+    const Lookup lookup = FindUsage(database, entry.key);
+    if (lookup.error) return lookup.error;
+    if (lookup.record) Remove(plan, entry.key.View(), *lookup.record);
+    const std::string key(entry.key.View());
+    plan.writes.push_back({Column::kArtifacts, key, std::move(entry.bytes)});
+    plan.writes.push_back({Column::kUsage, key, EncodeUsage(entry.record)});
+    ++plan.totals.entries;
+    plan.totals.bytes += entry.record.bytes;
+  }
+  return Commit(database, std::move(plan));
+}
+
+std::optional<std::string> ArtifactTable::ReadMeta(Database& database, std::string_view name) {
+  std::optional<std::string> value;
+  database.Read(Column::kMeta, std::string(kMetaPrefix).append(name),
+                [&](std::string_view found) { value = found; });
+  return value;
+}
+
+std::optional<DatabaseError> ArtifactTable::RecordUses(Database& database,
+                                                       const UsageLedger::Pending& uses) {
+  std::vector<ColumnWrite> writes;
+  for (const auto& [key, use] : uses) {
+    Lookup lookup = FindUsage(database, key);
+    if (lookup.error) return lookup.error;
+    if (!lookup.record) continue;  // evicted meanwhile
+    lookup.record->hits += use.hits;
+    lookup.record->last_use = std::max(lookup.record->last_use, use.last);
+    writes.push_back({Column::kUsage, std::string(key.View()), EncodeUsage(*lookup.record)});
+  }
+  return writes.empty() ? std::nullopt : database.Write(writes);
+}
+
+std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_t incoming) {
+  for (int round = 0; round < kRounds && bytes_ + incoming > options_.limit_bytes; ++round) {
+    const uint64_t before = entries_;
+    if (auto error = EvictSome(database, incoming)) return error;
+    // Totals without records to match: count what is really there.
+    if (entries_ == before) return Recount(database);
+  }
+  return std::nullopt;
+}
+
+std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64_t incoming) {
+  std::vector<Candidate> candidates;
+  if (auto error = NextCandidates(database, candidates)) return error;
+  const auto now = Now();
+  std::sort(candidates.begin(), candidates.end(), [now](const Candidate& a, const Candidate& b) {
+    return KeepValue(a.record, now) < KeepValue(b.record, now);
+  });
+  Plan plan = NewPlan();
+  uint64_t evicted = 0;
+  for (const Candidate& candidate : candidates) {
+    if (evicted == kEvictedAtOnce) break;
+    if (plan.totals.bytes + incoming <= options_.limit_bytes) break;
+    Remove(plan, candidate.key, candidate.record);
+    ++evicted;
+  }
+  if (auto error = Commit(database, std::move(plan))) return error;
+  statistics_.Add(Counter::kEvictions, evicted);
+  return std::nullopt;
+}
+
+std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
+                                                           std::vector<Candidate>& candidates) {
+  const auto now = Now();
+  const auto collect = [&](std::string_view key, std::string_view value) {
+    UsageRecord record = DecodeUsage(value).value_or(UsageRecord{});
+    const auto digest = Digest::FromBytes(key);
+    if (digest && options_.used_elsewhere && options_.used_elsewhere(*digest))
+      record.last_use = now;
+    candidates.push_back({std::string(key), record});
+    return candidates.size() < kCandidates;
+  };
+  const std::string start = std::exchange(cursor_, "");
+  if (auto error = database.Scan(Column::kUsage, start, collect)) return error;
+  if (candidates.size() < kCandidates && !start.empty()) {
+    // Round the end, up to where it began.
+    const auto until_start = [&](std::string_view key, std::string_view value) {
+      return key < start && collect(key, value);
+    };
+    if (auto error = database.Scan(Column::kUsage, "", until_start)) return error;
+  }
+  if (!candidates.empty()) cursor_ = candidates.back().key + '\0';
+  return std::nullopt;
+}
+
+}  // namespace cccl_cached

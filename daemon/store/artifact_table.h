@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/store/database.h"
+#include "daemon/store/usage_ledger.h"
+#include "daemon/store/usage_record.h"
+#include "daemon/store/write_queue.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// The artifacts on disk, their usage records and the totals over both, changed together or not at
+/// all, and kept within a limit. size() and ReadMeta may be called by any thread; all else belongs
+/// to the writer.
+class ArtifactTable {
+ public:
+  struct Options {
+    uint64_t limit_bytes = 0;
+    /// Whether an entry is in use although this table is not asked for it. May be empty.
+    std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+  };
+
+  ArtifactTable(Options options, Statistics& statistics)
+      : options_(std::move(options)), statistics_(statistics) {}
+  ArtifactTable(const ArtifactTable&) = delete;
+  ArtifactTable& operator=(const ArtifactTable&) = delete;
+
+  /// Starts from what the database says of itself; counts usage records only if that is missing or
+  /// `recount`.
+  [[nodiscard]] std::optional<DatabaseError> Load(Database& database, bool recount);
+
+  /// Makes room for the batch and writes it. An entry larger than the limit is left out.
+  [[nodiscard]] std::optional<DatabaseError> Apply(Database& database,
+                                                   const WriteQueue::Batch& batch);
+  [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database,
+                                                        const UsageLedger::Pending& uses);
+
+  /// One round of eviction if there is more than the limit, which is only so after it was lowered.
+  [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
+    return MakeRoom(database, 0);
+  }
+  [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
+
+  /// A value that a batch's meta put there. Thread-safe.
+  [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
+                                                           std::string_view name);
+
+  [[nodiscard]] TierSize size() const { return {entries_, bytes_}; }
+
+ private:
+  /// Changes that were not written yet, and the totals as they will be then.
+  struct Plan {
+    std::vector<ColumnWrite> writes;
+    TierSize totals;
+  };
+  struct Entry {
+    cccl_cache::Digest key;
+    std::string bytes;  ///< as EncodeEntry made them
+    UsageRecord record;
+  };
+  struct Candidate {
+    std::string key;
+    UsageRecord record;
+  };
+  struct Lookup {
+    std::optional<UsageRecord> record;
+    std::optional<DatabaseError> error;
+  };
+
+  [[nodiscard]] Plan NewPlan() const { return {{}, size()}; }
+  [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  [[nodiscard]] static Lookup FindUsage(Database& database, const cccl_cache::Digest& key);
+  static void Remove(Plan& plan, std::string_view key, const UsageRecord& record);
+  [[nodiscard]] std::optional<DatabaseError> ApplySmallThings(Database& database,
+                                                              const WriteQueue::Batch& batch);
+  [[nodiscard]] std::optional<DatabaseError> WriteEntries(Database& database,
+                                                          std::vector<Entry> entries);
+  [[nodiscard]] std::optional<DatabaseError> Recount(Database& database);
+  [[nodiscard]] std::optional<DatabaseError> MakeRoom(Database& database, uint64_t incoming);
+  [[nodiscard]] std::optional<DatabaseError> EvictSome(Database& database, uint64_t incoming);
+  [[nodiscard]] std::optional<DatabaseError> NextCandidates(Database& database,
+                                                            std::vector<Candidate>& candidates);
+
+  const Options options_;
+  Statistics& statistics_;
+  std::string cursor_;  ///< where the next look for candidates starts: each gets its turn
+  std::atomic<uint64_t> entries_{0};
+  std::atomic<uint64_t> bytes_{0};
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace cccl_cached {
+
+/// The column families, in the order in which the database opens them. docs/entry-format.md says
+/// what is in each.
+enum class Column : uint8_t { kArtifacts, kManifests, kDeposits, kPrivate, kUsage, kMeta };
+
+/// Why the database did not do something.
+struct DatabaseError {
+  enum class Kind : uint8_t {
+    kDamaged,        ///< what is on disk can't be read or makes no sense
+    kForeignFormat,  ///< written by a version that this one does not understand
+    kDiskFull,
+    kUnavailable,  ///< anything else: permissions, I/O errors
+  };
+  Kind kind = Kind::kUnavailable;
+  std::string message;
+};
+
+/// One change: a value put, or with none the key deleted.
+struct ColumnWrite {
+  Column column = Column::kMeta;
+  std::string key;
+  std::optional<std::string> value;
+};
+
+struct DatabaseOptions {
+  uint64_t limit_bytes = 0;  ///< of the artifacts: sizes files and buffers
+  uint64_t cache_bytes = 0;
+  /// Skips what is damaged in the log of latest writes instead of refusing to open.
+  bool skip_damaged_log = false;
+};
+
+/// RocksDB, and the only part of the daemon that knows it. Thread-safe. Closed by the destructor:
+/// what was written is then on the disk.
+class Database {
+ public:
+  /// kDamaged will not get better; kFailed may (no file descriptors, an I/O error).
+  enum class Found : uint8_t { kYes, kNo, kDamaged, kFailed };
+  /// Sees a key and its value, valid during the call. False ends the scan.
+  using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
+
+  /// Makes it if nothing is there. Does not look at what is stored in it.
+  static std::variant<std::unique_ptr<Database>, DatabaseError> Open(
+      const std::string& path, const DatabaseOptions& options);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// `use` sees the value if there is one.
+  Found Read(Column column, std::string_view key,
+             const std::function<void(std::string_view value)>& use);
+
+  /// All or nothing, also when the process dies. Survives the process when it returns, not the
+  /// machine.
+  [[nodiscard]] std::optional<DatabaseError> Write(std::span<const ColumnWrite> writes);
+
+  /// Visits keys in order, starting with the first that is not below `from`.
+  [[nodiscard]] std::optional<DatabaseError> Scan(Column column, std::string_view from,
+                                                  const Visitor& visit);
+
+  /// Puts what was written on the disk, so that it survives the machine and opens quickly.
+  [[nodiscard]] std::optional<DatabaseError> Flush();
+  /// After a failed write: whether writing may be tried again.
+  [[nodiscard]] std::optional<DatabaseError> Resume();
+
+ private:
+  class Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cccl_cached

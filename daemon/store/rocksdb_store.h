@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/store/artifact_table.h"
+#include "daemon/store/database_opening.h"
+#include "daemon/store/database_slot.h"
+#include "daemon/store/state_directory.h"
+#include "daemon/store/store_writer.h"
+#include "daemon/store/usage_ledger.h"
+#include "daemon/store/write_queue.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+struct RocksdbStoreOptions {
+  std::string directory;                ///< made if it is not there, then private to this uid
+  uint64_t limit_bytes = 10ull << 30;   ///< of the artifacts on disk
+  uint64_t cache_bytes = 32ull << 20;   ///< RocksDB's own cache of blocks and blobs
+  uint64_t queue_bytes = 256ull << 20;  ///< artifacts that wait to be written
+  /// Events for the log, one sentence each. Called on any thread. May be empty.
+  Report report;
+  /// Whether a faster tier holds the key: what is answered there is never asked for here, and must
+  /// not look unused for that. Called on the writer's thread. May be empty.
+  std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+};
+
+/// The disk tier, and what else survives a restart. Thread-safe. Put never waits for the disk: a
+/// thread of the store's own writes behind, and Get sees what waits. The destructor writes what
+/// waits and closes.
+class RocksdbStore final : public Tier, public MetaStore {
+ public:
+  /// Locks the directory. A database that can't be used is replaced by an empty one and reported;
+  /// an error means that there can be none: locked by another daemon, no permission, no space.
+  static Result<std::unique_ptr<RocksdbStore>> Open(RocksdbStoreOptions options,
+                                                    Statistics& statistics);
+  ~RocksdbStore() override;
+
+  TierName name() const override { return TierName::kDisk; }
+  ArtifactPtr Get(const cccl_cache::Digest& key) override;
+  void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
+
+  std::optional<std::string> GetMeta(std::string_view name) override;
+  void PutMeta(std::string_view name, std::string_view value) override;
+
+  /// What is written; what waits is not in it.
+  [[nodiscard]] TierSize size() const { return table_.size(); }
+
+ private:
+  RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
+               Statistics& statistics);
+
+  Statistics& statistics_;
+  const std::unique_ptr<StateDirectory> directory_;
+  DatabaseSlot slot_;
+  ArtifactTable table_;
+  WriteQueue queue_;
+  UsageLedger ledger_;
+  std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
+};
+
+/// RocksdbStore::Open.
+[[nodiscard]] inline Result<std::unique_ptr<RocksdbStore>> OpenRocksdbStore(
+    RocksdbStoreOptions options, Statistics& statistics) {
+  return RocksdbStore::Open(std::move(options), statistics);
+}
+
+}  // namespace cccl_cached

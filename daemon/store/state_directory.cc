@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/state_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace cccl_cached {
+namespace {
+
+Error Unusable(const std::string& path, std::string_view what, int error) {
+  return {ErrorCode::kUnavailable,
+          fmt::format(
+              "state directory {}: {} as uid {}: {}. Give that user write access to it (mode 0700, "
+              "owned by uid {}), or name another one with --state-dir.",
+              path, what, geteuid(), std::strerror(error), geteuid())};
+}
+
+/// The directory and what is missing above it. Not recursive on an existing one: its mode is made
+/// 0700.
+Status MakeDirectory(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, error);
+  if (error) return Unusable(path, "cannot make " + parent.string(), error.value());
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Unusable(path, "cannot be made", errno);
+  }
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return Unusable(path, "cannot be looked at", errno);
+  if (!S_ISDIR(info.st_mode)) return Unusable(path, "cannot be used", ENOTDIR);
+  if (info.st_uid != geteuid()) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "state directory {} belongs to uid {}, the daemon runs as uid {}: what another user "
+            "can change is not trusted. chown it, or name another one with --state-dir.",
+            path, info.st_uid, geteuid())};
+  }
+  if ((info.st_mode & 07777) != 0700 && chmod(path.c_str(), 0700) != 0) {
+    return Unusable(path, "cannot be made private (mode 0700)", errno);
+  }
+  return Ok{};
+}
+
+/// The pid that the holder wrote, for the message only.
+std::string Holder(int lock) {
+  std::array<char, 16> pid{};
+  const ssize_t count = pread(lock, pid.data(), pid.size() - 1, 0);
+  std::string digits;
+  for (ssize_t i = 0; i < count && pid[i] >= '0' && pid[i] <= '9'; ++i) digits.push_back(pid[i]);
+  return digits.empty() ? "another process" : "process " + digits;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& path) {
+  if (const Status made = MakeDirectory(path); !made) return made.error();
+  const std::string lock_path = path + "/lock";
+  const int lock = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock < 0) return Unusable(path, "cannot be written", errno);
+  std::unique_ptr<StateDirectory> directory(new StateDirectory(path, lock));
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return Unusable(path, "cannot be locked", errno);
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format(
+            "the database in {} is locked by {}: another daemon runs on it. Stop that one, or "
+            "name another directory with --state-dir.",
+            path, Holder(lock))};
+  }
+  const std::string pid = fmt::format("{}\n", getpid());
+  if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
+  // The pid is only a courtesy: on a full disk the lock holds without it.
+  [[maybe_unused]] const ssize_t written = pwrite(lock, pid.data(), pid.size(), 0);
+  return directory;
+}
+
+StateDirectory::~StateDirectory() { close(lock_); }
+
+Status StateDirectory::SetDatabaseAside() const {
+  std::error_code error;
+  std::filesystem::remove_all(set_aside_path(), error);
+  if (error) return Unusable(set_aside_path(), "cannot be removed", error.value());
+  std::filesystem::rename(database_path(), set_aside_path(), error);
+  if (error) return Unusable(database_path(), "cannot be set aside", error.value());
+  return Ok{};
+}
+
+}  // namespace cccl_cached

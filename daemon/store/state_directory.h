@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// The directory that holds everything that outlives the daemon, locked for this process as long as
+/// the object lives: mode 0700, one daemon at a time. Immutable, but SetDatabaseAside is not to be
+/// called by two threads.
+class StateDirectory {
+ public:
+  /// Makes it if it is not there. The error names the path, the uid and the way out.
+  static Result<std::unique_ptr<StateDirectory>> Open(const std::string& path);
+  ~StateDirectory();
+  StateDirectory(const StateDirectory&) = delete;
+  StateDirectory& operator=(const StateDirectory&) = delete;
+
+  [[nodiscard]] std::string database_path() const { return path_ + "/database"; }
+  /// Where a database goes that can't be used. There is one place, so that disks don't fill with
+  /// old ones: what lay there before is deleted.
+  [[nodiscard]] std::string set_aside_path() const { return path_ + "/database.set-aside"; }
+
+  /// Moves the database out of the way. It must be closed.
+  Status SetDatabaseAside() const;
+
+ private:
+  StateDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+
+  const std::string path_;
+  const int lock_;  ///< file descriptor, owned; the kernel drops the lock however the process ends
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/write_queue.h"
+
+#include <cassert>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+constexpr uint64_t kItemOverhead = 128;
+constexpr uint64_t kBatchBytes = 8u << 20;
+constexpr size_t kBatchArtifacts = 256;
+constexpr size_t kMaximumDropped = 4096;
+
+uint64_t Cost(const ArtifactPtr& artifact) { return artifact->Footprint() + kItemOverhead; }
+
+uint64_t Cost(std::string_view name, std::string_view value) {
+  return name.size() + value.size() + kItemOverhead;
+}
+
+}  // namespace
+
+using cccl_cache::Digest;
+
+bool WriteQueue::Reserve(uint64_t bytes, uint64_t freed) {
+  const uint64_t others = waiting_.bytes + writing_.bytes - freed;
+  if (bytes > limit_bytes_ || others > limit_bytes_ - bytes) return false;
+  waiting_.bytes += bytes;
+  waiting_.bytes -= freed;
+  return true;
+}
+
+bool WriteQueue::Put(const Digest& key, ArtifactPtr artifact) {
+  assert(artifact);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.artifacts.find(key);
+    const bool known = found != waiting_.artifacts.end();
+    if (!Reserve(Cost(artifact), known ? Cost(found->second) : 0)) return false;
+    if (!known) in_order_.push_back(key);
+    waiting_.artifacts.insert_or_assign(key, std::move(artifact));
+  }
+  changed_.notify_all();
+  return true;
+}
+
+bool WriteQueue::PutMeta(std::string_view name, std::string_view value) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.meta.find(name);
+    const bool known = found != waiting_.meta.end();
+    if (!Reserve(Cost(name, value), known ? Cost(name, found->second) : 0)) return false;
+    waiting_.meta.insert_or_assign(std::string(name), std::string(value));
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void WriteQueue::Drop(const Digest& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    // One that does not fit is found broken again the next time.
+    if (waiting_.dropped.size() < kMaximumDropped) waiting_.dropped.insert(key);
+  }
+  changed_.notify_all();
+}
+
+ArtifactPtr WriteQueue::Find(const Digest& key) const {
+  const std::lock_guard lock(mutex_);
+  for (const Batch* batch : {&waiting_, &writing_}) {
+    if (const auto found = batch->artifacts.find(key); found != batch->artifacts.end()) {
+      return found->second;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<std::string> WriteQueue::FindMeta(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  for (const Batch* batch : {&waiting_, &writing_}) {
+    if (const auto found = batch->meta.find(name); found != batch->meta.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+const WriteQueue::Batch& WriteQueue::Next(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  if (!writing_.empty()) return writing_;
+  changed_.wait_for(lock, timeout, [this] { return !waiting_.empty() || closed_; });
+  FillBatch();
+  return writing_;
+}
+
+void WriteQueue::FillBatch() {
+  writing_.dropped = std::exchange(waiting_.dropped, {});
+  writing_.meta = std::exchange(waiting_.meta, {});
+  for (const auto& [name, value] : writing_.meta) writing_.bytes += Cost(name, value);
+  while (!in_order_.empty() && writing_.artifacts.size() < kBatchArtifacts) {
+    const auto next = waiting_.artifacts.find(in_order_.front());
+    const uint64_t bytes = Cost(next->second);
+    if (!writing_.artifacts.empty() && writing_.bytes + bytes > kBatchBytes) break;
+    writing_.bytes += bytes;
+    writing_.artifacts.insert(waiting_.artifacts.extract(next));
+    in_order_.pop_front();
+  }
+  waiting_.bytes -= writing_.bytes;
+}
+
+void WriteQueue::Written() {
+  Batch written;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  written = std::exchange(writing_, {});
+}
+
+void WriteQueue::Pause(std::chrono::milliseconds duration) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, duration, [this] { return closed_; });
+}
+
+void WriteQueue::Close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool WriteQueue::empty() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && writing_.empty();
+}
+
+bool WriteQueue::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "daemon/core/artifact.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// What was stored but not written yet. Any thread adds and looks; one thread, the writer, takes.
+/// Bounded in bytes. What the writer took stays visible until it says that it is written, so
+/// nothing is ever missing between the queue and the disk. Thread-safe.
+class WriteQueue {
+ public:
+  using Artifacts = std::unordered_map<cccl_cache::Digest, ArtifactPtr, cccl_cache::DigestHash>;
+  using Keys = std::unordered_set<cccl_cache::Digest, cccl_cache::DigestHash>;
+
+  struct Batch {
+    Keys dropped;         ///< broken entries to delete, before anything is written
+    Artifacts artifacts;  ///< at least one if any waits, else as many as are small
+    std::map<std::string, std::string, std::less<>> meta;
+    uint64_t bytes = 0;
+
+    [[nodiscard]] bool empty() const {
+      return dropped.empty() && artifacts.empty() && meta.empty();
+    }
+  };
+
+  explicit WriteQueue(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  WriteQueue(const WriteQueue&) = delete;
+  WriteQueue& operator=(const WriteQueue&) = delete;
+
+  /// False: no room, nothing was queued.
+  [[nodiscard]] bool Put(const cccl_cache::Digest& key, ArtifactPtr artifact);
+  [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
+  /// Queues the deletion of a broken entry.
+  void Drop(const cccl_cache::Digest& key);
+
+  [[nodiscard]] ArtifactPtr Find(const cccl_cache::Digest& key) const;
+  [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
+
+  /// For the writer: what to write next, empty after `timeout` or when closed. The same batch again
+  /// until it was Written. Valid until the next call.
+  [[nodiscard]] const Batch& Next(std::chrono::milliseconds timeout);
+  void Written();
+  /// Returns after `duration`, or at once when closed.
+  void Pause(std::chrono::milliseconds duration);
+
+  /// Wakes the writer. What is queued can still be taken.
+  void Close();
+  [[nodiscard]] bool closed() const;
+  /// Nothing waits and nothing is being written.
+  [[nodiscard]] bool empty() const;
+
+ private:
+  [[nodiscard]] bool Reserve(uint64_t bytes, uint64_t freed);
+  void FillBatch();
+
+  const uint64_t limit_bytes_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Batch waiting_;                            ///< guarded by mutex_
+  std::deque<cccl_cache::Digest> in_order_;  ///< keys of waiting_.artifacts; guarded by mutex_
+  Batch
+      writing_;  ///< changed under mutex_ and by the writer only, so the writer may read it without
+  bool closed_ = false;  ///< guarded by mutex_
+};
+
+}  // namespace cccl_cached
