@@ -217,7 +217,7 @@ class BuildCoordinator::Impl {
     }
     const Status queued = queue_->Add(joined.flight, uid);
     if (queued) return;
-    FlightTable::Left left = flights_.Leave(ticket);
+    FlightTable::Left left = flights_.TakeOut(ticket);
     if (left.waiter != nullptr) Refuse(std::move(left.waiter), queued.error());
   }
 

@@ -73,6 +73,26 @@ std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
   return waiters;
 }
 
+FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop) {
+  Left left;
+  Flight& flight = flights_.at(id);
+  const auto waiter = std::find_if(flight.waiters.begin(), flight.waiters.end(),
+                                   [&](const WaiterPtr& each) { return each->ticket == ticket; });
+  left.flight = id;
+  left.waiter = std::move(*waiter);
+  left.uid = left.waiter->peer.uid;
+  flight.waiters.erase(waiter);
+  left.last = flight.waiters.empty();
+  left.last_of_uid = std::none_of(flight.waiters.begin(), flight.waiters.end(),
+                                  [&](const auto& each) { return each->peer.uid == left.uid; });
+  if (left.last) {
+    StopJoining(id, &flight);
+    *stop = flight.stop;
+    flights_.erase(id);
+  }
+  return left;
+}
+
 FlightTable::Left FlightTable::Leave(Ticket ticket) {
   Left left;
   std::stop_source stop(std::nostopstate);
@@ -80,31 +100,29 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     std::lock_guard lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end()) return left;
-    const uint64_t id = state->second.flight;
-    if (id == 0) {  // being looked up: whoever does it finds the mark
+    if (state->second.flight == 0) {  // being looked up: whoever does it finds the mark
       state->second.left = true;
       return left;
     }
+    left = RemoveWaiter(ticket, state->second.flight, &stop);
     tickets_.erase(state);
     if (tickets_.empty()) idle_.notify_all();
-    Flight& flight = flights_.at(id);
-    const auto waiter = std::find_if(flight.waiters.begin(), flight.waiters.end(),
-                                     [&](const WaiterPtr& each) { return each->ticket == ticket; });
-    left.flight = id;
-    left.waiter = std::move(*waiter);
-    left.uid = left.waiter->peer.uid;
-    flight.waiters.erase(waiter);
-    left.last = flight.waiters.empty();
-    left.last_of_uid =
-        std::none_of(flight.waiters.begin(), flight.waiters.end(),
-                     [&](const WaiterPtr& each) { return each->peer.uid == left.uid; });
-    if (left.last) {
-      StopJoining(id, &flight);
-      stop = flight.stop;
-      flights_.erase(id);
-    }
   }
-  if (left.last) stop.request_stop();
+  stop.request_stop();
+  return left;
+}
+
+FlightTable::Left FlightTable::TakeOut(Ticket ticket) {
+  Left left;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto state = tickets_.find(ticket);
+    if (state == tickets_.end() || state->second.flight == 0) return left;
+    left = RemoveWaiter(ticket, state->second.flight, &stop);
+    state->second.flight = 0;
+  }
+  stop.request_stop();
   return left;
 }
 

@@ -50,8 +50,8 @@ class FlightTable {
     bool started = false;
   };
   /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if it
-  /// left. A new flight that is not `shared` takes nobody in once its compile has begun: the next one
-  /// who asks gets one of its own.
+  /// left. A new flight that is not `shared` takes nobody in once its compile has begun: the next
+  /// one who asks gets one of its own.
   Joined Join(WaiterPtr waiter, const cccl_cache::Digest& key, bool shared);
 
   struct Started {
@@ -71,8 +71,10 @@ class FlightTable {
     uid_t uid = 0;
     WaiterPtr waiter;
   };
-  /// The caller waits no longer.
+  /// The caller waits no longer, and will not be answered.
   Left Leave(Ticket ticket);
+  /// The caller is taken out of its flight to be answered otherwise: its ticket stays open.
+  Left TakeOut(Ticket ticket);
 
   /// Cancels all compiles that run.
   void CancelAll();
@@ -96,6 +98,8 @@ class FlightTable {
     bool left = false;
   };
 
+  // Requires mutex_ held and a ticket that waits in a flight.
+  Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop);
   void StopJoining(uint64_t id, Flight* flight);
 
   std::mutex mutex_;

@@ -222,7 +222,7 @@ TEST_CASE(
     CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
     CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
     CHECK(bench.compiler.started() == 2);
-    bench.Ask(MakeRequest("a"), kBob);
+    CHECK_FALSE(bench.Ask(MakeRequest("a"), kBob).ok());
     CHECK(bench.compiler.started() == 4);
   }
 }
