@@ -35,6 +35,12 @@ namespace cccl_cached {
 /// Raised when any message of this file or job.h changes.
 inline constexpr uint32_t kWorkerProtocol = 1;
 
+/// How a worker exits that has not answered: the isolation could not be applied or the job not be
+/// read; the daemon's end of the reply socket was gone. Compilers may use any number themselves, so
+/// these only explain.
+inline constexpr int kExitNotStarted = 70;
+inline constexpr int kExitReplyLost = 71;
+
 /// Longest reply that a worker may send.
 inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;
 

@@ -23,6 +23,8 @@ class WireWriter {
   void U32(uint32_t value) { Scalar(value, 4); }
   void U64(uint64_t value) { Scalar(value, 8); }
   void Text(std::string_view text);
+  /// Bytes as they are, without a length.
+  void Raw(std::string_view bytes) { Copy(bytes); }
 
   /// Bytes of the whole message.
   [[nodiscard]] size_t size() const { return size_; }

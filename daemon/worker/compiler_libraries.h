@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/compile/frame.h"
+#include "daemon/core/result.h"
+#include "daemon/worker/nvjitlink_library.h"
+#include "daemon/worker/nvrtc_library.h"
+#include "daemon/worker/nvvm_library.h"
+
+namespace cccl_cached {
+
+/// All that a zygote keeps of its toolchain. What the toolchain lacks is empty.
+struct CompilerLibraries {
+  std::optional<NvrtcLibrary> nvrtc;
+  std::optional<NvJitLinkLibrary> nvjitlink;
+  std::optional<NvvmLibrary> nvvm;
+  std::string libdevice;  ///< the file's bytes
+
+  /// Loads and warms all libraries. The error names the file.
+  [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/file_functions.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "daemon/worker/real_files.h"
+
+// The executable defines the file functions that CUDA's compilers import, and exports them
+// (file_functions.list): the dynamic linker looks in the executable first, so libraries opened
+// later call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open,
+// __xstat, __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir,
+// rmdir, chdir, dlopen. The rest is what glibc 2.33 and later make of the same calls, for releases
+// to come. Each answers as POSIX says: -1 or null, with errno.
+
+namespace cccl_cached {
+namespace {
+
+FileView* current_view = nullptr;
+
+/// Any address that opendir can't return: a directory that is empty.
+struct EmptyDirectory {
+  dirent entry;
+};
+EmptyDirectory empty_directory;
+
+DIR* AsDirectory(EmptyDirectory* directory) { return reinterpret_cast<DIR*>(directory); }
+
+int Answer(int answer) {
+  if (answer >= 0) return answer;
+  errno = -answer;
+  return -1;
+}
+
+int OpenFile(const char* name, int flags, mode_t mode) {
+  return Answer(current_view != nullptr ? current_view->Open(name, flags)
+                                        : real_files::Open(name, flags, mode));
+}
+
+int StatFile(const char* name, struct stat* status, bool follow) {
+  if (current_view != nullptr) return Answer(current_view->Stat(name, status));
+  return Answer(real_files::StatAt(AT_FDCWD, name, status, follow ? 0 : AT_SYMLINK_NOFOLLOW));
+}
+
+/// The flags of open(2) that a mode of fopen(3) stands for; -1: not a mode.
+int FlagsOf(const char* mode) {
+  const bool update = strchr(mode, '+') != nullptr;
+  const int access = update ? O_RDWR : O_WRONLY;
+  switch (mode[0]) {
+    case 'r':
+      return update ? O_RDWR : O_RDONLY;
+    case 'w':
+      return access | O_CREAT | O_TRUNC;
+    case 'a':
+      return access | O_CREAT | O_APPEND;
+    default:
+      return -1;
+  }
+}
+
+FILE* OpenStream(const char* name, const char* mode) {
+  const int flags = FlagsOf(mode);
+  if (flags < 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const int fd = OpenFile(name, flags | O_CLOEXEC, 0666);
+  return fd < 0 ? nullptr : fdopen(fd, mode);
+}
+
+/// Absolute names, and relative ones to the working directory; a directory descriptor of the
+/// compiler's own can only be one that was given to it.
+bool FromWorkingDirectory(int directory, const char* name) {
+  return directory == AT_FDCWD || name[0] == '/';
+}
+
+/// Whether a job runs: nothing in it may change a directory.
+bool RefuseInJob() {
+  if (current_view != nullptr) errno = EACCES;
+  return current_view != nullptr;
+}
+
+/// The path as realpath answers it, in `buffer` or freshly allocated.
+char* ResolvedInto(const std::string& path, char* buffer) {
+  if (path.empty() || path.size() >= PATH_MAX) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  if (buffer == nullptr) return strdup(path.c_str());
+  return strcpy(buffer, path.c_str());
+}
+
+std::string RealPathOf(const char* name) {
+  if (current_view != nullptr) {
+    struct stat status;
+    return current_view->Stat(name, &status) == 0 ? current_view->VisiblePath(name) : "";
+  }
+  const FileDescriptor file(real_files::Open(name, O_PATH | O_CLOEXEC, 0));
+  return file.valid() ? real_files::PathOf(file.get()) : "";
+}
+
+template <typename Function>
+Function* Next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+void UseFileView(FileView* view) { current_view = view; }
+
+}  // namespace cccl_cached
+
+using namespace cccl_cached;  // NOLINT: the functions below belong to no namespace
+
+extern "C" {
+
+FILE* fopen(const char* name, const char* mode) { return OpenStream(name, mode); }
+FILE* fopen64(const char* name, const char* mode) { return OpenStream(name, mode); }
+
+int open(const char* name, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  return OpenFile(name, flags, mode);
+}
+
+int open64(const char* name, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  return OpenFile(name, flags, mode);
+}
+
+int openat(int directory, const char* name, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  if (FromWorkingDirectory(directory, name)) return OpenFile(name, flags, mode);
+  if (RefuseInJob()) return -1;
+  return Answer(real_files::OpenAt(directory, name, flags, mode));
+}
+
+int stat(const char* name, struct stat* status) noexcept { return StatFile(name, status, true); }
+int lstat(const char* name, struct stat* status) noexcept { return StatFile(name, status, false); }
+int stat64(const char* name, struct stat64* status) noexcept {
+  return StatFile(name, reinterpret_cast<struct stat*>(status), true);
+}
+int lstat64(const char* name, struct stat64* status) noexcept {
+  return StatFile(name, reinterpret_cast<struct stat*>(status), false);
+}
+int __xstat(int, const char* name, struct stat* status) { return StatFile(name, status, true); }
+int __lxstat(int, const char* name, struct stat* status) { return StatFile(name, status, false); }
+int __xstat64(int, const char* name, struct stat* status) { return StatFile(name, status, true); }
+int __lxstat64(int, const char* name, struct stat* status) { return StatFile(name, status, false); }
+
+int fstatat(int directory, const char* name, struct stat* status, int flags) noexcept {
+  const bool itself = name[0] == '\0' && (flags & AT_EMPTY_PATH) != 0;
+  if (!itself && FromWorkingDirectory(directory, name)) {
+    return StatFile(name, status, (flags & AT_SYMLINK_NOFOLLOW) == 0);
+  }
+  if (!itself && RefuseInJob()) return -1;
+  return Answer(real_files::StatAt(directory, name, status, flags));
+}
+
+int access(const char* name, int mode) noexcept {
+  if (current_view == nullptr) return Answer(real_files::Access(name, mode));
+  struct stat status;
+  if (StatFile(name, &status, true) != 0) return -1;
+  return (mode & W_OK) != 0 ? Answer(-EACCES) : 0;
+}
+
+int statfs(const char* name, struct statfs* status) noexcept {
+  if (current_view != nullptr) return Answer(-ENOENT);
+  return static_cast<int>(syscall(SYS_statfs, name, status));
+}
+
+ssize_t readlink(const char* name, char* buffer, size_t size) noexcept {
+  if (current_view == nullptr) return Answer(real_files::ReadLink(name, buffer, size));
+  struct stat status;
+  return StatFile(name, &status, true) != 0 ? -1 : Answer(-EINVAL);
+}
+
+char* realpath(const char* name, char* buffer) noexcept {
+  return ResolvedInto(RealPathOf(name), buffer);
+}
+
+char* getcwd(char* buffer, size_t size) noexcept {
+  std::string path;
+  if (current_view != nullptr) {
+    path = current_view->working_directory();
+  } else {
+    char real_path[PATH_MAX];
+    if (syscall(SYS_getcwd, real_path, sizeof(real_path)) < 0) return nullptr;
+    path = real_path;
+  }
+  if (buffer == nullptr) {
+    if (size == 0) return strdup(path.c_str());
+    buffer = static_cast<char*>(malloc(std::max(size, path.size() + 1)));
+    return buffer == nullptr ? nullptr : strcpy(buffer, path.c_str());
+  }
+  if (path.size() < size) return strcpy(buffer, path.c_str());
+  errno = ERANGE;
+  return nullptr;
+}
+
+DIR* opendir(const char* name) {
+  const int fd = current_view != nullptr
+                     ? current_view->OpenDirectory(name)
+                     : real_files::Open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd >= 0) return fdopendir(fd);
+  // NVRTC takes no null for an answer: it crashes.
+  if (current_view != nullptr) return AsDirectory(&empty_directory);
+  errno = -fd;
+  return nullptr;
+}
+
+struct dirent* readdir(DIR* directory) {
+  if (directory == AsDirectory(&empty_directory)) return nullptr;
+  return Next<struct dirent*(DIR*)>("readdir")(directory);
+}
+
+struct dirent64* readdir64(DIR* directory) {
+  if (directory == AsDirectory(&empty_directory)) return nullptr;
+  return Next<struct dirent64*(DIR*)>("readdir64")(directory);
+}
+
+int closedir(DIR* directory) {
+  if (directory == AsDirectory(&empty_directory)) return 0;
+  return Next<int(DIR*)>("closedir")(directory);
+}
+
+int unlink(const char* name) noexcept {
+  if (current_view != nullptr) return Answer(current_view->Remove(name));
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, name, 0));
+}
+
+int remove(const char* name) noexcept { return unlink(name); }
+
+int mkdir(const char* name, mode_t mode) noexcept {
+  if (RefuseInJob()) return -1;
+  return static_cast<int>(syscall(SYS_mkdirat, AT_FDCWD, name, mode));
+}
+
+int rmdir(const char* name) noexcept {
+  if (RefuseInJob()) return -1;
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, name, AT_REMOVEDIR));
+}
+
+int chdir(const char* name) noexcept {
+  if (RefuseInJob()) return -1;
+  return static_cast<int>(syscall(SYS_chdir, name));
+}
+
+/// Only what the daemon named has been loaded, by SharedLibrary: a compiler gets no other library,
+/// not even the driver, which NVRTC opens to find its own cache.
+void* dlopen(const char* name, int flags) noexcept {
+  return dlmopen(LM_ID_BASE, name, name == nullptr ? flags : flags | RTLD_NOLOAD);
+}
+
+}  // extern "C"

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/file_view.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/compile/file_descriptor.h"
+#include "daemon/worker/lexical_path.h"
+#include "daemon/worker/real_files.h"
+
+namespace cccl_cached {
+namespace {
+
+using Answer = OutsideFile::Answer;
+using Verdict = TrustedDirectories::Verdict;
+
+constexpr std::string_view kNeverGiven[] = {"/proc", "/sys", "/dev"};
+
+bool IsNeverGiven(std::string_view path) {
+  return std::ranges::any_of(kNeverGiven,
+                             [&](std::string_view directory) { return LiesIn(path, directory); });
+}
+
+bool Writes(int flags) {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) != 0;
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+struct stat MadeUpDirectory(uint64_t inode) {
+  struct stat status {};
+  status.st_dev = 1;
+  status.st_ino = inode;
+  status.st_mode = S_IFDIR | 0755;
+  status.st_nlink = 2;
+  status.st_size = 4096;
+  status.st_blksize = 4096;
+  status.st_mtim.tv_sec = 1;
+  status.st_ctim.tv_sec = 1;
+  status.st_atim.tv_sec = 1;
+  return status;
+}
+
+}  // namespace
+
+FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories)
+    : paths_(job), outside_files_allowed_(job.outside_files_allowed), trusted_([&] {
+        for (const WorkerJob::MountPoint& mount : job.mounts) {
+          if (mount.trusted) trusted_directories.emplace_back(mount.target);
+        }
+        return std::move(trusted_directories);
+      }()) {}
+
+int FileView::Deny(const std::string& path) {
+  record_.Add(path, Answer::kDenied);
+  return -ENOENT;
+}
+
+int FileView::OpenOwn(const std::string& path, int flags) {
+  switch (trusted_.Judge(ParentOf(path))) {
+    case Verdict::kAbsent:
+      return -ENOENT;
+    case Verdict::kElsewhere:
+      return OpenOutside(path);
+    case Verdict::kTrusted:
+      break;
+  }
+  const int direct = real_files::Open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (direct == -ENOENT || direct == -ENOTDIR) return direct;
+  // Opening a symlink this way is ELOOP, or with O_PATH gives the link itself.
+  struct stat status;
+  if (direct >= 0 &&
+      ((flags & O_PATH) == 0 ||
+       (real_files::StatAt(direct, "", &status, AT_EMPTY_PATH) == 0 && !S_ISLNK(status.st_mode)))) {
+    return direct;
+  }
+  const FileDescriptor link(direct);
+  FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
+  if (!file.valid()) return -ENOENT;
+  if (!trusted_.Contain(real_files::PathOf(file.get()))) return OpenOutside(path);
+  return real_files::Reopen(file.get(), flags);
+}
+
+int FileView::OpenOutside(const std::string& path) {
+  if (!outside_files_allowed_ || IsNeverGiven(LexicallyNormal(path))) return Deny(path);
+  // O_PATH first: to open a FIFO or a device has effects.
+  const FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
+  if (!file.valid()) {
+    record_.Add(path, Answer::kAbsent);
+    return -ENOENT;
+  }
+  const std::string real_path = real_files::PathOf(file.get());
+  struct stat status;
+  if (real_path.empty() || IsNeverGiven(real_path) ||
+      real_files::StatAt(file.get(), "", &status, AT_EMPTY_PATH) != 0 ||
+      !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
+    return Deny(path);
+  }
+  const int readable = real_files::Reopen(file.get(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (readable < 0) return Deny(real_path);
+  record_.Add(real_path, Answer::kGiven);
+  return readable;
+}
+
+int FileView::OpenPath(const std::string& path, int flags) {
+  const std::string normal = LexicallyNormal(path);
+  if (!trusted_.Contain(normal)) return OpenOutside(path);
+  return OpenOwn(path, flags);
+}
+
+int FileView::Open(std::string_view name, int flags) {
+  const VisiblePaths::Place place = paths_.Find(name);
+  const auto* path = std::get_if<VisiblePaths::Path>(&place);
+  if (path == nullptr) return -ENOENT;
+  const std::lock_guard lock(mutex_);
+  if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
+  if (Writes(flags)) return Deny(path->path);
+  return OpenPath(path->path, O_RDONLY);
+}
+
+int FileView::StatPath(const std::string& path, struct stat* status) {
+  // The toolchain's own headers make up nearly all calls: one system call for each of these.
+  if (trusted_.Contain(LexicallyNormal(path)) && path.find("/..") == std::string::npos) {
+    const Verdict verdict = trusted_.Judge(ParentOf(path));
+    if (verdict == Verdict::kAbsent) return -ENOENT;
+    if (verdict == Verdict::kTrusted) {
+      const int answer = real_files::StatAt(AT_FDCWD, path.c_str(), status, AT_SYMLINK_NOFOLLOW);
+      if (answer != 0) return -ENOENT;
+      if (!S_ISLNK(status->st_mode)) return 0;
+    }
+  }
+  const FileDescriptor file(OpenPath(path, O_PATH));
+  if (!file.valid()) return -ENOENT;
+  return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
+}
+
+int FileView::Stat(std::string_view name, struct stat* status) {
+  const VisiblePaths::Place place = paths_.Find(name);
+  if (const auto* directory = std::get_if<VisiblePaths::Directory>(&place)) {
+    *status = MadeUpDirectory(directory->inode);
+    return 0;
+  }
+  const auto* path = std::get_if<VisiblePaths::Path>(&place);
+  if (path == nullptr) return -ENOENT;
+  const std::lock_guard lock(mutex_);
+  if (ScratchFiles::Owns(path->path)) {
+    const FileDescriptor file(scratch_.Open(path->path, O_RDONLY));
+    if (!file.valid()) return -ENOENT;
+    return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
+  }
+  return StatPath(path->path, status);
+}
+
+int FileView::OpenDirectory(std::string_view name) {
+  const VisiblePaths::Place place = paths_.Find(name);
+  std::string path;
+  if (const auto* directory = std::get_if<VisiblePaths::Directory>(&place)) {
+    path = directory->target;
+  } else if (const auto* found = std::get_if<VisiblePaths::Path>(&place)) {
+    path = found->path;
+  }
+  if (path.empty()) return -ENOENT;
+  const std::lock_guard lock(mutex_);
+  if (!trusted_.Contain(LexicallyNormal(path))) return Deny(path);
+  switch (trusted_.Judge(path)) {
+    case Verdict::kAbsent:
+      return -ENOENT;
+    case Verdict::kElsewhere:
+      return Deny(path);
+    case Verdict::kTrusted:
+      break;
+  }
+  return real_files::Open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+int FileView::Remove(std::string_view name) {
+  const VisiblePaths::Place place = paths_.Find(name);
+  const auto* path = std::get_if<VisiblePaths::Path>(&place);
+  const std::lock_guard lock(mutex_);
+  if (path == nullptr || !ScratchFiles::Owns(path->path)) return -EACCES;
+  scratch_.Remove(path->path);
+  return 0;
+}
+
+std::string FileView::VisiblePath(std::string_view name) const {
+  return LexicallyNormal(paths_.Absolute(name));
+}
+
+std::vector<OutsideFile> FileView::outside() const {
+  const std::lock_guard lock(mutex_);
+  return record_.files();
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/compile/job.h"
+#include "daemon/worker/outside_record.h"
+#include "daemon/worker/scratch_files.h"
+#include "daemon/worker/trusted_directories.h"
+#include "daemon/worker/visible_paths.h"
+
+namespace cccl_cached {
+
+/// The file system as the compiler sees it in one job:
+///   - names under the job's mounts lie where the mount says;
+///   - what lies in a trusted directory, by its letters and really, is the toolchain's own: given,
+///   not recorded;
+///   - all else is outside: a regular file that is not in /proc, /sys or /dev is given if the job
+///   allows that,
+///     and does not exist if not; either way it is recorded;
+///   - nothing is written but scratch files, which live in memory.
+/// What is refused does not exist: "permission denied" would end a compile that would do without
+/// the file. Answers are those of the system calls, -errno for a failure. Thread-safe: a compiler
+/// may use threads.
+class FileView {
+ public:
+  FileView(const WorkerJob& job, std::vector<std::string> trusted_directories);
+
+  [[nodiscard]] int Open(std::string_view name, int flags);
+  [[nodiscard]] int Stat(std::string_view name, struct stat* status);
+  /// A directory of the toolchain for reading; listings of others are not given.
+  [[nodiscard]] int OpenDirectory(std::string_view name);
+  [[nodiscard]] int Remove(std::string_view name);
+
+  /// The name without ".", ".." and "//", still as the compiler sees it: its view has no symlinks.
+  [[nodiscard]] std::string VisiblePath(std::string_view name) const;
+  [[nodiscard]] const std::string& working_directory() const { return paths_.working_directory(); }
+
+  [[nodiscard]] std::vector<OutsideFile> outside() const;
+
+ private:
+  /// A file that may be given: its descriptor (O_PATH or readable), or -errno.
+  int OpenOwn(const std::string& path, int flags);
+  int OpenOutside(const std::string& path);
+  int OpenPath(const std::string& path, int flags);
+  int StatPath(const std::string& path, struct stat* status);
+  int Deny(const std::string& path);
+
+  const VisiblePaths paths_;
+  const bool outside_files_allowed_;
+  mutable std::mutex mutex_;
+  TrustedDirectories trusted_;  // guarded by mutex_, as all below
+  OutsideRecord record_;
+  ScratchFiles scratch_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/isolation.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+constexpr rlim_t kMaxOpenFiles = 128;  // headers nest, parents are closed meanwhile
+/// Of scratch files, which lie in memory (a memfd obeys RLIMIT_FSIZE; RLIMIT_DATA does not count
+/// it).
+constexpr rlim_t kMaxFileBytes = 64ull << 20;
+/// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
+/// ends soon.
+constexpr rlim_t kStackBytes = 64ull << 20;
+
+Error SystemError(const char* what) {
+  return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
+}
+
+Status Limit(__rlimit_resource resource, rlim_t value, const char* what) {
+  rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return SystemError(what);
+  if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(resource, &limit) != 0) return SystemError(what);
+  return Ok{};
+}
+
+Status ApplyLimits(const IsolationLimits& limits) {
+  struct {
+    __rlimit_resource resource;
+    rlim_t value;
+    const char* what;
+  } const all[] = {
+      {RLIMIT_DATA, limits.data_bytes, "limiting memory"},
+      {RLIMIT_STACK, kStackBytes, "limiting the stack"},
+      {RLIMIT_CORE, 0, "limiting core dumps"},
+      {RLIMIT_FSIZE, kMaxFileBytes, "limiting file sizes"},
+      {RLIMIT_NOFILE, kMaxOpenFiles, "limiting open files"},
+  };
+  for (const auto& limit : all) {
+    if (Status applied = Limit(limit.resource, limit.value, limit.what); !applied) return applied;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status Isolate(const IsolationLimits& limits) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return SystemError("PR_SET_PDEATHSIG");
+  if (getppid() != limits.zygote) {
+    return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
+  }
+  if (setsid() < 0) return SystemError("setsid");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
+  return ApplyLimits(limits);
+}
+
+Status KeepOnly(int job, int reply, int null_device) {
+  // Out of the way first: either may be where the other has to go.
+  const int first_free = kReplyFd + 1;
+  const int job_copy = fcntl(job, F_DUPFD, first_free);
+  const int reply_copy = fcntl(reply, F_DUPFD, first_free);
+  const int null_copy = fcntl(null_device, F_DUPFD, first_free);
+  if (job_copy < 0 || reply_copy < 0 || null_copy < 0) return SystemError("moving descriptors");
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (dup2(null_copy, standard) < 0) return SystemError("moving descriptors");
+  }
+  if (dup2(job_copy, kJobFd) < 0 || dup2(reply_copy, kReplyFd) < 0) {
+    return SystemError("moving descriptors");
+  }
+  if (syscall(SYS_close_range, first_free, ~0u, 0) != 0) return SystemError("close_range");
+  return Ok{};
+}
+
+}  // namespace cccl_cached

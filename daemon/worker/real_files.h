@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <string>
+
+/// The kernel's file calls under names that are not interposed: in this executable `open` and its
+/// kin are the compilers' (file_functions.cc). Each answers -errno on failure. Thread-safe.
+namespace cccl_cached::real_files {
+
+[[nodiscard]] int Open(const char* path, int flags, mode_t mode);
+[[nodiscard]] int OpenAt(int directory, const char* path, int flags, mode_t mode);
+/// `flags`: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH.
+[[nodiscard]] int StatAt(int directory, const char* path, struct stat* status, int flags);
+[[nodiscard]] int Access(const char* path, int mode);
+[[nodiscard]] ssize_t ReadLink(const char* path, char* buffer, size_t size);
+/// The real path of an open file; empty if it has none.
+[[nodiscard]] std::string PathOf(int fd);
+/// An open file once more: with an offset of its own and other flags.
+[[nodiscard]] int Reopen(int fd, int flags);
+
+}  // namespace cccl_cached::real_files

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/scratch_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "daemon/worker/real_files.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kMaxFiles = 16;
+
+}  // namespace
+
+bool ScratchFiles::Owns(std::string_view path) { return path.starts_with("/tmp/edg"); }
+
+int ScratchFiles::Open(const std::string& path, int flags) {
+  auto file = files_.find(path);
+  if (file == files_.end()) {
+    if ((flags & O_CREAT) == 0) return -ENOENT;
+    if (files_.size() >= kMaxFiles) return -ENOSPC;
+    FileDescriptor memory(memfd_create("scratch", MFD_CLOEXEC));
+    if (!memory.valid()) return -errno;
+    file = files_.emplace(path, std::move(memory)).first;
+  } else if ((flags & O_EXCL) != 0) {
+    return -EEXIST;
+  }
+  return real_files::Reopen(file->second.get(), flags & ~(O_CREAT | O_EXCL));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "daemon/compile/file_descriptor.h"
+
+namespace cccl_cached {
+
+/// The temporary files that a compiler makes in one job ("/tmp/edg1_123"): in memory, never on a
+/// disk. Not thread-safe.
+class ScratchFiles {
+ public:
+  /// Whether this is a name that a compiler gives to its scratch files.
+  [[nodiscard]] static bool Owns(std::string_view path);
+
+  /// As open(2): -errno or a descriptor with an offset of its own.
+  [[nodiscard]] int Open(const std::string& path, int flags);
+  void Remove(const std::string& path) { files_.erase(path); }
+
+ private:
+  std::map<std::string, FileDescriptor, std::less<>> files_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/worker.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "daemon/compile/job.h"
+#include "daemon/worker/compiler_jobs.h"
+#include "daemon/worker/file_functions.h"
+#include "daemon/worker/real_files.h"
+
+namespace cccl_cached {
+namespace {
+
+[[noreturn]] void Refuse() { _exit(kExitNotStarted); }
+
+std::string_view MapJob(int fd) {
+  struct stat status;
+  if (real_files::StatAt(fd, "", &status, AT_EMPTY_PATH) != 0 || status.st_size <= 0) Refuse();
+  const size_t size = static_cast<size_t>(status.st_size);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) Refuse();
+  return {static_cast<const char*>(address), size};
+}
+
+uint64_t PeakResidentBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
+  FileView view(job, setup.trusted_directories);
+  UseFileView(&view);
+  WorkerReply reply = RunCompilerJob(job, setup.libraries);
+  UseFileView(nullptr);
+  reply.outside = view.outside();
+  reply.peak_resident_bytes = PeakResidentBytes();
+  return reply;
+}
+
+void Send(const WorkerReply& reply) {
+  const WireWriter payload = EncodeReply(reply);
+  WireWriter frame;
+  frame.Raw(EncodeFrameHeader(payload.size()));
+  if (!frame.WriteTo(kReplyFd) || !payload.WriteTo(kReplyFd)) _exit(kExitReplyLost);
+}
+
+}  // namespace
+
+void RunWorker(const WorkerSetup& setup) {
+  if (!KeepOnly(setup.job, setup.reply, setup.null_device) || !Isolate(setup.limits)) Refuse();
+  const Result<WorkerJob> job = DecodeJob(MapJob(kJobFd));
+  if (!job) Refuse();
+  Send(RunWithFileView(*job, setup));
+  _exit(
+      0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
+}
+
+}  // namespace cccl_cached

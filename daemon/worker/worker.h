@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/worker/compiler_libraries.h"
+#include "daemon/worker/isolation.h"
+
+namespace cccl_cached {
+
+/// What a worker inherits from its zygote.
+struct WorkerSetup {
+  const CompilerLibraries& libraries;
+  const std::vector<std::string>& trusted_directories;
+  IsolationLimits limits;
+  int job = -1;    ///< sealed memfd
+  int reply = -1;  ///< stream socket
+  int null_device = -1;
+};
+
+/// The life of a worker, in the forked child: isolation, one job, one reply, the end.
+[[noreturn]] void RunWorker(const WorkerSetup& setup);
+
+}  // namespace cccl_cached

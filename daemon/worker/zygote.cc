@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <utility>
+
+#include "daemon/worker/own_process.h"
+#include "daemon/worker/real_files.h"
+#include "daemon/worker/worker.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kSpawnFds = 3;
+
+Error SystemError(const char* what) {
+  return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
+}
+
+/// The compilers read the environment, the time zone and the working directory: none of them may
+/// say anything about the daemon.
+void NeutraliseSurroundings() {
+  clearenv();
+  setenv("TZ", "UTC0", 1);
+  tzset();
+  umask(077);
+  // Refused only if "/" can't be entered, and then nothing depends on it.
+  [[maybe_unused]] const long moved = syscall(SYS_chdir, "/");
+}
+
+Result<ZygoteHello> ReceiveHello(int control) {
+  const Result<Packet> packet = ReceivePacket(control);
+  if (!packet) return packet.error();
+  Result<ControlMessage> message = DecodeControlMessage(packet->bytes);
+  if (!message) return message.error();
+  if (auto* hello = std::get_if<ZygoteHello>(&*message)) return std::move(*hello);
+  return Error{ErrorCode::kUnavailable, "the daemon's first message is not a hello"};
+}
+
+Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
+  Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
+  if (libraries && OwnThreads() != 1) {
+    return Error{
+        ErrorCode::kUnavailable,
+        "a compiler library started a thread when it was loaded: such a process can't fork"};
+  }
+  return libraries;
+}
+
+std::chrono::microseconds CpuTime(const rusage& usage) {
+  return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/// The daemon may have lost interest: nothing follows from a status that can't be sent.
+void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
+  [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
+}
+
+void RestoreSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+Result<Zygote> Zygote::Start(FileDescriptor control) {
+  NeutraliseSurroundings();
+  signal(SIGPIPE, SIG_IGN);
+  Result<ZygoteHello> hello = ReceiveHello(control.get());
+  if (!hello) {
+    [[maybe_unused]] const Status sent =
+        SendPacket(control.get(), EncodeControlAnswer(LoadFailed{hello.error().message}));
+    return hello.error();
+  }
+  Result<CompilerLibraries> libraries = LoadLibraries(*hello);
+  const ControlAnswer answer = libraries ? ControlAnswer(ZygoteReady{})
+                                         : ControlAnswer(LoadFailed{libraries.error().message});
+  if (Status sent = SendPacket(control.get(), EncodeControlAnswer(answer)); !sent) {
+    return sent.error();
+  }
+  if (!libraries) return libraries.error();
+  Zygote zygote(std::move(control), std::move(*hello), std::move(*libraries));
+  if (Status prepared = zygote.Prepare(); !prepared) return prepared.error();
+  return zygote;
+}
+
+Status Zygote::Prepare() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &child, nullptr) != 0) return SystemError("blocking SIGCHLD");
+  child_signals_ = FileDescriptor(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!child_signals_.valid()) return SystemError("signalfd");
+  null_device_ = FileDescriptor(real_files::Open("/dev/null", O_RDWR | O_CLOEXEC, 0));
+  if (!null_device_.valid()) return Error{ErrorCode::kUnavailable, "/dev/null can't be opened"};
+  own_data_bytes_ = OwnDataBytes();
+  return Ok{};
+}
+
+Status Zygote::Run() {
+  while (true) {
+    pollfd ready[] = {{control_.get(), POLLIN, 0}, {child_signals_.get(), POLLIN, 0}};
+    if (poll(ready, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return SystemError("poll");
+    }
+    if (ready[1].revents != 0) ReapWorkers();
+    if (ready[0].revents == 0) continue;
+    const Result<bool> more = TakeRequest();
+    if (!more) return more.error();
+    if (!*more) return Ok{};
+  }
+}
+
+Result<bool> Zygote::TakeRequest() {
+  Result<Packet> packet = ReceivePacket(control_.get());
+  if (!packet) return packet.error();
+  if (packet->end) return false;
+  const Result<ControlMessage> message = DecodeControlMessage(packet->bytes);
+  if (!message) return message.error();
+  const auto* request = std::get_if<SpawnRequest>(&*message);
+  if (request == nullptr || packet->fds.size() != kSpawnFds) {
+    return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
+  }
+  Spawn(*request, std::move(packet->fds));
+  return true;
+}
+
+void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds) {
+  FileDescriptor& status = fds[2];
+  const pid_t zygote = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    RestoreSignals();
+    RunWorker({.libraries = libraries_,
+               .trusted_directories = hello_.trusted_directories,
+               .limits = {zygote, own_data_bytes_ + request.memory_bytes},
+               .job = fds[0].get(),
+               .reply = fds[1].get(),
+               .null_device = null_device_.get()});
+  }
+  if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
+  // Until it is reaped the pid can't be another's.
+  const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (pidfd.valid()) {
+    const int attached[] = {pidfd.get()};
+    Report(status.get(), Spawned{pid}, attached);
+  } else {
+    Report(status.get(), SpawnFailed{std::string("pidfd_open: ") + strerror(errno)});
+    kill(pid, SIGKILL);
+  }
+  workers_.emplace(pid, std::move(status));
+}
+
+void Zygote::ReapWorkers() {
+  signalfd_siginfo ignored;
+  while (read(child_signals_.get(), &ignored, sizeof(ignored)) > 0) {
+  }
+  int wait_status = 0;
+  rusage usage{};
+  for (pid_t pid; (pid = wait4(-1, &wait_status, WNOHANG, &usage)) > 0;) {
+    const auto worker = workers_.find(pid);
+    if (worker == workers_.end()) continue;
+    Report(worker->second.get(),
+           Exited{.wait_status = wait_status,
+                  .peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024,
+                  .cpu_time = CpuTime(usage)});
+    workers_.erase(worker);
+  }
+}
+
+}  // namespace cccl_cached

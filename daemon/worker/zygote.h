@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "daemon/compile/file_descriptor.h"
+#include "daemon/compile/frame.h"
+#include "daemon/compile/packet.h"
+#include "daemon/core/result.h"
+#include "daemon/worker/compiler_libraries.h"
+
+namespace cccl_cached {
+
+/// A warm process with one toolchain loaded that only forks. It never sees a byte that a client
+/// wrote: jobs are read by the workers. Single-threaded.
+class Zygote {
+ public:
+  /// Loads what the daemon's first message names and answers it.
+  [[nodiscard]] static Result<Zygote> Start(FileDescriptor control);
+
+  /// Forks a worker per request until the daemon closes the control socket. An error: the daemon is
+  /// not to be understood, or the system fails.
+  [[nodiscard]] Status Run();
+
+ private:
+  Zygote(FileDescriptor control, ZygoteHello hello, CompilerLibraries libraries)
+      : control_(std::move(control)), hello_(std::move(hello)), libraries_(std::move(libraries)) {}
+
+  [[nodiscard]] Status Prepare();
+  /// False: the daemon has closed the socket.
+  [[nodiscard]] Result<bool> TakeRequest();
+  void Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds);
+  void ReapWorkers();
+
+  FileDescriptor control_;
+  ZygoteHello hello_;
+  CompilerLibraries libraries_;
+  FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
+  FileDescriptor null_device_;
+  uint64_t own_data_bytes_ = 0;              ///< what RLIMIT_DATA counts of the zygote itself
+  std::map<pid_t, FileDescriptor> workers_;  ///< status sockets
+};
+
+}  // namespace cccl_cached
