@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cccl_cache {
+
+/// Bytes to be written, in pieces: small ones are copied, large ones referred to, so that a blob
+/// goes from the program's memory to the socket without a copy. What is referred to must outlive
+/// the chain. Not thread-safe.
+class ByteChain {
+ public:
+  /// A place in the chain; valid until the next Copy, Refer or Clear before it.
+  struct Position {
+    size_t piece = 0;
+    size_t offset = 0;
+  };
+
+  void Copy(std::string_view bytes);
+  void Refer(std::string_view bytes);
+  /// Refers to the bytes between two places of another chain.
+  void ReferTo(const ByteChain& other, Position from, size_t bytes);
+  void Clear();
+
+  [[nodiscard]] size_t size() const { return size_; }
+  /// The place `bytes` further on; the end if there are fewer.
+  [[nodiscard]] Position Advance(Position from, size_t bytes) const;
+  /// Describes what follows `from` for sendmsg; returns how many entries of `out` were filled.
+  [[nodiscard]] size_t Describe(Position from, std::span<iovec> out) const;
+
+ private:
+  struct Piece {
+    const char* reference;  ///< null: at `start` in copied_
+    size_t start;
+    size_t size;
+  };
+
+  [[nodiscard]] std::string_view View(const Piece& piece) const;
+
+  std::string copied_;
+  std::vector<Piece> pieces_;
+  size_t size_ = 0;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <string>
+
+#include "client/src/c_handles.h"
+#include "client/src/socket_address.h"
+
+using cccl_cache::BuildRequest;
+using cccl_cache::Bytes;
+using cccl_cache::Deadline;
+using cccl_cache::Done;
+using cccl_cache::Expected;
+using cccl_cache::Fail;
+using cccl_cache::ReadStruct;
+
+namespace {
+
+constexpr std::chrono::minutes kBuildTimeout{10};
+
+template <typename Program>
+cccl_cache_status Build(cccl_cache_client* client, const Program* program,
+                        const cccl_cache_build_options* given_options, cccl_cache_result** result,
+                        cccl_cache_error** error) {
+  const cccl_cache_build_options options = ReadStruct(given_options);
+  const Deadline deadline = Deadline::After(
+      options.timeout_ms == 0 ? kBuildTimeout : std::chrono::milliseconds(options.timeout_ms));
+  BuildRequest request;
+  Expected<Done> made = request.SetProgram(ReadStruct(program));
+  if (made.ok()) made = request.SetOptions(options);
+  if (!made.ok()) return Fail(std::move(made).error(), error);
+  auto reply = client->client.Build(&request, deadline);
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  *result = new cccl_cache_result{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
+}  // namespace
+
+cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
+                                  cccl_cache_client** client, cccl_cache_error** error) {
+  const cccl_cache_bytes given = ReadStruct(options).socket;
+  auto socket = cccl_cache::FindSocket(
+      cccl_cache::SocketSearch::FromEnvironment(std::string(cccl_cache::View(given))));
+  if (!socket.ok()) return Fail(std::move(socket).error(), error);
+  *client = new cccl_cache_client{cccl_cache::Client(*std::move(socket))};
+  return CCCL_CACHE_OK;
+}
+
+cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client) {
+  return Bytes(client->client.socket());
+}
+
+void cccl_cache_close(cccl_cache_client* client) { delete client; }
+
+cccl_cache_status cccl_cache_build_nvrtc(cccl_cache_client* client, const cccl_cache_nvrtc* program,
+                                         const cccl_cache_build_options* options,
+                                         cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_build_link(cccl_cache_client* client, const cccl_cache_link* program,
+                                        const cccl_cache_build_options* options,
+                                        cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client* client, const cccl_cache_nvvm* program,
+                                        const cccl_cache_build_options* options,
+                                        cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_error_status(const cccl_cache_error* error) {
+  return error->error.status;
+}
+
+cccl_cache_bytes cccl_cache_error_message(const cccl_cache_error* error) {
+  return Bytes(error->error.message);
+}
+
+uint32_t cccl_cache_error_retry_after_ms(const cccl_cache_error* error) {
+  return error->error.retry_after_ms;
+}
+
+void cccl_cache_error_free(cccl_cache_error* error) { delete error; }

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "cccl_cache/client_c.h"
+#include "cccl_cache/expected.h"
+#include "client/src/client.h"
+
+// What the handles of the C interface are, and the few steps that all of its functions share.
+
+struct cccl_cache_client {
+  cccl_cache::Client client;
+};
+
+struct cccl_cache_error {
+  cccl_cache::Error error;
+};
+
+struct cccl_cache_result {
+  cccl_cache::TimedReply timed;
+};
+
+struct cccl_cache_stats {
+  cccl_cache::MessagePtr<CcclCache__V1__StatsReply> reply;
+};
+
+struct cccl_cache_toolchains {
+  cccl_cache::MessagePtr<CcclCache__V1__ToolchainsReply> reply;
+};
+
+struct cccl_cache_info {
+  cccl_cache::MessagePtr<CcclCache__V1__InfoReply> reply;
+};
+
+namespace cccl_cache {
+
+/// A struct of the caller's as this library knows it: what the caller's version lacks is zero.
+template <typename T>
+T ReadStruct(const T* given) {
+  T known = {};
+  if (given != nullptr) std::memcpy(&known, given, std::min(given->struct_size, sizeof(T)));
+  return known;
+}
+
+/// Fills as much as the caller's version knows; its struct_size stays.
+template <typename T>
+void FillStruct(T known, T* given) {
+  known.struct_size = given->struct_size;
+  std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
+}
+
+inline cccl_cache_bytes Bytes(std::string_view view) { return {view.data(), view.size()}; }
+
+inline cccl_cache_bytes Bytes(const ProtobufCBinaryData& data) {
+  return {reinterpret_cast<const char*>(data.data), data.len};
+}
+
+inline std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
+
+inline cccl_cache_status Fail(Error reason, cccl_cache_error** error) {
+  const cccl_cache_status status = reason.status;
+  if (error != nullptr) *error = new cccl_cache_error{std::move(reason)};
+  return status;
+}
+
+}  // namespace cccl_cache

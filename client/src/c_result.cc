@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/c_handles.h"
+
+using cccl_cache::Bytes;
+using cccl_cache::FillStruct;
+
+void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
+  const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
+  cccl_cache_result_info known = {};
+  known.outcome = static_cast<cccl_cache_outcome>(fields.outcome);
+  known.tier = static_cast<cccl_cache_tier>(fields.tier);
+  known.key = Bytes(fields.key);
+  known.fingerprint = Bytes(fields.fingerprint);
+  known.toolchain_id = Bytes("");
+  known.toolchain_version = Bytes("");
+  if (fields.toolchain != nullptr) {
+    known.toolchain_id = Bytes(fields.toolchain->id);
+    known.toolchain_version = Bytes(fields.toolchain->version);
+  }
+  known.log = Bytes(fields.log);
+  known.reason = Bytes(fields.reason);
+  known.native_code = fields.native_code;
+  known.remembered = fields.remembered;
+  known.precompiled_headers = fields.precompiled_headers;
+  if (fields.timing != nullptr) {
+    known.queue_us = fields.timing->queue_us;
+    known.compile_us = fields.timing->compile_us;
+  }
+  known.total_us = static_cast<uint64_t>(result->timed.total.count());
+  known.artifact_count = result->timed.reply.artifact_count();
+  known.lowered_name_count = fields.n_lowered_names;
+  FillStruct(known, info);
+}
+
+void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
+                                cccl_cache_artifact* artifact) {
+  const cccl_cache::BuildReply& reply = result->timed.reply;
+  assert(index < reply.artifact_count());
+  const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
+  cccl_cache_artifact known = {};
+  known.kind = static_cast<cccl_cache_artifact_kind>(fields.kind);
+  known.contents = Bytes(reply.contents(index));
+  known.sha256 = Bytes(fields.sha256);
+  FillStruct(known, artifact);
+}
+
+void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
+                                    cccl_cache_lowered_name* name) {
+  const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
+  assert(index < fields.n_lowered_names);
+  cccl_cache_lowered_name known = {};
+  known.expression = Bytes(fields.lowered_names[index]->expression);
+  known.lowered = Bytes(fields.lowered_names[index]->lowered);
+  FillStruct(known, name);
+}
+
+void cccl_cache_result_free(cccl_cache_result* result) { delete result; }

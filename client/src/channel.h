@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "cccl_cache/expected.h"
+#include "client/src/byte_chain.h"
+#include "client/src/call.h"
+#include "client/src/connection_pool.h"
+#include "client/src/deadline.h"
+
+namespace cccl_cache {
+
+/// Calls to the daemon at one socket, over connections made as needed. Every call is safe to send
+/// again, so a connection that was lost, refused or grew stale costs a call time, not its answer.
+/// Thread-safe.
+class Channel {
+ public:
+  explicit Channel(std::string socket) : socket_(std::move(socket)) {}
+
+  /// Returns once the server's status is there: Done, or what it said was wrong.
+  Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
+                        Deadline deadline);
+
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+
+ private:
+  const std::string socket_;
+  ConnectionPool pool_;
+};
+
+}  // namespace cccl_cache

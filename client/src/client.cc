@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/src/message_body.h"
+#include "client/src/message_sinks.h"
+#include "client/src/wire_reader.h"
+
+namespace cccl_cache {
+namespace {
+
+// What fits into one message of the default limit, 16 MiB, less something for the digests of
+// uploads.
+constexpr size_t kLargestRequest = (size_t{16} << 20) - (size_t{512} << 10);
+constexpr size_t kChunk = size_t{1} << 20;
+
+// UploadChunk.data
+constexpr uint32_t kChunkData = 1;
+// HealthCheckResponse.status of grpc.health.v1 and its value SERVING.
+constexpr uint32_t kHealthStatus = 1;
+constexpr uint64_t kServing = 1;
+
+Error NotUnderstood(std::string_view what) {
+  return {CCCL_CACHE_PROTOCOL,
+          "the daemon's answer to " + std::string(what) + " can't be understood"};
+}
+
+template <typename T>
+Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const uint8_t*),
+                               const Expected<Message>& message, std::string_view what) {
+  if (!message.ok()) return message.error();
+  MessagePtr<T> reply(
+      unpack(nullptr, message->size, reinterpret_cast<const uint8_t*>(message->bytes.get())));
+  if (reply == nullptr) return NotUnderstood(what);
+  return reply;
+}
+
+}  // namespace
+
+void MessageDeleter::operator()(CcclCache__V1__StatsReply* reply) const {
+  cccl_cache__v1__stats_reply__free_unpacked(reply, nullptr);
+}
+void MessageDeleter::operator()(CcclCache__V1__ToolchainsReply* reply) const {
+  cccl_cache__v1__toolchains_reply__free_unpacked(reply, nullptr);
+}
+void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
+  cccl_cache__v1__info_reply__free_unpacked(reply, nullptr);
+}
+
+Expected<TimedReply> Client::Build(BuildRequest* request, Deadline deadline) {
+  const auto start = std::chrono::steady_clock::now();
+  if (Expected<Done> sent = SendAhead(request, deadline); !sent.ok()) return sent.error();
+  ByteChain body;
+  request->AppendTo(&body);
+  Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
+  if (!message.ok()) return message.error();
+  Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
+  if (!reply.ok()) return reply.error();
+  if (reply->needs_chunks()) {
+    Expected<BuildReply> chunked = BuildInChunks(body, deadline);
+    if (!chunked.ok()) return chunked.error();
+    // The second answer is a hit of what the first one made: what happened is what the first one
+    // says.
+    if (reply->SameArtifacts(*chunked)) {
+      reply->TakeContents(*std::move(chunked));
+    } else {
+      reply = std::move(chunked);
+    }
+  }
+  const auto total = std::chrono::steady_clock::now() - start;
+  return TimedReply{*std::move(reply),
+                    std::chrono::duration_cast<std::chrono::microseconds>(total)};
+}
+
+Expected<Done> Client::SendAhead(BuildRequest* request, Deadline deadline) {
+  size_t size = request->PackedSize();
+  if (size <= kLargestRequest) return Done{};
+  std::vector<BuildRequest::BlobUse>& blobs = request->blobs();
+  std::sort(blobs.begin(), blobs.end(),
+            [](const auto& a, const auto& b) { return a.contents.size() > b.contents.size(); });
+  for (const BuildRequest::BlobUse& use : blobs) {
+    if (size <= kLargestRequest) break;
+    Expected<std::string> sha256 = Upload(use.contents, deadline);
+    if (!sha256.ok()) return std::move(sha256).error();
+    request->NameUpload(use, *std::move(sha256));
+    size -= std::min(size, use.contents.size());
+  }
+  return Done{};
+}
+
+Expected<std::string> Client::Upload(std::string_view contents, Deadline deadline) {
+  ByteChain body;
+  for (size_t start = 0; start < contents.size(); start += kChunk) {
+    AppendBytesMessage(kChunkData, contents.substr(start, kChunk), &body);
+  }
+  const Expected<Message> message = Unary("/cccl_cache.v1.Build/Upload", body, deadline);
+  if (!message.ok()) return message.error();
+  WireReader reader(message->View());
+  WireField field;
+  std::string sha256;
+  while (reader.Next(&field)) {
+    if (field.number == 1 && field.is_bytes) sha256 = field.bytes;
+  }
+  if (reader.malformed() || sha256.size() != 32) return NotUnderstood("an upload");
+  return sha256;
+}
+
+Expected<BuildReply> Client::BuildInChunks(const ByteChain& body, Deadline deadline) {
+  ChunkedReply sink;
+  Expected<Done> called =
+      channel_.Invoke("/cccl_cache.v1.Build/BuildInChunks", body, &sink, deadline);
+  if (!called.ok()) return called.error();
+  if (!sink.complete()) return NotUnderstood("a build in chunks");
+  return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
+}
+
+Expected<MessagePtr<CcclCache__V1__StatsReply>> Client::Stats(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  return Unpack(cccl_cache__v1__stats_reply__unpack,
+                Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
+}
+
+Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Client::Toolchains(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  return Unpack(cccl_cache__v1__toolchains_reply__unpack,
+                Unary("/cccl_cache.v1.Admin/Toolchains", body, deadline),
+                "a question for toolchains");
+}
+
+Expected<MessagePtr<CcclCache__V1__InfoReply>> Client::Info(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  return Unpack(cccl_cache__v1__info_reply__unpack,
+                Unary("/cccl_cache.v1.Info/Get", body, deadline), "a question for its limits");
+}
+
+Expected<bool> Client::Health(Deadline deadline) {
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  const Expected<Message> message = Unary("/grpc.health.v1.Health/Check", body, deadline);
+  if (!message.ok()) return message.error();
+  WireReader reader(message->View());
+  WireField field;
+  bool serving = false;
+  while (reader.Next(&field)) {
+    if (field.number == kHealthStatus) serving = field.value == kServing;
+  }
+  if (reader.malformed()) return NotUnderstood("a question for its health");
+  return serving;
+}
+
+Expected<Message> Client::Unary(std::string_view path, const ByteChain& body, Deadline deadline) {
+  SingleMessage sink;
+  Expected<Done> called = channel_.Invoke(path, body, &sink, deadline);
+  if (!called.ok()) return std::move(called).error();
+  if (!sink.received()) return NotUnderstood("a call");
+  return std::move(sink.message());
+}
+
+}  // namespace cccl_cache

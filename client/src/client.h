@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/admin.pb-c.h>
+#include <cccl_cache/v1/info.pb-c.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cccl_cache/expected.h"
+#include "client/src/build_reply.h"
+#include "client/src/build_request.h"
+#include "client/src/channel.h"
+
+namespace cccl_cache {
+
+/// A build's answer with the time that it took, from the call to here.
+struct TimedReply {
+  BuildReply reply;
+  std::chrono::microseconds total;
+};
+
+/// Frees what protobuf-c unpacked.
+struct MessageDeleter {
+  void operator()(CcclCache__V1__StatsReply* reply) const;
+  void operator()(CcclCache__V1__ToolchainsReply* reply) const;
+  void operator()(CcclCache__V1__InfoReply* reply) const;
+};
+template <typename T>
+using MessagePtr = std::unique_ptr<T, MessageDeleter>;
+
+/// The calls of the contract as functions. Thread-safe.
+class Client {
+ public:
+  explicit Client(std::string socket) : channel_(std::move(socket)) {}
+
+  /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
+  /// too large for the answer.
+  Expected<TimedReply> Build(BuildRequest* request, Deadline deadline);
+
+  Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(Deadline deadline);
+  Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(Deadline deadline);
+  Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);
+  /// Whether the daemon says that it serves.
+  Expected<bool> Health(Deadline deadline);
+
+  [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
+
+ private:
+  Expected<Done> SendAhead(BuildRequest* request, Deadline deadline);
+  Expected<std::string> Upload(std::string_view contents, Deadline deadline);
+  Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
+  Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
+
+  Channel channel_;
+};
+
+}  // namespace cccl_cache

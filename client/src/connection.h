@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cccl_cache/expected.h"
+#include "client/src/byte_chain.h"
+#include "client/src/call.h"
+#include "client/src/file_descriptor.h"
+#include "client/src/http2_session.h"
+
+namespace cccl_cache {
+
+/// One connection to the daemon, for one call at a time. Belongs to the process that opened it: in
+/// a child after fork() it is only closed, without a word on the wire. Never raises SIGPIPE. Not
+/// thread-safe.
+class Connection {
+ public:
+  /// CCCL_CACHE_NO_DAEMON: nobody listens. CCCL_CACHE_OVERLOADED: the queue of connections is full.
+  static Expected<std::unique_ptr<Connection>> Open(const std::string& path);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Sends the call and waits for its end, at most until its deadline.
+  CallEnd Run(Call* call);
+  /// Whether keeping it for another call makes sense.
+  [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
+  /// Whether another call may be sent now: reads what the server said meanwhile.
+  [[nodiscard]] bool Usable();
+
+ private:
+  explicit Connection(FileDescriptor socket);
+
+  enum class Progress { kMade, kNone, kBroken };
+
+  /// Waits until there is something to read or room to write; false: the deadline passed.
+  bool Wait(const Deadline& deadline);
+  /// Sends what waits to be sent, as far as the socket takes it.
+  Progress Flush();
+  /// Receives what there is; a large message goes straight to its place.
+  Progress Receive(Call* call);
+  [[nodiscard]] CallEnd EndOfConnection() const;
+  void Finish(Call* call);
+
+  const FileDescriptor socket_;
+  const pid_t owner_;
+  Http2Session session_;
+  ByteChain output_;
+  ByteChain::Position flushed_;
+  size_t unflushed_ = 0;
+  bool broken_ = false;
+  std::array<char, 16384> staging_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cccl_cache/expected.h"
+
+namespace cccl_cache {
+
+/// Where to look for the daemon's socket. The members are what the search depends on.
+struct SocketSearch {
+  std::string explicit_path;      ///< taken at its word
+  std::string named_path;         ///< $CCCL_CACHE_SOCKET, likewise
+  std::string runtime_directory;  ///< $XDG_RUNTIME_DIR
+  std::string system_path = "/run/cccl-cached/socket";
+
+  /// The environment of this process; a set-uid program ignores it.
+  static SocketSearch FromEnvironment(std::string explicit_path);
+};
+
+/// The first socket of the order above: the user's if present, else the system's, and each of those
+/// two only if nobody but root, this user and, for the directory itself, whom root gave it to can
+/// write what it lies in. CCCL_CACHE_NO_DAEMON says why a socket that is there is not used.
+[[nodiscard]] Expected<std::string> FindSocket(const SocketSearch& search);
+
+}  // namespace cccl_cache
