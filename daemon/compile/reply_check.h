@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/compile/job.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// Whether this is an answer that this job can have: outputs of the kinds that its compiler makes,
+/// names that were asked for, no outside files where none may be given. kWorkerCrashed, with what
+/// is wrong.
+[[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
+
+}  // namespace cccl_cached

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// The encoded job in a memfd that nobody can change any more. kUnavailable: there is no memory for
+/// it.
+[[nodiscard]] Result<FileDescriptor> SealJob(const CompileJob& job);
+
+}  // namespace cccl_cached

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stop_token>
+
+#include "daemon/compile/file_descriptor.h"
+
+namespace cccl_cached {
+
+/// A descriptor that is readable once a stop was requested: brings a stop_token into a poll loop.
+/// Used by the thread that made it; the request may come from any.
+class StopEvent {
+ public:
+  explicit StopEvent(std::stop_token stop);
+  StopEvent(const StopEvent&) = delete;
+  StopEvent& operator=(const StopEvent&) = delete;
+
+  [[nodiscard]] bool valid() const { return event_.valid(); }
+  [[nodiscard]] int fd() const { return event_.get(); }
+
+ private:
+  struct Signal {
+    int fd;
+    void operator()() const;
+  };
+
+  FileDescriptor event_;
+  std::stop_callback<Signal> callback_;  ///< after event_: gone before the descriptor is closed
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/verdict.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "daemon/compile/child_process.h"
+#include "daemon/compile/frame.h"
+#include "daemon/compile/job.h"
+#include "daemon/compile/reply_check.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::BuildKind;
+
+double Seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+Error OutOfMemory(const CompileLimits& limits) {
+  return Error{ErrorCode::kOutOfMemory,
+               fmt::format("the compiler ran out of memory; its limit is {} MiB: make the program "
+                           "smaller or raise the daemon's memory limit for a compile",
+                           limits.memory_bytes >> 20)};
+}
+
+/// Whether a process with this peak was at its limit: what it asked for last is not in the peak.
+bool NearLimit(uint64_t peak_bytes, const CompileLimits& limits) {
+  return peak_bytes / 9 >= limits.memory_bytes / 10;
+}
+
+/// For ends that running out of memory is the likeliest reason for.
+bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
+  return peak_bytes >= limits.memory_bytes / 2;
+}
+
+Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
+  const int number = WTERMSIG(exited.wait_status);
+  const uint64_t peak = exited.peak_resident_bytes;
+  // abort() is how C++ ends where no memory is left; SIGKILL that is not ours is most often the
+  // kernel's own want.
+  const bool telling = number == SIGABRT || number == SIGKILL;
+  if (NearLimit(peak, limits) || (telling && HalfwayToLimit(peak, limits))) {
+    return OutOfMemory(limits);
+  }
+  if (number == SIGXCPU) {
+    return Error{ErrorCode::kTimedOut, "the compiler used up the processor time that it may use"};
+  }
+  std::string why;
+  if (number == SIGSYS) why = ": it made a system call that no compiler makes";
+  if (number == SIGKILL) why = ": somebody killed it, or the machine ran out of memory";
+  return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler died by {}{}",
+                                                      DescribeWaitStatus(exited.wait_status), why)};
+}
+
+/// Whether a compile failure is really the want of memory.
+bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
+  const auto says = [&](std::string_view text) {
+    return reply.log.find(text) != std::string::npos;
+  };
+  switch (kind) {
+    case BuildKind::kNvrtc:
+      return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
+             says("catastrophic error: out of memory");
+    case BuildKind::kLink:  // has no code for it
+      return says("out of memory");
+    case BuildKind::kNvvm:
+      return reply.native_name == "NVVM_ERROR_OUT_OF_MEMORY" || says("out of memory");
+  }
+  return false;
+}
+
+CompileOutput MakeOutput(WorkerReply reply, std::chrono::microseconds compile_time) {
+  auto artifact = std::make_shared<Artifact>();
+  for (WorkerReply::Part& part : reply.parts) {
+    const cccl_cache::Digest sha256 = cccl_cache::Sha256(part.bytes);
+    artifact->parts.push_back({part.kind, std::move(part.bytes), sha256});
+  }
+  artifact->lowered_names = std::move(reply.lowered_names);
+  artifact->log = std::move(reply.log);
+  artifact->compile_time = compile_time;
+  return CompileOutput{.succeeded = reply.succeeded,
+                       .native_code = reply.native_code,
+                       .native_name = std::move(reply.native_name),
+                       .artifact = std::move(artifact),
+                       .outside = std::move(reply.outside)};
+}
+
+Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limits,
+                                const SessionEnd& end) {
+  const Exited& exited = *end.exited;
+  if (WIFSIGNALED(exited.wait_status)) return EndedBySignal(exited, limits);
+  if (WEXITSTATUS(exited.wait_status) == kExitNotStarted) {
+    return Error{ErrorCode::kUnavailable, "a worker could not be set up; see the daemon's limits"};
+  }
+  if (exited.wait_status != 0) {
+    return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler's process ended with {}",
+                                                        DescribeWaitStatus(exited.wait_status))};
+  }
+  if (!end.payload) {
+    return Error{ErrorCode::kWorkerCrashed, "the compiler's process ended without an answer"};
+  }
+  Result<WorkerReply> reply = DecodeReply(*end.payload);
+  if (!reply) return reply.error();
+  const Status plausible = CheckReply(job, *reply);
+  if (!plausible) return plausible.error();
+  const uint64_t peak = std::max(exited.peak_resident_bytes, reply->peak_resident_bytes);
+  if (!reply->succeeded &&
+      (FailedForMemory(job.request->kind(), *reply) || NearLimit(peak, limits))) {
+    return OutOfMemory(limits);
+  }
+  return MakeOutput(*std::move(reply), end.duration);
+}
+
+}  // namespace
+
+Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, SessionEnd end) {
+  switch (end.cause) {
+    case SessionEnd::Cause::kExited:
+      return JudgeExit(job, limits, end);
+    case SessionEnd::Cause::kStopped:
+      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+    case SessionEnd::Cause::kDeadline:
+      return Error{ErrorCode::kTimedOut,
+                   fmt::format("the compile was ended after its limit of {} s; the daemon's time "
+                               "limit for a compile can be raised",
+                               Seconds(limits.time))};
+    case SessionEnd::Cause::kBadReply:
+      return Error{ErrorCode::kWorkerCrashed, end.detail};
+    case SessionEnd::Cause::kStayed:
+      return Error{ErrorCode::kWorkerCrashed, "the worker answered and did not end"};
+    case SessionEnd::Cause::kSpawnFailed:
+      return Error{ErrorCode::kUnavailable, "no worker could be started: " + end.detail};
+    case SessionEnd::Cause::kZygoteLost:
+      return Error{ErrorCode::kUnavailable,
+                   "the process that starts workers was lost: " + end.detail};
+  }
+  return Error{ErrorCode::kUnavailable, "a worker ended in an unknown way"};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/compile/worker_session.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// What a job's end means to whoever asked for it. An answer counts only from a worker that exited
+/// in order, and only if it is one that this job can have. Resources that ran out are an error,
+/// also where the compiler calls it a compile failure: nothing of that may be remembered as the
+/// input's fault.
+[[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
+                                          SessionEnd end);
+
+}  // namespace cccl_cached

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+namespace cccl_cached {
+
+/// Waits until the descriptor is readable, which includes its peer's end. False: the time was up
+/// first.
+[[nodiscard]] bool WaitReadable(int fd, std::chrono::milliseconds patience);
+
+}  // namespace cccl_cached

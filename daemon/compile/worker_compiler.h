@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "daemon/compile/zygote_pool.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/result.h"
+#include "daemon/core/toolchain.h"
+
+namespace cccl_cached {
+
+/// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Believes
+/// nothing that a worker says but its bytes, and those only once it is dead. Thread-safe. Leaves no
+/// process and no descriptor behind, whatever the end of a job.
+class WorkerCompiler final : public Compiler {
+ public:
+  /// `worker_path`: the executable cccl-cached-worker.
+  WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report);
+
+  /// The time limit counts from the fork of the worker.
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
+                                std::stop_token stop) override;
+
+  /// Loads a toolchain ahead of its first job.
+  Status Warm(const Toolchain& toolchain);
+  /// These are the toolchains that still exist: ends the zygotes of all others.
+  void KeepOnly(std::span<const ToolchainPtr> toolchains);
+
+ private:
+  /// One worker, from its fork to its end.
+  Result<CompileOutput> RunWorker(const CompileJob& job, const CompileLimits& limits,
+                                  std::stop_token stop, const FileDescriptor& sealed_job,
+                                  int stop_fd);
+
+  ZygotePool pool_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/worker_session.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include "daemon/compile/packet.h"
+
+namespace cccl_cached {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// An answer is followed by the end of its process at once.
+constexpr std::chrono::seconds kStayPatience{5};
+/// A killed worker is reaped and reported at once.
+constexpr std::chrono::seconds kReportPatience{10};
+/// Keeps sums of times in range.
+constexpr std::chrono::hours kLongestLimit{24 * 365};
+constexpr size_t kChunkBytes = 256 * 1024;
+
+}  // namespace
+
+SessionEnd WorkerSession::Run(int stop_fd, milliseconds limit) {
+  start_ = Clock::now();
+  deadline_ = start_ + std::min<milliseconds>(limit, kLongestLimit);
+  while (!over_) Step(stop_fd);
+  // What it wrote before it died is still in the socket; the zygote may have reported first.
+  if (!ending_) ReadReply();
+  if (end_.cause == SessionEnd::Cause::kExited && reply_.complete()) {
+    end_.payload = reply_.TakePayload();
+  }
+  return std::move(end_);
+}
+
+void WorkerSession::Step(int stop_fd) {
+  std::array<pollfd, 3> entries{
+      pollfd{.fd = sockets_.status.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = ending_ ? -1 : sockets_.reply.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = ending_ ? -1 : stop_fd, .events = POLLIN, .revents = 0}};
+  const auto left = std::chrono::ceil<milliseconds>(NextDeadline() - Clock::now()).count();
+  const int ready =
+      poll(entries.data(), entries.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+  if (ready < 0 && errno != EINTR) return LoseZygote(std::string("poll: ") + strerror(errno));
+  if (ready > 0) {
+    if (entries[2].revents != 0) EndBecause(SessionEnd::Cause::kStopped);
+    if (entries[1].revents != 0 && !ending_) ReadReply();
+    if (entries[0].revents != 0) ReadStatus();
+  }
+  if (!over_) CheckClock();
+}
+
+WorkerSession::Clock::time_point WorkerSession::NextDeadline() const {
+  return stay_ && !ending_ ? std::min(*stay_, deadline_) : deadline_;
+}
+
+void WorkerSession::CheckClock() {
+  const Clock::time_point now = Clock::now();
+  if (now < NextDeadline()) return;
+  if (ending_) return LoseZygote("it did not report the end of a worker");
+  EndBecause(now >= deadline_ ? SessionEnd::Cause::kDeadline : SessionEnd::Cause::kStayed);
+}
+
+void WorkerSession::ReadStatus() {
+  Result<Packet> packet = ReceivePacket(sockets_.status.get());
+  if (!packet) return LoseZygote(packet.error().message);
+  if (packet->end) return LoseZygote("it died");
+  const Result<StatusMessage> message = DecodeStatusMessage(packet->bytes);
+  if (!message) return LoseZygote(message.error().message);
+  if (const auto* failed = std::get_if<SpawnFailed>(&*message)) {
+    EndBecause(SessionEnd::Cause::kSpawnFailed, failed->message);
+    over_ = true;
+  } else if (const auto* exited = std::get_if<Exited>(&*message)) {
+    end_.exited = *exited;
+    over_ = true;
+  } else {
+    TakeSpawned(*packet);
+  }
+}
+
+void WorkerSession::TakeSpawned(Packet& packet) {
+  if (pidfd_.valid() || packet.fds.size() != 1) {
+    return LoseZygote("it reported a worker without a handle");
+  }
+  pidfd_ = std::move(packet.fds.front());
+  if (ending_) Kill();
+}
+
+void WorkerSession::ReadReply() {
+  std::string chunk(kChunkBytes, '\0');
+  for (;;) {
+    const ssize_t received = recv(sockets_.reply.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (received < 0 && errno == EINTR) continue;
+    if (received < 0 && errno == EAGAIN) return;
+    if (received <= 0) return sockets_.reply.Close();
+    const Status appended = reply_.Append({chunk.data(), static_cast<size_t>(received)});
+    if (!appended) {
+      return EndBecause(SessionEnd::Cause::kBadReply, appended.error().message);
+    }
+    if (reply_.complete() && !stay_) {
+      end_.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_);
+      stay_ = Clock::now() + kStayPatience;
+    }
+    // A worker that never stops writing must not keep this thread from looking at clock and stop.
+    if (!over_) return;
+  }
+}
+
+void WorkerSession::EndBecause(SessionEnd::Cause cause, std::string detail) {
+  if (ending_) return;
+  ending_ = true;
+  end_.cause = cause;
+  end_.detail = std::move(detail);
+  deadline_ = Clock::now() + kReportPatience;
+  Kill();
+}
+
+void WorkerSession::Kill() {
+  if (pidfd_.valid()) pidfd_send_signal(pidfd_.get(), SIGKILL, nullptr, 0);
+}
+
+void WorkerSession::LoseZygote(std::string detail) {
+  EndBecause(SessionEnd::Cause::kZygoteLost, std::move(detail));
+  end_.zygote_lost = true;
+  over_ = true;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/compile/file_descriptor.h"
+#include "daemon/compile/frame.h"
+#include "daemon/compile/packet.h"
+#include "daemon/compile/reply_buffer.h"
+#include "daemon/compile/zygote.h"
+
+namespace cccl_cached {
+
+/// How one worker came to its end, as far as the daemon saw it.
+struct SessionEnd {
+  enum class Cause {
+    kExited,       ///< by itself, or by a signal that was not ours
+    kStopped,      ///< ended by us: stop was requested
+    kDeadline,     ///< ended by us: its time was up
+    kBadReply,     ///< ended by us: what it said is no answer; see detail
+    kStayed,       ///< ended by us: it answered and went on running
+    kSpawnFailed,  ///< the zygote could not fork; see detail
+    kZygoteLost,   ///< the zygote died or fell silent; see detail
+  };
+  Cause cause = Cause::kExited;
+  std::string detail;
+  bool zygote_lost = false;               ///< whatever the cause: never use this zygote again
+  std::optional<Exited> exited;           ///< what the zygote reported
+  std::optional<std::string> payload;     ///< of a complete frame, and only if the cause is kExited
+  std::chrono::microseconds duration{0};  ///< from the start until the answer was complete
+};
+
+/// Watches one worker from its fork to its end, and ends it when it must. Not thread-safe. The
+/// worker is dead when Run returns, unless its zygote is lost too.
+class WorkerSession {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  WorkerSession(WorkerSockets sockets, uint64_t max_reply_bytes)
+      : sockets_(std::move(sockets)), reply_(max_reply_bytes) {}
+
+  /// `stop_fd` is readable from the moment when nobody wants the answer any more.
+  [[nodiscard]] SessionEnd Run(int stop_fd, std::chrono::milliseconds limit);
+
+ private:
+  /// Waits for the next event, and serves it.
+  void Step(int stop_fd);
+  [[nodiscard]] Clock::time_point NextDeadline() const;
+  void CheckClock();
+  void ReadStatus();
+  void ReadReply();
+  void TakeSpawned(Packet& packet);
+  /// The worker must end, for this reason. The first reason counts.
+  void EndBecause(SessionEnd::Cause cause, std::string detail = {});
+  void Kill();
+  /// No more will be heard of the worker.
+  void LoseZygote(std::string detail);
+
+  WorkerSockets sockets_;
+  FileDescriptor pidfd_;
+  ReplyBuffer reply_;
+  Clock::time_point start_;
+  Clock::time_point deadline_;             ///< of the worker; later of the zygote's report
+  std::optional<Clock::time_point> stay_;  ///< how long it may stay after its answer
+  bool ending_ = false;                    ///< killed, or about to be
+  bool over_ = false;                      ///< the zygote reported its end, or is lost
+  SessionEnd end_;
+};
+
+}  // namespace cccl_cached

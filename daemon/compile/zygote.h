@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "daemon/compile/child_process.h"
+#include "daemon/compile/file_descriptor.h"
+#include "daemon/compile/frame.h"
+#include "daemon/core/result.h"
+#include "daemon/core/toolchain.h"
+
+namespace cccl_cached {
+
+/// The daemon's ends of the sockets of one job (frame.h).
+struct WorkerSockets {
+  FileDescriptor reply;   ///< SOCK_STREAM: one frame, from the worker
+  FileDescriptor status;  ///< SOCK_SEQPACKET: from the zygote
+};
+
+/// One running cccl-cached-worker with one toolchain loaded, which forks a worker for each job.
+/// Thread-safe. Its end is the end of all its workers, so whoever runs a job keeps the zygote.
+class Zygote {
+ public:
+  /// Returns when the toolchain is loaded. kUnavailable: it could not be, within the deadline; the
+  /// message says why.
+  static Result<std::shared_ptr<Zygote>> Start(const std::string& worker_path,
+                                               const ZygoteHello& hello,
+                                               std::chrono::milliseconds deadline);
+  /// Ends the process: it is asked to, and killed if it does not.
+  ~Zygote();
+  Zygote(const Zygote&) = delete;
+  Zygote& operator=(const Zygote&) = delete;
+
+  /// Asks for a worker. What became of that is told on the status socket. `job`: a sealed memfd.
+  Result<WorkerSockets> Spawn(const FileDescriptor& job, uint64_t memory_bytes);
+
+  /// Whether it can serve another job: it runs, and nothing about it was odd.
+  [[nodiscard]] bool Usable() const { return !odd_.load() && !process_.Ended(); }
+  /// It did something that it should not: never use it again.
+  void MarkOdd() { odd_.store(true); }
+  /// Workers asked for so far.
+  [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
+
+ private:
+  Zygote(ChildProcess process, FileDescriptor control)
+      : process_(std::move(process)), control_(std::move(control)) {}
+
+  /// Says hello and waits for the answer.
+  Status Load(const ZygoteHello& hello, std::chrono::milliseconds deadline);
+
+  ChildProcess process_;
+  std::atomic<bool> odd_{false};
+  std::atomic<uint64_t> spawned_{0};
+  std::mutex mutex_;
+  FileDescriptor control_;  ///< sends guarded by mutex_
+};
+
+/// What a zygote is told about a toolchain.
+[[nodiscard]] ZygoteHello HelloFor(const Toolchain& toolchain);
+
+}  // namespace cccl_cached

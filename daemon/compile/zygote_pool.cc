@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/zygote_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "daemon/compile/frame.h"
+
+namespace cccl_cached {
+
+ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report)
+    : worker_path_(std::move(worker_path)), options_(options), report_(std::move(report)) {}
+
+// In all methods `retired` is declared before the lock: the end of a zygote is waited for without
+// it.
+
+Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain,
+                                                    std::stop_token stop) {
+  const Key key(toolchain.id, EncodeControlMessage(HelloFor(toolchain)));
+  Zygotes retired;
+  {
+    std::unique_lock lock(mutex_);
+    const auto idle = [&] { return !slots_[key].starting; };
+    if (!started_.wait(lock, stop, idle)) {
+      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+    }
+    Slot& slot = slots_[key];
+    slot.last_use = ++uses_;
+    if (std::shared_ptr<Zygote> zygote = CurrentOf(slot, retired)) return zygote;
+    slot.starting = true;
+  }
+  if (!retired.empty() && !retired.front()->Usable()) {
+    report_(fmt::format("the zygote of CUDA {} ended unexpectedly; a new one takes over",
+                        toolchain.version()));
+  }
+  return Start(key, toolchain);
+}
+
+std::shared_ptr<Zygote> ZygotePool::CurrentOf(Slot& slot, Zygotes& retired) {
+  if (slot.zygote == nullptr) return nullptr;
+  if (slot.zygote->Usable() && slot.zygote->spawned() < options_.forks_per_zygote) {
+    return slot.zygote;
+  }
+  retired.push_back(std::exchange(slot.zygote, nullptr));
+  return nullptr;
+}
+
+Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Key& key, const Toolchain& toolchain) {
+  Result<std::shared_ptr<Zygote>> zygote =
+      Zygote::Start(worker_path_, HelloFor(toolchain), options_.start_deadline);
+  Zygotes retired;
+  const std::lock_guard lock(mutex_);
+  if (zygote.ok()) {
+    Slot& slot = slots_[key];
+    slot.zygote = *zygote;
+    slot.starting = false;
+    Shrink(retired);
+  } else {
+    slots_.erase(key);
+  }
+  started_.notify_all();
+  return zygote;
+}
+
+void ZygotePool::Shrink(Zygotes& retired) {
+  const auto running = [](const auto& entry) { return entry.second.zygote != nullptr; };
+  while (std::ranges::count_if(slots_, running) > static_cast<int64_t>(options_.zygotes)) {
+    const auto oldest = std::ranges::min_element(slots_, {}, [&](const auto& entry) {
+      return running(entry) ? entry.second.last_use : UINT64_MAX;
+    });
+    retired.push_back(std::move(oldest->second.zygote));
+    slots_.erase(oldest);
+  }
+}
+
+void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason) {
+  zygote->MarkOdd();
+  report_(fmt::format("a zygote is given up: {}", reason));
+  const std::lock_guard lock(mutex_);
+  std::erase_if(slots_, [&](const auto& entry) { return entry.second.zygote == zygote; });
+}
+
+void ZygotePool::KeepOnly(std::span<const cccl_cache::Digest> toolchain_ids) {
+  Zygotes retired;
+  const std::lock_guard lock(mutex_);
+  for (auto slot = slots_.begin(); slot != slots_.end();) {
+    const bool kept = slot->second.starting ||
+                      std::ranges::find(toolchain_ids, slot->first.first) != toolchain_ids.end();
+    if (!kept) retired.push_back(std::move(slot->second.zygote));
+    slot = kept ? std::next(slot) : slots_.erase(slot);
+  }
+}
+
+}  // namespace cccl_cached

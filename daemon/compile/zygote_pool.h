@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/compile/zygote.h"
+#include "daemon/core/result.h"
+#include "daemon/core/toolchain.h"
+
+namespace cccl_cached {
+
+struct ZygoteOptions {
+  /// To start and load a toolchain.
+  std::chrono::milliseconds start_deadline{30'000};
+  /// Then a fresh one takes over.
+  uint64_t forks_per_zygote = 1'000;
+  /// Toolchains kept loaded at one time; the one unused for longest goes.
+  size_t zygotes = 8;
+};
+
+/// The zygotes of all toolchains in use, at most one of each that takes new jobs. Thread-safe. A
+/// zygote that was given up ends when the last of its jobs has.
+class ZygotePool {
+ public:
+  /// Told of each zygote that is given up because something is wrong with it: one line for the log.
+  /// Called from any thread; must not call back.
+  using ReportFunction = std::function<void(std::string_view)>;
+
+  ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report);
+  ZygotePool(const ZygotePool&) = delete;
+  ZygotePool& operator=(const ZygotePool&) = delete;
+
+  /// A zygote that can take a job, started if need be. kUnavailable: it could not be. kCancelled:
+  /// stop was requested while another thread was starting it.
+  Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, std::stop_token stop);
+  /// Gives up this zygote, for a reason that is reported.
+  void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
+  /// Gives up the zygotes of all toolchains but these.
+  void KeepOnly(std::span<const cccl_cache::Digest> toolchain_ids);
+
+ private:
+  /// The id, and what a zygote is told: a toolchain that is still being probed has no id that says
+  /// it all.
+  using Key = std::pair<cccl_cache::Digest, std::string>;
+  struct Slot {
+    std::shared_ptr<Zygote> zygote;  ///< null: none yet
+    bool starting = false;
+    uint64_t last_use = 0;
+  };
+  using Slots = std::map<Key, Slot>;
+  using Zygotes = std::vector<std::shared_ptr<Zygote>>;
+
+  Result<std::shared_ptr<Zygote>> Start(const Key& key, const Toolchain& toolchain);
+  /// The slot's zygote if it can take another job; else it is moved to `retired`. Needs mutex_.
+  std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired);
+  /// Moves to `retired` what is over the bound. Needs mutex_.
+  void Shrink(Zygotes& retired);
+
+  const std::string worker_path_;
+  const ZygoteOptions options_;
+  const ReportFunction report_;
+
+  std::mutex mutex_;
+  std::condition_variable_any started_;
+  Slots slots_;        ///< guarded by mutex_
+  uint64_t uses_ = 0;  ///< guarded by mutex_
+};
+
+}  // namespace cccl_cached
