@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
 
+import ctypes
 import dataclasses
 import json
+import mmap
 import os
 import pathlib
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,7 +29,6 @@ class Places:
 
     daemon: str
     cli: str
-    raw: str
     fake13: str
     fake12: str
     cuda13: str
@@ -55,6 +58,47 @@ def wait_for(condition, what):
     raise AssertionError(f"waited {PATIENCE:.0f} s in vain for {what}")
 
 
+class FakeToolkit:
+    """A private copy of a fake CUDA with gates and counters (tests/support/fake_toolchain/control.h)."""
+
+    COUNTERS = ("loads", "nvrtc_compiles", "links", "nvvm_compiles")
+    GATES = 256
+    FIRST_GATE = 4 * len(COUNTERS)
+    SIZE = FIRST_GATE + 8 * GATES
+    FUTEX_CALL, FUTEX_WAKE = 202, 1
+
+    def __init__(self, source, root):
+        shutil.copytree(source, root)
+        self.root = str(root)
+        control = pathlib.Path(root, "control")
+        control.write_bytes(bytes(self.SIZE))
+        with open(control, "r+b") as file:
+            self.memory = mmap.mmap(file.fileno(), self.SIZE)
+
+    def count(self, counter):
+        return struct.unpack_from("<I", self.memory, 4 * self.COUNTERS.index(counter))[0]
+
+    def _gate(self, name):
+        value = 2166136261
+        for byte in name.encode():
+            value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+        return self.FIRST_GATE + 8 * (value % self.GATES)
+
+    def open(self, gate):
+        """Lets go on whoever waits at the gate, now and later."""
+        place = self._gate(gate)
+        struct.pack_into("<I", self.memory, place, 1)
+        word = ctypes.c_uint32.from_buffer(self.memory, place)
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.syscall(self.FUTEX_CALL, ctypes.byref(word), self.FUTEX_WAKE, 0x7FFFFFFF, None, None, 0)
+        del word
+
+    def await_arrivals(self, gate, count):
+        """Returns when `count` compiles have come to the gate in all."""
+        place = self._gate(gate) + 4
+        wait_for(lambda: struct.unpack_from("<I", self.memory, place)[0] >= count, f"{count} compiles at {gate}")
+
+
 class Daemon:
     """One cccl-cached under test; may be stopped, killed and started again on the same state."""
 
@@ -70,7 +114,7 @@ class Daemon:
         self.log = self.directory / "log"
 
     def command(self):
-        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state]
+        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--system-toolchains=false"]
         for root in self.roots:
             command += ["--toolchain-root", root]
         return command + self.flags
@@ -208,9 +252,15 @@ def make_daemon(directory):
 
 
 @pytest.fixture
-def fake(make_daemon):
-    """A running daemon over the fake toolchain."""
-    return make_daemon().start()
+def toolkit(directory):
+    """A fake CUDA 13 of the test's own."""
+    return FakeToolkit(PLACES.fake13, directory / "cuda")
+
+
+@pytest.fixture
+def fake(make_daemon, toolkit):
+    """A running daemon over the test's own fake toolchain."""
+    return make_daemon(roots=(toolkit.root,)).start()
 
 
 @pytest.fixture

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A build from the command line to the answer."""
+
+import hashlib
+import json
+import os
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+def test_a_build_is_compiled_once_and_then_a_hit(fake, toolkit):
+    before = toolkit.count("nvrtc_compiles")  # probes, and the zygote's warm-up
+    first = fake.build_json(KERNEL)
+    second = fake.build_json(KERNEL)
+    assert (first["outcome"], first["tier"]) == ("built", "")
+    assert (second["outcome"], second["tier"]) == ("hit", "memory")
+    assert second["key"] == first["key"]
+    assert second["artifacts"] == first["artifacts"]
+    assert toolkit.count("nvrtc_compiles") == before + 1
+    statistics = fake.stats()
+    assert statistics["builds_total"] == 2
+    assert statistics["hits_total"]["memory"] == 1
+    assert statistics["compiles_total"] == 1
+
+
+def test_the_artifact_is_written_where_asked_with_the_digest_that_was_told(fake, directory):
+    source = directory / "k.cu"
+    source.write_text(KERNEL)
+    told = json.loads(fake.cli("--json", "build", str(source), "--arch", "sm_90", "-o", str(directory / "o")).stdout)
+    written = (directory / "o").read_bytes()
+    cubin = next(each for each in told["artifacts"] if each["kind"] == "cubin")
+    assert cubin["size"] == len(written)
+    assert cubin["sha256"] == hashlib.sha256(written).hexdigest()
+
+
+def test_code_that_does_not_compile_is_exit_1_with_the_log_and_is_remembered(fake):
+    arguments = ("build", "-", "--arch", "sm_90", "-o", os.devnull)
+    done = fake.cli(*arguments, input="//fake: fail no such thing\n", check=False)
+    assert done.returncode == 1
+    assert b"no such thing" in done.stderr
+    told = json.loads(fake.cli("--json", *arguments, input="//fake: fail no such thing\n", check=False).stdout)
+    assert told["outcome"] == "failed"
+    assert told["remembered"]
+
+
+def test_link_and_nvvm_are_kinds_of_their_own(fake, directory):
+    source = directory / "k.cu"
+    source.write_text(KERNEL)
+    ltoir = directory / "k.ltoir"
+    fake.cli("build", str(source), "--arch", "sm_90", "--emit", "ltoir", "-o", str(ltoir))
+    for _ in range(2):
+        fake.cli("link", str(ltoir), "--arch", "sm_90", "-o", str(directory / "linked"), "--option=-lto")
+    module = directory / "m.ll"
+    module.write_text("; a module\n")
+    for _ in range(2):
+        fake.cli("nvvm", str(module), "--arch", "compute_90", "-o", str(directory / "m.ptx"))
+    statistics = fake.stats()
+    assert statistics["compiles_total"] == 3
+    assert statistics["hits_total"]["memory"] == 2
+    assert (directory / "linked").stat().st_size > 0
+    assert (directory / "m.ptx").stat().st_size > 0
+
+
+def test_health_and_toolchains_answer(fake, toolkit):
+    assert fake.cli("health").returncode == 0
+    told = json.loads(fake.cli("--json", "toolchains").stdout)
+    assert told["toolchains"][0]["root"].startswith(toolkit.root)
+
+
+def test_no_daemon_is_exit_3_with_the_socket_named(make_daemon):
+    daemon = make_daemon()
+    done = daemon.cli("stats", check=False)
+    assert done.returncode == 3
+    assert daemon.socket.encode() in done.stderr

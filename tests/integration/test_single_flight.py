@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""One compile for all that ask for one key at once."""
+
+import subprocess
+import threading
+
+import grpc
+from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+
+WAITING = "//fake: wait-for gate\n//fake: unique\n"
+
+
+def start_cli(daemon, directory, number):
+    source = directory / "k.cu"
+    source.write_text(WAITING)
+    return subprocess.Popen(
+        [PLACES.cli, "--socket", daemon.socket, "--json", "build", str(source), "--arch", "sm_90", "-o",
+         str(directory / f"out{number}")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+
+
+def joined(daemon, callers):
+    """True once all callers wait for the flight."""
+    return daemon.stats()["builds_total"] >= callers
+
+
+def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
+    callers = [start_cli(fake, directory, number) for number in range(64)]
+    toolkit.await_arrivals("gate", 1)
+    wait_for(lambda: joined(fake, 64), "64 callers")
+    toolkit.open("gate")
+    for caller in callers:
+        assert caller.wait(60) == 0, caller.stderr.read()
+        caller.stdout.close()
+        caller.stderr.close()
+    outputs = {(directory / f"out{number}").read_bytes() for number in range(64)}
+    assert len(outputs) == 1  # //fake: unique differs in each compile
+    statistics = fake.stats()
+    assert statistics["compiles_total"] == 1
+    assert statistics["joins_total"] == 63
+
+
+def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
+    with fake.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        futures = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(1000)]
+        toolkit.await_arrivals("gate", 1)
+        wait_for(lambda: joined(fake, 1000), "1,000 callers")
+        toolkit.open("gate")
+        replies = [future.result(60) for future in futures]
+    assert len({artifact.contents for reply in replies for artifact in reply.artifacts if artifact.kind == 2}) == 1
+    outcomes = [reply.outcome for reply in replies]
+    assert outcomes.count(build_pb2.OUTCOME_BUILT) == 1
+    assert outcomes.count(build_pb2.OUTCOME_JOINED) == 999
+    assert fake.stats()["compiles_total"] == 1
+
+
+def test_last_waiter_cancels(fake, toolkit):
+    with fake.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        calls = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(2)]
+        toolkit.await_arrivals("gate", 1)
+        wait_for(lambda: joined(fake, 2), "two callers")
+        calls[0].cancel()
+        wait_for(lambda: fake.stats()["in_flight"] == 1, "one compile going on")
+        calls[1].cancel()
+        wait_for(lambda: fake.stats()["in_flight"] == 0, "the compile's end")
+        statistics = fake.stats()
+        assert statistics["cancelled_total"] == 1
+        # The key is free: the next caller gets a compile of its own.
+        again = stub.Build.future(nvrtc_request(WAITING))
+        toolkit.await_arrivals("gate", 2)
+        toolkit.open("gate")
+        assert again.result(60).outcome == build_pb2.OUTCOME_BUILT
+
+
+def test_leader_leaves(fake, toolkit, directory):
+    leader = start_cli(fake, directory, "leader")
+    toolkit.await_arrivals("gate", 1)
+    followers = [start_cli(fake, directory, number) for number in range(8)]
+    wait_for(lambda: joined(fake, 9), "nine callers")
+    leader.kill()
+    leader.wait()
+    toolkit.open("gate")
+    for follower in followers:
+        assert follower.wait(60) == 0, follower.stderr.read()
+    assert len({(directory / f"out{number}").read_bytes() for number in range(8)}) == 1
+    assert fake.stats()["compiles_total"] == 1
+    for process in (leader, *followers):
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_a_callers_deadline_takes_only_that_caller_away(fake, toolkit):
+    with fake.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        patient = stub.Build.future(nvrtc_request(WAITING))
+        toolkit.await_arrivals("gate", 1)
+        hurried = stub.Build.future(nvrtc_request(WAITING), timeout=0.2)
+        assert hurried.exception(60).code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        toolkit.open("gate")
+        assert patient.result(60).outcome == build_pb2.OUTCOME_BUILT
+    assert fake.stats()["compiles_total"] == 1
+
+
+def test_many_keys_from_many_processes_are_each_compiled_once(fake):
+    results = []
+
+    def ask(order):
+        results.extend(fake.build_json(f"// number {number}\n//fake: unique\n") for number in order)
+
+    numbers = list(range(20))
+    orders = [numbers[first:] + numbers[:first] for first in (0, 5, 10, 15)]
+    threads = [threading.Thread(target=ask, args=(order,)) for order in orders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 80
+    assert len({result["key"] for result in results}) == 20
+    assert fake.stats()["compiles_total"] == 20
