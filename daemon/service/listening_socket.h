@@ -6,10 +6,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/result.h"
-#include "daemon/service/file_descriptor.h"
+#include "daemon/service/unique_fd.h"
 
 namespace cccl_cached {
 
@@ -34,7 +35,7 @@ class ListeningSocket {
   /// is not a listening Unix stream socket.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
-  ListeningSocket(ListeningSocket&&) noexcept = default;
+  ListeningSocket(ListeningSocket&& other) noexcept { *this = std::move(other); }
   ListeningSocket& operator=(ListeningSocket&& other) noexcept;
   ~ListeningSocket();
 
@@ -43,11 +44,10 @@ class ListeningSocket {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  ListeningSocket(FileDescriptor fd, std::string path)
-      : fd_(std::move(fd)), path_(std::move(path)) {}
+  ListeningSocket(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   void Unlink();
 
-  FileDescriptor fd_;
+  UniqueFd fd_;
   std::string path_;
   bool made_ = false;
   dev_t device_ = 0;

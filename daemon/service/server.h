@@ -8,7 +8,6 @@
 #include <string>
 
 #include "daemon/core/build_coordinator.h"
-#include "daemon/core/peer.h"
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -19,28 +18,17 @@
 
 namespace cccl_cached {
 
-/// What is known of a build when its reply goes out: for one log line. Holds no text of the
-/// client's.
-struct BuildRecord {
-  const Peer& peer;
-  cccl_cache::BuildKind kind;
-  const Result<BuildAnswer>& answer;
-  std::chrono::microseconds wall_time;  ///< from the parsed request to its answer
-};
-
 struct ServerOptions {
   ServiceLimits limits;
   BuildLimits build_limits;  ///< only reported to clients
   std::string version;
-  /// Called for each build on whatever thread answers it: quick, no lock held. May be empty.
-  std::function<void(const BuildRecord&)> on_build;
 };
 
 /// Where the answers come from. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
   Toolchains& toolchains;
-  const Statistics& statistics;
+  Statistics& statistics;
   std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
   std::function<BuildGauges()> building;  ///< what runs and waits now
 };

@@ -8,17 +8,17 @@
 
 namespace cccl_cached {
 
-/// Owns one file descriptor and closes it.
-class FileDescriptor {
+/// Owns one file descriptor, or none, and can give it away. Not thread-safe.
+class UniqueFd {
  public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.Release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
     Reset(other.Release());
     return *this;
   }
-  ~FileDescriptor() { Reset(); }
+  ~UniqueFd() { Reset(); }
 
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool valid() const { return fd_ >= 0; }

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "daemon/service/listening_socket.h"
+#include "daemon/service/unique_fd.h"
+
+namespace cccl_cached {
+
+/// Held while a connection is open.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+};
+
+/// Accepts on Unix sockets in a thread of its own, learns who connected, and notices when a
+/// connection has ended. Start and Stop from one thread; all callbacks run on the acceptor's.
+class Acceptor {
+ public:
+  struct Callbacks {
+    /// Takes the socket over, or closes it and returns null.
+    std::function<std::unique_ptr<Connection>(UniqueFd, const Peer&)> admit;
+    std::function<void()> tick;  ///< every few seconds
+  };
+
+  Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  [[nodiscard]] Status Start();
+  /// Closes the listening sockets. Connections stay as they are until the acceptor's end.
+  void Stop();
+
+ private:
+  struct Watched {
+    UniqueFd socket;  ///< a duplicate: it sees the hang-up whoever closes first
+    std::unique_ptr<Connection> connection;
+  };
+
+  [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
+  void Run();
+  void AcceptSome(int listener);
+  void Adopt(UniqueFd socket);
+  void TurnAway(int listener);
+
+  std::vector<ListeningSocket> listeners_;
+  const Callbacks callbacks_;
+  UniqueFd epoll_;
+  UniqueFd stop_;
+  UniqueFd spare_;  ///< given up for a moment when descriptors have run out
+  uint64_t next_id_ = 0;
+  std::map<uint64_t, Watched> connections_;
+  std::thread thread_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/admin_service.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "daemon/service/utf8.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext& context) {
+  auto* reactor = context.DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+void AddGauge(v1::StatsReply& reply, std::string_view name, double value, std::string_view help) {
+  v1::Statistic* statistic = reply.add_statistics();
+  statistic->set_name(std::string(name));
+  statistic->set_value(value);
+  statistic->set_gauge(true);
+  statistic->set_help(std::string(help));
+}
+
+void AddComponent(v1::Toolchain& to, const char* name, const std::optional<CompilerLibrary>& from) {
+  if (!from) return;
+  v1::ToolchainComponent* component = to.add_components();
+  component->set_name(name);
+  component->set_version(from->version);
+  component->set_id(from->id.Hex());
+  component->set_path(ToUtf8(from->path));
+}
+
+void Describe(const Toolchain& from, v1::Toolchain& to) {
+  to.set_id(from.id.Hex());
+  to.set_version(from.version());
+  to.set_root(ToUtf8(from.root));
+  AddComponent(to, "nvrtc", from.nvrtc);
+  AddComponent(to, "nvjitlink", from.nvjitlink);
+  AddComponent(to, "nvvm", from.nvvm);
+  for (const HeaderDirectory& directory : from.headers) {
+    to.add_header_directories(ToUtf8(directory.path));
+  }
+  if (from.capabilities.random_seed) to.add_accepted_options("-frandom-seed");
+  if (from.capabilities.no_cache) to.add_accepted_options("--no-cache");
+  if (from.capabilities.pch) to.add_accepted_options("--pch");
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AdminService::Stats(grpc::CallbackServerContext* context,
+                                              const v1::StatsRequest* /*request*/,
+                                              v1::StatsReply* reply) {
+  for (const CounterInfo& info : Counters()) {
+    v1::Statistic* statistic = reply->add_statistics();
+    statistic->set_name(std::string(info.name));
+    statistic->set_label(std::string(info.label));
+    statistic->set_value(static_cast<double>(sources_.statistics.Get(info.counter)) * info.scale);
+    statistic->set_help(std::string(info.help));
+  }
+  const TierSize stored = sources_.stored();
+  const BuildGauges building = sources_.building();
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources_.started;
+  AddGauge(*reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
+  AddGauge(*reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
+  AddGauge(*reply, "clients", static_cast<double>(sources_.clients()), "Connections open now.");
+  AddGauge(*reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
+  AddGauge(*reply, "queued", static_cast<double>(building.queued),
+           "Compiles waiting for a slot now.");
+  AddGauge(*reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
+  reply->set_version(sources_.version);
+  return Finished(*context);
+}
+
+grpc::ServerUnaryReactor* AdminService::Toolchains(grpc::CallbackServerContext* context,
+                                                   const v1::ToolchainsRequest* /*request*/,
+                                                   v1::ToolchainsReply* reply) {
+  bool first = true;
+  for (const ToolchainPtr& toolchain : sources_.toolchains.Present()) {
+    v1::Toolchain* description = reply->add_toolchains();
+    Describe(*toolchain, *description);
+    // Newest first: what a request without a selector and without a driver gets.
+    description->set_selected_by_default(first);
+    first = false;
+  }
+  for (const RejectedToolchain& rejected : sources_.toolchains.Rejected()) {
+    v1::RejectedToolchain* description = reply->add_rejected();
+    description->set_root(ToUtf8(rejected.root));
+    description->set_reason(ToUtf8(rejected.reason));
+  }
+  return Finished(*context);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <string_view>
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryAfter{200};
+/// Uploads in progress: each may have one message of the largest size on its way.
+constexpr uint64_t kUploadsPerUid = 16;
+constexpr uint64_t kUploadsInAll = 64;
+
+constexpr std::string_view kNames[] = {"connections", "calls in flight",
+                                       "bytes of requests and replies in flight",
+                                       "uploads in progress", "bytes of uploads"};
+static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
+
+size_t Index(Resource resource) { return static_cast<size_t>(resource); }
+
+bool Fits(uint64_t used, uint64_t amount, uint64_t limit) {
+  return amount <= limit && used <= limit - amount;
+}
+
+}  // namespace
+
+Share& Share::operator=(Share&& other) noexcept {
+  std::swap(budget_, other.budget_);
+  std::swap(uid_, other.uid_);
+  std::swap(resource_, other.resource_);
+  std::swap(amount_, other.amount_);
+  return *this;
+}
+
+void Share::Release() {
+  if (budget_ != nullptr) budget_->Give(uid_, resource_, amount_);
+  budget_ = nullptr;
+  amount_ = 0;
+}
+
+void Share::Merge(Share&& other) {
+  if (budget_ == nullptr) {
+    *this = std::move(other);
+    return;
+  }
+  if (other.budget_ == nullptr) return;
+  assert(budget_ == other.budget_ && uid_ == other.uid_ && resource_ == other.resource_);
+  amount_ += other.amount_;
+  other.budget_ = nullptr;
+  other.amount_ = 0;
+}
+
+Budget::Budget(const ServiceLimits& limits)
+    : per_uid_{limits.connections_per_uid, limits.calls_per_uid, limits.bytes_in_flight_per_uid,
+               kUploadsPerUid, limits.upload_bytes_per_uid},
+      in_all_{limits.connections, limits.calls, limits.bytes_in_flight, kUploadsInAll,
+              limits.upload_bytes} {}
+
+Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
+  const size_t index = Index(resource);
+  std::lock_guard lock(mutex_);
+  const auto found = users_.find(uid);
+  const uint64_t mine = found == users_.end() ? 0 : found->second[index];
+  if (!Fits(mine, amount, per_uid_[index])) {
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("user {} has {} {} of at most {}: wait for some to end", uid, mine,
+                             kNames[index], per_uid_[index]),
+                 kRetryAfter};
+  }
+  if (!Fits(used_[index], amount, in_all_[index])) {
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("all users together have {} {} of at most {}: wait for some to end",
+                             used_[index], kNames[index], in_all_[index]),
+                 kRetryAfter};
+  }
+  users_[uid][index] += amount;
+  used_[index] += amount;
+  return Share(this, uid, resource, amount);
+}
+
+uint64_t Budget::Used(Resource resource) const {
+  std::lock_guard lock(mutex_);
+  return used_[Index(resource)];
+}
+
+void Budget::Give(uid_t uid, Resource resource, uint64_t amount) {
+  const size_t index = Index(resource);
+  std::lock_guard lock(mutex_);
+  const auto found = users_.find(uid);
+  assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
+  found->second[index] -= amount;
+  used_[index] -= amount;
+  if (std::ranges::all_of(found->second, [](uint64_t used) { return used == 0; })) {
+    users_.erase(found);
+  }
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/statistics.h"
+#include "daemon/service/budget.h"
+#include "daemon/service/builder.h"
+#include "daemon/service/read_gate.h"
+#include "daemon/service/service_limits.h"
+#include "daemon/service/uploads.h"
+
+namespace cccl_cached {
+
+/// What the Build services of all users share. Everything in it is thread-safe and outlives every
+/// call.
+struct BuildBackend {
+  const ServiceLimits& limits;
+  Builder& builder;
+  Statistics& statistics;
+  Budget& budget;
+  ReadGate& read_gate;
+  Uploads& uploads;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "daemon/core/peer.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/convert.h"
+#include "daemon/service/read_gate.h"
+#include "daemon/service/reply_bytes.h"
+
+namespace cccl_cached {
+
+/// One call of Build or BuildInChunks, from its headers to its last byte. gRPC drives it from many
+/// threads, one reaction at a time except OnCancel; it deletes itself when the call is done. It is
+/// served as a stream although the request is one message: so the call is counted, and waits for
+/// its turn, before its body is received.
+class BuildCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                        private GatedReader {
+ public:
+  enum class Form { kOneMessage, kChunks };
+
+  BuildCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context, Form form);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  /// Where the builder's answer, the client's leaving and the call itself meet. The answer may come
+  /// after the call is gone, so it holds this and not the call.
+  struct Meeting {
+    std::mutex mutex;
+    BuildCall* waiting = nullptr;  ///< until one of the two has taken it: that one ends the call
+    bool cancelled = false;
+    BuildCoordinator::Ticket ticket = 0;
+  };
+
+  void StartReading() override;
+  void StartBuild();
+  [[nodiscard]] Status ReadRequest();
+  void Answer(Result<BuildAnswer> answer);
+  void SendNextChunk();
+  void Fail(const Error& error);
+
+  BuildBackend& backend_;
+  const Peer peer_;
+  grpc::CallbackServerContext& context_;
+  const Form form_;
+  const std::shared_ptr<Meeting> meeting_;
+  Share call_;
+  Share bytes_;
+  grpc::ByteBuffer message_;
+  ConvertedRequest request_;
+  std::optional<ReplyChunks> chunks_;
+};
+
+}  // namespace cccl_cached

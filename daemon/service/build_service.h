@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <functional>
+
+#include "daemon/core/peer.h"
+#include "daemon/service/build_backend.h"
+
+namespace cccl_cached {
+
+/// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
+class BuildService final : public grpc::Service {
+ public:
+  /// Who calls, as far as this call's connection tells: the credentials are those of the server,
+  /// the pid is looked up by the connection.
+  using PeerOf = std::function<Peer(const grpc::CallbackServerContext&)>;
+
+  BuildService(BuildBackend& backend, PeerOf peer_of);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// The status that a client sees for an error (docs/protocol.md has the table); adds the trailers
+/// cccl-error and cccl-retry-ms to the call.
+[[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
+
+}  // namespace cccl_cached

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/peer_server.h"
+
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+constexpr int kStreamsPerConnection = 1024;
+constexpr int kKeepaliveMilliseconds = 60'000;
+/// Reflection is a synchronous service of gRPC's own: each stream of it holds a thread.
+constexpr int kMostThreads = 4;
+/// Room for the frame of a message that is as large as allowed.
+constexpr int kMessageSlack = 64 << 10;
+constexpr std::string_view kDescriptorPrefix = "fd:";
+
+constexpr const char* kServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Admin",
+                                     "cccl_cache.v1.Info"};
+
+/// A compressed message is small on the way and huge in memory.
+void RefuseCompression(grpc::ServerBuilder& builder) {
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
+/// Against peers who use what no count of ours sees: HTTP/2 itself, health and reflection.
+void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
+  grpc::ResourceQuota quota("peer");
+  quota.Resize(limits.bytes_in_flight_per_uid);
+  quota.SetMaxThreads(kMostThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  // A fixed window: what a stream may send before its message is asked for does not grow.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  // A client that was stopped in the middle of a message does not keep its turn (ReadGate) for
+  // ever.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMilliseconds);
+}
+
+}  // namespace
+
+PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
+    : credentials_(std::move(credentials)),
+      build_(parts.backend,
+             [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
+      admin_(parts.admin),
+      info_(parts.info) {
+  Start(parts.backend.limits);
+}
+
+PeerServer::~PeerServer() { Shutdown(std::chrono::system_clock::now()); }
+
+void PeerServer::Start(const ServiceLimits& limits) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&build_);
+  builder.RegisterService(&admin_);
+  builder.RegisterService(&info_);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.message_bytes));
+  builder.SetMaxSendMessageSize(static_cast<int>(limits.message_bytes) + kMessageSlack);
+  RefuseCompression(builder);
+  BoundPeer(builder, limits);
+  server_ = builder.BuildAndStart();
+  SetServing(true);
+}
+
+void PeerServer::Serve(UniqueFd socket, pid_t pid) {
+  {
+    std::lock_guard lock(mutex_);
+    pids_[socket.get()] = pid;
+  }
+  grpc::AddInsecureChannelFromFd(server_.get(), socket.Release());
+}
+
+Peer PeerServer::PeerOf(const grpc::CallbackServerContext& context) const {
+  Peer peer = credentials_;
+  peer.pid = 0;
+  const std::string name = context.peer();
+  std::string_view digits = name;
+  if (!digits.starts_with(kDescriptorPrefix)) return peer;
+  digits.remove_prefix(kDescriptorPrefix.size());
+  int fd = -1;
+  std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+  std::lock_guard lock(mutex_);
+  const auto found = pids_.find(fd);
+  if (found != pids_.end()) peer.pid = found->second;
+  return peer;
+}
+
+void PeerServer::SetServing(bool serving) {
+  if (server_ == nullptr) return;
+  auto* health = server_->GetHealthCheckService();
+  if (health == nullptr) return;
+  health->SetServingStatus("", serving);
+  for (const char* service : kServices) health->SetServingStatus(service, serving);
+}
+
+void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
+  if (server_ != nullptr) server_->Shutdown(deadline);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/peer_servers.h"
+
+#include <thread>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+/// Servers with and without connections: each has a thread.
+constexpr size_t kMostServers = 1024;
+
+}  // namespace
+
+/// Counts one connection for its uid and for its server.
+class PeerServers::OpenConnection final : public Connection {
+ public:
+  OpenConnection(PeerServers& servers, Credentials credentials, Share share)
+      : servers_(servers), credentials_(std::move(credentials)), share_(std::move(share)) {}
+  ~OpenConnection() override { servers_.Ended(credentials_); }
+
+ private:
+  PeerServers& servers_;
+  const Credentials credentials_;
+  const Share share_;
+};
+
+PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }
+
+std::unique_ptr<Connection> PeerServers::Connect(UniqueFd socket, const Peer& peer) {
+  auto share = parts_.backend.budget.Take(peer.uid, Resource::kConnections);
+  if (!share) {
+    parts_.backend.statistics.Add(Counter::kRefused);
+    return nullptr;
+  }
+  std::unique_ptr<PeerServer> retired;
+  std::lock_guard lock(mutex_);
+  if (stopped_) return nullptr;
+  if (entries_.size() > idle_kept_) retired = TakeIdle();
+  Entry* entry = EntryOf(peer);
+  if (entry == nullptr) return nullptr;
+  ++entry->connections;
+  entry->last_used = ++uses_;
+  auto connection = std::make_unique<OpenConnection>(
+      *this, Credentials{peer.uid, peer.gid, peer.groups}, std::move(*share));
+  entry->server->Serve(std::move(socket), peer.pid);
+  return connection;
+}
+
+PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
+  const Credentials credentials{peer.uid, peer.gid, peer.groups};
+  const auto found = entries_.find(credentials);
+  if (found != entries_.end()) return &found->second;
+  if (entries_.size() >= kMostServers) return nullptr;
+  auto server = std::make_unique<PeerServer>(peer, parts_);
+  if (!server->started()) return nullptr;
+  if (!serving_) server->SetServing(false);
+  return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;
+}
+
+std::unique_ptr<PeerServer> PeerServers::TakeIdle() {
+  auto oldest = entries_.end();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->second.connections != 0) continue;
+    if (oldest == entries_.end() || entry->second.last_used < oldest->second.last_used) {
+      oldest = entry;
+    }
+  }
+  if (oldest == entries_.end()) return nullptr;
+  auto server = std::move(oldest->second.server);
+  entries_.erase(oldest);
+  return server;
+}
+
+void PeerServers::Ended(const Credentials& credentials) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(credentials);
+  if (found == entries_.end()) return;
+  --found->second.connections;
+}
+
+void PeerServers::SetServing(bool serving) {
+  std::lock_guard lock(mutex_);
+  serving_ = serving;
+  for (auto& [credentials, entry] : entries_) entry.server->SetServing(serving);
+}
+
+void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
+  const auto until = std::chrono::system_clock::now() + deadline;
+  std::map<Credentials, Entry> entries;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    std::swap(entries, entries_);
+  }
+  std::vector<std::thread> threads;
+  for (auto& [credentials, entry] : entries) {
+    threads.emplace_back([&server = *entry.server, until] { server.Shutdown(until); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "daemon/core/peer.h"
+#include "daemon/service/acceptor.h"
+#include "daemon/service/budget.h"
+#include "daemon/service/peer_server.h"
+#include "daemon/service/unique_fd.h"
+
+namespace cccl_cached {
+
+/// The servers of all peers, made when somebody with new credentials connects. Those without
+/// connections are kept, up to a number. Thread-safe; must outlive the connections that it
+/// returned.
+class PeerServers {
+ public:
+  PeerServers(const PeerServerParts& parts, size_t idle_kept)
+      : parts_(parts), idle_kept_(idle_kept) {}
+  ~PeerServers();
+  PeerServers(const PeerServers&) = delete;
+  PeerServers& operator=(const PeerServers&) = delete;
+
+  /// Serves the socket, or closes it if the peer has too many connections already. The result
+  /// counts the connection until it is destroyed.
+  [[nodiscard]] std::unique_ptr<Connection> Connect(UniqueFd socket, const Peer& peer);
+  void SetServing(bool serving);
+  /// All at once; returns when the last one has ended.
+  void Shutdown(std::chrono::milliseconds deadline);
+
+ private:
+  using Credentials = std::tuple<uid_t, gid_t, std::vector<gid_t>>;
+  struct Entry {
+    std::unique_ptr<PeerServer> server;
+    size_t connections = 0;
+    uint64_t last_used = 0;
+  };
+  class OpenConnection;
+
+  [[nodiscard]] Entry* EntryOf(const Peer& peer);
+  /// The least recently used one without connections, or null.
+  [[nodiscard]] std::unique_ptr<PeerServer> TakeIdle();
+  void Ended(const Credentials& credentials);
+
+  const PeerServerParts parts_;
+  const size_t idle_kept_;
+  std::mutex mutex_;
+  bool serving_ = true;                   // guarded by mutex_
+  bool stopped_ = false;                  // guarded by mutex_
+  uint64_t uses_ = 0;                     // guarded by mutex_
+  std::map<Credentials, Entry> entries_;  // guarded by mutex_
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "daemon/service/acceptor.h"
+#include "daemon/service/api_version.h"
+#include "daemon/service/peer_servers.h"
+#include "proto/fingerprint.h"
+
+namespace cccl_cached {
+namespace {
+
+cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options) {
+  cccl_cache::v1::InfoReply reply;
+  reply.set_version(options.version);
+  reply.set_api_minor(kApiMinor);
+  reply.set_fingerprint_layout(cccl_cache::kFingerprintLayout);
+  reply.set_uid(geteuid());
+  const BuildLimits& build = options.build_limits;
+  auto* limits = reply.mutable_limits();
+  limits->set_message_bytes(options.limits.message_bytes);
+  limits->set_source_bytes(options.limits.source_bytes);
+  limits->set_headers(options.limits.headers);
+  limits->set_upload_bytes_per_uid(options.limits.upload_bytes_per_uid);
+  limits->set_connections_per_uid(options.limits.connections_per_uid);
+  limits->set_calls_per_uid(options.limits.calls_per_uid);
+  limits->set_calls(options.limits.calls);
+  limits->set_build_seconds(static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(build.compile.time).count()));
+  limits->set_worker_bytes(build.compile.memory_bytes);
+  limits->set_failures_remembered_seconds(static_cast<uint64_t>(build.remember_failures.count()));
+  return reply;
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(ServerOptions options, ServerSources sources)
+      : options_(std::move(options)),
+        budget_(options_.limits),
+        read_gate_(ReadGate::Limits{}),
+        uploads_(options_.limits.upload_kept),
+        backend_{options_.limits, sources.builder, sources.statistics,
+                 budget_,         read_gate_,      uploads_},
+        admin_{sources.toolchains,
+               sources.statistics,
+               std::move(sources.stored),
+               std::move(sources.building),
+               [this] { return budget_.Used(Resource::kConnections); },
+               std::chrono::steady_clock::now(),
+               options_.version},
+        info_(DescribeDaemon(options_)),
+        peer_servers_(PeerServerParts{backend_, admin_, info_}, options_.limits.idle_peer_servers) {
+  }
+
+  void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
+
+  Status Start() {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    acceptor_ = std::make_unique<Acceptor>(
+        std::move(listeners_), Acceptor::Callbacks{[this](UniqueFd socket, const Peer& peer) {
+                                                     return peer_servers_.Connect(std::move(socket),
+                                                                                  peer);
+                                                   },
+                                                   [this] { uploads_.Forget(); }});
+    return acceptor_->Start();
+  }
+
+  void StoppingSoon() { peer_servers_.SetServing(false); }
+
+  void Shutdown(std::chrono::milliseconds deadline) {
+    StoppingSoon();
+    if (acceptor_ != nullptr) acceptor_->Stop();
+    peer_servers_.Shutdown(deadline);
+  }
+
+ private:
+  const ServerOptions options_;
+  Budget budget_;
+  ReadGate read_gate_;
+  Uploads uploads_;
+  BuildBackend backend_;
+  AdminSources admin_;
+  const cccl_cache::v1::InfoReply info_;
+  PeerServers peer_servers_;
+  std::vector<ListeningSocket> listeners_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+Server::Server(ServerOptions options, ServerSources sources)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(sources))) {}
+
+Server::~Server() { impl_->Shutdown(std::chrono::milliseconds(0)); }
+
+void Server::AddListener(ListeningSocket socket) { impl_->AddListener(std::move(socket)); }
+
+Status Server::Start() { return impl_->Start(); }
+
+void Server::StoppingSoon() { impl_->StoppingSoon(); }
+
+void Server::Shutdown(std::chrono::milliseconds deadline) { impl_->Shutdown(deadline); }
+
+}  // namespace cccl_cached

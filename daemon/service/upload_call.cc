@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/upload_call.h"
+
+#include <fmt/format.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <utility>
+
+#include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/grpc_status.h"
+
+namespace cccl_cached {
+namespace {
+
+/// The uid of everybody whose own the kernel cannot express: nothing private can be kept for it.
+constexpr uid_t kOverflowUid = 65534;
+/// Tag and length of the one field.
+constexpr uint64_t kChunkHead = 16;
+/// What an upload costs besides its bytes: a million empty ones are not free.
+constexpr uint64_t kOverhead = 4096;
+
+}  // namespace
+
+UploadCall::UploadCall(BuildBackend& backend, const Peer& peer,
+                       grpc::CallbackServerContext& context)
+    : backend_(backend), uid_(peer.uid), context_(context) {
+  if (auto begun = Begin(); !begun) {
+    Fail(begun.error());
+    return;
+  }
+  StartRead(&message_);
+}
+
+Status UploadCall::Begin() {
+  if (uid_ == kOverflowUid) {
+    return Error{
+        ErrorCode::kDenied,
+        "uid 65534 stands for many users, so nothing is kept for it: send the bytes inline"};
+  }
+  auto call = backend_.budget.Take(uid_, Resource::kCalls);
+  if (!call) return call.error();
+  auto upload = backend_.budget.Take(uid_, Resource::kUploads);
+  if (!upload) return upload.error();
+  auto kept = backend_.budget.Take(uid_, Resource::kUploadBytes, kOverhead);
+  if (!kept) return kept.error();
+  kept_ = std::move(*kept);
+  call_ = std::move(*call);
+  upload_ = std::move(*upload);
+  return Ok{};
+}
+
+void UploadCall::OnReadDone(bool ok) {
+  if (!ok) {
+    if (context_.IsCancelled()) {
+      Fail(Error{ErrorCode::kCancelled, "the caller left"});
+    } else {
+      KeepAndReply();
+    }
+    return;
+  }
+  if (auto appended = Append(); !appended) {
+    Fail(appended.error());
+    return;
+  }
+  StartRead(&message_);
+}
+
+Status UploadCall::Append() {
+  if (message_.Length() > kChunkBytes + kChunkHead) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("a chunk of {} bytes: at most {} of data are allowed in one",
+                             message_.Length(), kChunkBytes)};
+  }
+  cccl_cache::v1::UploadChunk chunk;
+  grpc::ProtoBufferReader reader(&message_);
+  if (!chunk.ParseFromZeroCopyStream(&reader)) {
+    return Error{ErrorCode::kInvalidRequest, "the message is not a cccl_cache.v1.UploadChunk"};
+  }
+  if (chunk.data().size() > backend_.limits.source_bytes - bytes_.size()) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("an upload of more than {} bytes, the most that a request can use",
+                             backend_.limits.source_bytes)};
+  }
+  auto more = backend_.budget.Take(uid_, Resource::kUploadBytes, chunk.data().size());
+  if (!more) return more.error();
+  kept_.Merge(std::move(*more));
+  hasher_.Append(chunk.data());
+  bytes_ += chunk.data();
+  return Ok{};
+}
+
+void UploadCall::KeepAndReply() {
+  cccl_cache::v1::UploadReply reply;
+  const cccl_cache::Digest digest = hasher_.Finish();
+  reply.set_sha256(std::string(digest.View()));
+  reply.set_size(bytes_.size());
+  bytes_.shrink_to_fit();
+  backend_.uploads.Keep(uid_, digest, std::move(bytes_), std::move(kept_));
+  grpc::Slice slice(reply.SerializeAsString());
+  message_ = grpc::ByteBuffer(&slice, 1);
+  StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+}
+
+void UploadCall::Fail(const Error& error) {
+  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+  Finish(ToGrpcStatus(error, context_));
+}
+
+void UploadCall::OnDone() { delete this; }
+
+}  // namespace cccl_cached

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+
+#include "daemon/core/peer.h"
+#include "daemon/service/build_backend.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// One call of Upload. gRPC drives it, one reaction at a time except OnCancel; it deletes itself
+/// when the call is done.
+class UploadCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  static constexpr uint64_t kChunkBytes = 1u << 20;
+
+  UploadCall(BuildBackend& backend, const Peer& peer, grpc::CallbackServerContext& context);
+
+  void OnReadDone(bool ok) override;
+  void OnDone() override;
+
+ private:
+  [[nodiscard]] Status Begin();
+  [[nodiscard]] Status Append();
+  void KeepAndReply();
+  void Fail(const Error& error);
+
+  BuildBackend& backend_;
+  const uid_t uid_;
+  grpc::CallbackServerContext& context_;
+  Share call_;
+  Share upload_;
+  Share kept_;
+  grpc::ByteBuffer message_;
+  std::string bytes_;
+  cccl_cache::Hasher hasher_;
+};
+
+}  // namespace cccl_cached
