@@ -20,6 +20,7 @@ constexpr std::string_view kBypassReason =
 
 // Spellings and values as NVRTC 12.9 and 13.0 accept them (docs/options.md tells how it was
 // measured). The canonical spelling with `=value` means the same in one argument to each of them.
+// The file is long because it is a table, a row an option.
 constexpr OptionRule kRules[] = {
     // Target and kind of output.
     {.name = "--gpu-architecture",

@@ -3,7 +3,7 @@
 #include "proto/passed_options.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 namespace cccl_cache {
 namespace {
@@ -27,65 +27,66 @@ constexpr std::string_view kOptimizerReason =
 
 /// ptxas options that name a file, without dashes. The undocumented ones are there, too: measured
 /// with 13.0.
-constexpr std::array<std::string_view, 11> kAssemblerFileOptions{"options-file",
-                                                                 "optf",
-                                                                 "output-file",
-                                                                 "o",
-                                                                 "nv-host",
-                                                                 "query-controls",
-                                                                 "apply-controls",
-                                                                 "compiler-stats-file",
-                                                                 "fdevice-time-trace",
-                                                                 "dump-perf-metrics-file",
-                                                                 "use-trace-pid"};
+constexpr std::string_view kAssemblerFileOptions[] = {"options-file",
+                                                      "optf",
+                                                      "output-file",
+                                                      "o",
+                                                      "nv-host",
+                                                      "query-controls",
+                                                      "apply-controls",
+                                                      "compiler-stats-file",
+                                                      "fdevice-time-trace",
+                                                      "dump-perf-metrics-file",
+                                                      "use-trace-pid"};
 
-/// ptxas options that take the next argument for their value.
-constexpr std::array<std::string_view, 38> kAssemblerValueOptions{"--Ofast-compile",
-                                                                  "-Ofc",
-                                                                  "--allow-expensive-optimizations",
-                                                                  "-allow-expensive-optimizations",
-                                                                  "--def-load-cache",
-                                                                  "-dlcm",
-                                                                  "--def-store-cache",
-                                                                  "-dscm",
-                                                                  "--device-function-maxrregcount",
-                                                                  "-func-maxrregcount",
-                                                                  "--device-stack-protector",
-                                                                  "-device-stack-protector",
-                                                                  "--entry",
-                                                                  "-e",
-                                                                  "--fmad",
-                                                                  "-fmad",
-                                                                  "--force-load-cache",
-                                                                  "-flcm",
-                                                                  "--force-store-cache",
-                                                                  "-fscm",
-                                                                  "--gpu-name",
-                                                                  "-arch",
-                                                                  "--machine",
-                                                                  "-m",
-                                                                  "--maxntid",
-                                                                  "-maxntid",
-                                                                  "--maxrregcount",
-                                                                  "-maxrregcount",
-                                                                  "--minnctapersm",
-                                                                  "-minnctapersm",
-                                                                  "--opt-level",
-                                                                  "-O",
-                                                                  "--position-independent-code",
-                                                                  "-pic",
-                                                                  "--register-usage-level",
-                                                                  "-regUsageLevel",
-                                                                  "--split-compile",
-                                                                  "-split-compile"};
+/// ptxas options that take the next argument for their value. Measured: -O is not among them, `-O
+/// 1` opens a file named 1.
+constexpr std::string_view kAssemblerValueOptions[] = {"--Ofast-compile",
+                                                       "-Ofc",
+                                                       "--allow-expensive-optimizations",
+                                                       "-allow-expensive-optimizations",
+                                                       "--def-load-cache",
+                                                       "-dlcm",
+                                                       "--def-store-cache",
+                                                       "-dscm",
+                                                       "--device-function-maxrregcount",
+                                                       "-func-maxrregcount",
+                                                       "--device-stack-protector",
+                                                       "-device-stack-protector",
+                                                       "--entry",
+                                                       "-e",
+                                                       "--fmad",
+                                                       "-fmad",
+                                                       "--force-load-cache",
+                                                       "-flcm",
+                                                       "--force-store-cache",
+                                                       "-fscm",
+                                                       "--gpu-name",
+                                                       "-arch",
+                                                       "--machine",
+                                                       "-m",
+                                                       "--maxntid",
+                                                       "-maxntid",
+                                                       "--maxrregcount",
+                                                       "-maxrregcount",
+                                                       "--minnctapersm",
+                                                       "-minnctapersm",
+                                                       "--opt-level",
+                                                       "--position-independent-code",
+                                                       "-pic",
+                                                       "--register-usage-level",
+                                                       "-regUsageLevel",
+                                                       "--sanitize",
+                                                       "-sanitize",
+                                                       "--split-compile",
+                                                       "-split-compile"};
 
-constexpr std::array<std::string_view, 5> kFrontEndOptions{
+constexpr std::string_view kFrontEndOptions[] = {
     "--diag_suppress", "--diag_error", "--diag_warning", "--diag_remark", "--diag_default"};
 
 constexpr std::string_view kSeparators = " \t\n\v\f\r,;\"'";
 
-template <size_t size>
-bool Contains(const std::array<std::string_view, size>& list, std::string_view text) {
+bool Contains(std::span<const std::string_view> list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
@@ -122,7 +123,6 @@ std::string_view PassedOptions::Refusal(OptionReceiver receiver, std::string_vie
 std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {
   const bool is_value = assembler_awaits_value_;
   assembler_awaits_value_ = !is_value && Contains(kAssemblerValueOptions, value);
-  if (is_value) return {};
   // Today's compilers hand the text over as one argument. A release that splits it must not open a
   // way in, and no text with such a word inside is valid today.
   for (size_t start = value.find_first_not_of(kSeparators); start != std::string_view::npos;
@@ -131,7 +131,7 @@ std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {
     if (NamesAssemblerFile(value.substr(start, end - start))) return kAssemblerFileReason;
     start = end;
   }
-  return value.starts_with('-') ? std::string_view{} : kAssemblerInputReason;
+  return is_value || value.starts_with('-') ? std::string_view{} : kAssemblerInputReason;
 }
 
 }  // namespace cccl_cache

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/digest.h"
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cache {
+namespace {
+
+TEST_CASE("a digest is the SHA-256 that everybody computes") {
+  REQUIRE(Sha256("").Hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  REQUIRE(Sha256("abc").Hex() ==
+          "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST_CASE("a digest survives its two spellings") {
+  const Digest digest = Sha256("x");
+  REQUIRE(Digest::FromHex(digest.Hex()) == digest);
+  REQUIRE(Digest::FromBytes(digest.View()) == digest);
+}
+
+TEST_CASE("no digest comes from a text of another length or with another letter") {
+  const std::string hex = Sha256("x").Hex();
+  REQUIRE_FALSE(Digest::FromHex(""));
+  REQUIRE_FALSE(Digest::FromHex(hex + "0"));
+  REQUIRE_FALSE(Digest::FromHex(hex.substr(1)));
+  REQUIRE_FALSE(Digest::FromHex("g" + hex.substr(1)));
+  REQUIRE_FALSE(Digest::FromBytes(""));
+  REQUIRE_FALSE(Digest::FromBytes(std::string(33, 'x')));
+}
+
+TEST_CASE("values that only run into each other hash differently") {
+  Hasher split;
+  split.AppendValue("option", "-I");
+  split.AppendValue("option", "-O2");
+  Hasher joined;
+  joined.AppendValue("option", "-I-O2");
+  Hasher tagged;
+  tagged.AppendValue("option-", "I");
+  tagged.AppendValue("option", "-O2");
+  const Digest one = split.Finish();
+  const Digest two = joined.Finish();
+  REQUIRE(one != two);
+  REQUIRE(tagged.Finish() != one);
+}
+
+TEST_CASE("a hasher starts anew after it finished") {
+  Hasher hasher;
+  hasher.Append("abc");
+  REQUIRE(hasher.Finish() == Sha256("abc"));
+  REQUIRE(hasher.Finish() == Sha256(""));
+}
+
+}  // namespace
+}  // namespace cccl_cache

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/fingerprint.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/proto/parsed.h"
+
+namespace cccl_cache {
+namespace {
+
+/// All that a fingerprint is made from, owned.
+struct Case {
+  BuildRequest request;
+  Digest toolchain = Sha256("toolchain");
+  std::vector<FingerprintRoot> roots;
+  bool path_dependent = false;
+
+  NvrtcProgram& nvrtc() { return std::get<NvrtcProgram>(request.program); }
+  LinkProgram& link() { return std::get<LinkProgram>(request.program); }
+  NvvmProgram& nvvm() { return std::get<NvvmProgram>(request.program); }
+
+  [[nodiscard]] std::vector<ParsedOption> Options() const {
+    return std::visit(
+        [this](const auto& program) { return Parsed(request.kind(), program.options); },
+        request.program);
+  }
+  [[nodiscard]] Digest Fingerprint() const {
+    return cccl_cache::Fingerprint({request, toolchain, Options(), roots, path_dependent});
+  }
+};
+
+Case NvrtcCase() {
+  NvrtcProgram program;
+  program.source = "__global__ void kernel() {}";
+  program.name = "/home/one/kernel.cu";
+  program.options = {"-arch=sm_90", "-DA=1", "-UA", "-I/home/one/include", "-std=c++17"};
+  program.headers = {{"a.h", "int a;"}, {"b.h", "int b;"}};
+  program.name_expressions = {"kernel", "other<int>"};
+  Case made;
+  made.request.program = std::move(program);
+  made.request.working_directory = "/home/one";
+  made.roots = {{"", "/home/one"}, {"", "/home/one/include"}, {"include", "/usr/cuda/include"}};
+  return made;
+}
+
+Case LinkCase() {
+  Case made;
+  made.request.program =
+      LinkProgram{{{LinkInputType::kLtoIr, "a", "first"}, {LinkInputType::kPtx, "b", "second"}},
+                  {"-arch=sm_90", "-lto"}};
+  return made;
+}
+
+Case NvvmCase() {
+  Case made;
+  made.request.program =
+      NvvmProgram{{{"a", "first", false}, {"b", "second", true}}, {"-arch=compute_90"}, true};
+  return made;
+}
+
+struct Change {
+  const char* name;
+  std::function<void(Case&)> apply;
+};
+
+void RequireDifferent(const Case& base, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    CAPTURE(change.name);
+    Case changed = base;
+    change.apply(changed);
+    REQUIRE(changed.Fingerprint() != base.Fingerprint());
+  }
+}
+
+void RequireEqual(const Case& base, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    CAPTURE(change.name);
+    Case changed = base;
+    change.apply(changed);
+    REQUIRE(changed.Fingerprint() == base.Fingerprint());
+  }
+}
+
+TEST_CASE("the fingerprint of a fixed request never changes by accident") {
+  Case shown = NvrtcCase();
+  shown.path_dependent = true;
+  REQUIRE(kFingerprintLayout == 1);
+  CHECK(NvrtcCase().Fingerprint().Hex() ==
+        "1bf5b5fbeb1a13c3222b50dbedddd5b2b938896e6f59328dc799cdbc8486842c");
+  CHECK(shown.Fingerprint().Hex() ==
+        "0acb95da08e1da5c0140a2a0ef67ca8b00cfaa90bbfc28b3d004adadf61e2652");
+  CHECK(LinkCase().Fingerprint().Hex() ==
+        "35230648b329f137cc4309ca264396a6a2b3552f173bd71e56f7252d91804fd6");
+  CHECK(NvvmCase().Fingerprint().Hex() ==
+        "7b0523dd115eb039c53e851635940787a7fb69c3675c00b131c0185616dac005");
+  CHECK(KeyWithoutClosure(Sha256("fingerprint")).Hex() ==
+        "4c68d6d9ab6aaeca4bca8d19003ab827f02f10606261c5bd96ea62a77d5b0bda");
+  CHECK(RandomSeed(NvrtcCase().nvrtc(), NvrtcCase().Options()) == "63f088d0ca25c843");
+}
+
+TEST_CASE("different_when_it_matters: an NVRTC program") {
+  RequireDifferent(
+      NvrtcCase(),
+      {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
+       {"source", [](Case& c) { c.nvrtc().source += ' '; }},
+       {"source empty", [](Case& c) { c.nvrtc().source.clear(); }},
+       {"base name", [](Case& c) { c.nvrtc().name = "/home/one/other.cu"; }},
+       {"no name", [](Case& c) { c.nvrtc().name.clear(); }},
+       {"a directory's name", [](Case& c) { c.nvrtc().name += '/'; }},
+       {"option value", [](Case& c) { c.nvrtc().options[0] = "-arch=sm_80"; }},
+       {"option added", [](Case& c) { c.nvrtc().options.push_back("-w"); }},
+       {"unknown option", [](Case& c) { c.nvrtc().options.push_back("-no-such-option"); }},
+       {"option twice", [](Case& c) { c.nvrtc().options.push_back("-std=c++17"); }},
+       {"order of options", [](Case& c) { std::swap(c.nvrtc().options[1], c.nvrtc().options[2]); }},
+       {"place of a directory", [](Case& c) { c.nvrtc().options.pop_back(); }},
+       {"name expression", [](Case& c) { c.nvrtc().name_expressions[0] = "k"; }},
+       {"name expression added", [](Case& c) { c.nvrtc().name_expressions.push_back("k"); }},
+       {"header name", [](Case& c) { c.nvrtc().headers[0].name = "A.h"; }},
+       {"header contents", [](Case& c) { c.nvrtc().headers[0].contents = "int c;"; }},
+       {"header added",
+        [](Case& c) {
+          c.nvrtc().headers.push_back({"c.h", ""});
+        }},
+       {"contents swapped",
+        [](Case& c) {
+          c.nvrtc().headers = {{"a.h", "int b;"}, {"b.h", "int a;"}};
+        }},
+       {"root added",
+        [](Case& c) {
+          c.roots.push_back({"", "/more"});
+        }},
+       {"root removed", [](Case& c) { c.roots.pop_back(); }},
+       {"order of roots", [](Case& c) { std::swap(c.roots[1], c.roots[2]); }},
+       {"toolchain's directory", [](Case& c) { c.roots[2].toolchain_directory = "include/cccl"; }},
+       {"root from elsewhere", [](Case& c) { c.roots[2].toolchain_directory.clear(); }},
+       {"path-dependent", [](Case& c) { c.path_dependent = true; }}});
+}
+
+TEST_CASE("different_when_it_matters: the same header name given twice") {
+  Case base = NvrtcCase();
+  base.nvrtc().headers = {{"a.h", "first"}, {"a.h", "second"}};
+  RequireDifferent(
+      base, {{"order", [](Case& c) { std::swap(c.nvrtc().headers[0], c.nvrtc().headers[1]); }}});
+}
+
+TEST_CASE("different_when_it_matters: paths in an output that shows them") {
+  Case base = NvrtcCase();
+  base.path_dependent = true;
+  RequireDifferent(
+      base, {{"program's directory", [](Case& c) { c.nvrtc().name = "/home/two/kernel.cu"; }},
+             {"root's path", [](Case& c) { c.roots[1].path = "/home/two/include"; }},
+             {"toolchain's path", [](Case& c) { c.roots[2].path = "/opt/cuda/include"; }},
+             {"working directory", [](Case& c) { c.request.working_directory = "/"; }}});
+}
+
+TEST_CASE("same_when_it_does_not: an NVRTC program") {
+  RequireEqual(
+      NvrtcCase(),
+      {{"program's directory", [](Case& c) { c.nvrtc().name = "/elsewhere/kernel.cu"; }},
+       {"no directory", [](Case& c) { c.nvrtc().name = "kernel.cu"; }},
+       {"path of an outside root",
+        [](Case& c) {
+          c.nvrtc().options[3] = "-I/home/two/include";
+          c.roots[1].path = "/home/two/include";
+        }},
+       {"path of the toolchain", [](Case& c) { c.roots[2].path = "/opt/cuda/include"; }},
+       {"working directory", [](Case& c) { c.request.working_directory = "/"; }},
+       {"spelling", [](Case& c) { c.nvrtc().options[0] = "--gpu-architecture=sm_90"; }},
+       {"value as an argument of its own",
+        [](Case& c) {
+          c.nvrtc().options = {
+              "-arch", "sm_90", "-D", "A=1", "-U", "A", "-I", "/home/one/include", "--std=c++17"};
+        }},
+       {"order of name expressions",
+        [](Case& c) {
+          c.nvrtc().name_expressions = {"other<int>", "kernel"};
+        }},
+       {"a name expression twice", [](Case& c) { c.nvrtc().name_expressions.push_back("kernel"); }},
+       {"order of headers", [](Case& c) { std::swap(c.nvrtc().headers[0], c.nvrtc().headers[1]); }},
+       {"driver", [](Case& c) { c.request.driver_version = 13000; }},
+       {"selector", [](Case& c) { c.request.toolchain.version = "13.0"; }}});
+}
+
+TEST_CASE("a program without a name is NVRTC's default_program") {
+  Case base = NvrtcCase();
+  base.nvrtc().name.clear();
+  RequireEqual(base, {{"spelled out", [](Case& c) { c.nvrtc().name = "default_program"; }}});
+}
+
+TEST_CASE("different_when_it_matters: a link") {
+  RequireDifferent(
+      LinkCase(), {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
+                   {"order", [](Case& c) { std::swap(c.link().inputs[0], c.link().inputs[1]); }},
+                   {"type", [](Case& c) { c.link().inputs[0].type = LinkInputType::kUnspecified; }},
+                   {"contents", [](Case& c) { c.link().inputs[0].contents = "x"; }},
+                   {"name, which errors show", [](Case& c) { c.link().inputs[0].name = "x"; }},
+                   {"removed", [](Case& c) { c.link().inputs.pop_back(); }},
+                   {"twice", [](Case& c) { c.link().inputs.push_back(c.link().inputs[1]); }},
+                   {"name runs into contents",
+                    [](Case& c) {
+                      c.link().inputs[0] = {LinkInputType::kLtoIr, "af", "irst"};
+                    }},
+                   {"option", [](Case& c) { c.link().options.push_back("-O0"); }}});
+}
+
+TEST_CASE("same_when_it_does_not: a link") {
+  RequireEqual(LinkCase(),
+               {{"driver", [](Case& c) { c.request.driver_version = 12040; }},
+                {"working directory", [](Case& c) { c.request.working_directory = "/"; }},
+                {"spelling", [](Case& c) { c.link().options[1] = "-dlto"; }}});
+}
+
+TEST_CASE("different_when_it_matters: NVVM modules") {
+  RequireDifferent(NvvmCase(),
+                   {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
+                    {"order", [](Case& c) { std::swap(c.nvvm().modules[0], c.nvvm().modules[1]); }},
+                    {"lazy", [](Case& c) { c.nvvm().modules[0].lazy = true; }},
+                    {"name, which LTO-IR holds", [](Case& c) { c.nvvm().modules[0].name = "x"; }},
+                    {"contents", [](Case& c) { c.nvvm().modules[0].contents = "x"; }},
+                    {"removed", [](Case& c) { c.nvvm().modules.pop_back(); }},
+                    {"libdevice", [](Case& c) { c.nvvm().add_libdevice = false; }},
+                    {"option", [](Case& c) { c.nvvm().options.push_back("-opt=0"); }}});
+}
+
+TEST_CASE("kinds with equal inputs are different builds") {
+  Case nvrtc;
+  nvrtc.request.program = NvrtcProgram{};
+  Case link;
+  link.request.program = LinkProgram{};
+  Case nvvm;
+  nvvm.request.program = NvvmProgram{};
+  REQUIRE(nvrtc.Fingerprint() != link.Fingerprint());
+  REQUIRE(link.Fingerprint() != nvvm.Fingerprint());
+  REQUIRE(nvrtc.Fingerprint() != nvvm.Fingerprint());
+}
+
+TEST_CASE("a key is not its fingerprint") {
+  const Digest fingerprint = NvrtcCase().Fingerprint();
+  REQUIRE(KeyWithoutClosure(fingerprint) != fingerprint);
+  REQUIRE(KeyWithoutClosure(fingerprint) != KeyWithoutClosure(Sha256("other")));
+}
+
+std::string Seed(const NvrtcProgram& program) {
+  return RandomSeed(program, Parsed(BuildKind::kNvrtc, program.options));
+}
+
+TEST_CASE("a seed is 16 hexadecimal digits from the request's own bytes") {
+  const NvrtcProgram program = NvrtcCase().nvrtc();
+  const std::string seed = Seed(program);
+  REQUIRE(seed.size() == 16);
+  REQUIRE(seed.find_first_not_of("0123456789abcdef") == std::string::npos);
+
+  NvrtcProgram moved = program;
+  moved.name = "/elsewhere/kernel.cu";
+  moved.options[3] = "-I/elsewhere";
+  REQUIRE(Seed(moved) == seed);
+  NvrtcProgram seeded = program;
+  seeded.options.push_back("-frandom-seed=1");
+  REQUIRE(Seed(seeded) == seed);
+}
+
+TEST_CASE("a seed changes with each part of the program") {
+  const NvrtcProgram program = NvrtcCase().nvrtc();
+  const std::vector<std::function<void(NvrtcProgram&)>> changes{
+      [](NvrtcProgram& p) { p.source += ' '; }, [](NvrtcProgram& p) { p.name = "other.cu"; },
+      [](NvrtcProgram& p) { p.options[0] = "-arch=sm_80"; },
+      [](NvrtcProgram& p) { p.headers[0].contents = "x"; },
+      [](NvrtcProgram& p) { p.name_expressions.clear(); }};
+  for (const auto& change : changes) {
+    NvrtcProgram changed = program;
+    change(changed);
+    REQUIRE(Seed(changed) != Seed(program));
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache
