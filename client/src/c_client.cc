@@ -7,12 +7,12 @@
 #include "client/src/socket_address.h"
 
 using cccl_cache::BuildRequest;
-using cccl_cache::Bytes;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::ReadStruct;
+using cccl_cache::ToBytes;
 
 namespace {
 
@@ -29,7 +29,7 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
   Expected<Done> made = request.SetProgram(ReadStruct(program));
   if (made.ok()) made = request.SetOptions(options);
   if (!made.ok()) return Fail(std::move(made).error(), error);
-  auto reply = client->client.Build(&request, deadline);
+  auto reply = client->daemon.Build(&request, deadline);
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *result = new cccl_cache_result{*std::move(reply)};
   return CCCL_CACHE_OK;
@@ -41,14 +41,14 @@ cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                   cccl_cache_client** client, cccl_cache_error** error) {
   const cccl_cache_bytes given = ReadStruct(options).socket;
   auto socket = cccl_cache::FindSocket(
-      cccl_cache::SocketSearch::FromEnvironment(std::string(cccl_cache::View(given))));
+      cccl_cache::SocketSearch::FromEnvironment(std::string(cccl_cache::ToView(given))));
   if (!socket.ok()) return Fail(std::move(socket).error(), error);
-  *client = new cccl_cache_client{cccl_cache::Client(*std::move(socket))};
+  *client = new cccl_cache_client{cccl_cache::DaemonStub(*std::move(socket))};
   return CCCL_CACHE_OK;
 }
 
 cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client) {
-  return Bytes(client->client.socket());
+  return ToBytes(client->daemon.socket());
 }
 
 void cccl_cache_close(cccl_cache_client* client) { delete client; }
@@ -76,7 +76,7 @@ cccl_cache_status cccl_cache_error_status(const cccl_cache_error* error) {
 }
 
 cccl_cache_bytes cccl_cache_error_message(const cccl_cache_error* error) {
-  return Bytes(error->error.message);
+  return ToBytes(error->error.message);
 }
 
 uint32_t cccl_cache_error_retry_after_ms(const cccl_cache_error* error) {

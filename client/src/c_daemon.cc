@@ -4,10 +4,10 @@
 
 #include "client/src/c_handles.h"
 
-using cccl_cache::Bytes;
 using cccl_cache::Deadline;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
+using cccl_cache::ToBytes;
 
 namespace {
 
@@ -25,7 +25,7 @@ const CcclCache__V1__Toolchain& At(const cccl_cache_toolchains* toolchains, size
 
 cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client, uint32_t timeout_ms,
                                        cccl_cache_stats** stats, cccl_cache_error** error) {
-  auto reply = client->client.Stats(After(timeout_ms));
+  auto reply = client->daemon.Stats(After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *stats = new cccl_cache_stats{*std::move(reply)};
   return CCCL_CACHE_OK;
@@ -38,16 +38,16 @@ void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
   assert(index < stats->reply->n_statistics);
   const CcclCache__V1__Statistic& fields = *stats->reply->statistics[index];
   cccl_cache_statistic known = {};
-  known.name = Bytes(fields.name);
-  known.label = Bytes(fields.label);
+  known.name = ToBytes(fields.name);
+  known.label = ToBytes(fields.label);
   known.value = fields.value;
   known.gauge = fields.gauge;
-  known.help = Bytes(fields.help);
+  known.help = ToBytes(fields.help);
   FillStruct(known, statistic);
 }
 
 cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats) {
-  return Bytes(stats->reply->version);
+  return ToBytes(stats->reply->version);
 }
 
 void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
@@ -55,7 +55,7 @@ void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t timeout_ms,
                                             cccl_cache_toolchains** toolchains,
                                             cccl_cache_error** error) {
-  auto reply = client->client.Toolchains(After(timeout_ms));
+  auto reply = client->daemon.Toolchains(After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *toolchains = new cccl_cache_toolchains{*std::move(reply)};
   return CCCL_CACHE_OK;
@@ -69,9 +69,9 @@ void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t 
                                 cccl_cache_toolchain* toolchain) {
   const CcclCache__V1__Toolchain& fields = At(toolchains, index);
   cccl_cache_toolchain known = {};
-  known.id = Bytes(fields.id);
-  known.version = Bytes(fields.version);
-  known.root = Bytes(fields.root);
+  known.id = ToBytes(fields.id);
+  known.version = ToBytes(fields.version);
+  known.root = ToBytes(fields.root);
   known.selected_by_default = fields.selected_by_default;
   known.component_count = fields.n_components;
   known.header_directory_count = fields.n_header_directories;
@@ -84,23 +84,23 @@ void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, si
   assert(index < At(toolchains, toolchain).n_components);
   const CcclCache__V1__ToolchainComponent& fields = *At(toolchains, toolchain).components[index];
   cccl_cache_component known = {};
-  known.name = Bytes(fields.name);
-  known.version = Bytes(fields.version);
-  known.id = Bytes(fields.id);
-  known.path = Bytes(fields.path);
+  known.name = ToBytes(fields.name);
+  known.version = ToBytes(fields.version);
+  known.id = ToBytes(fields.id);
+  known.path = ToBytes(fields.path);
   FillStruct(known, component);
 }
 
 cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains* toolchains,
                                                         size_t toolchain, size_t index) {
   assert(index < At(toolchains, toolchain).n_header_directories);
-  return Bytes(At(toolchains, toolchain).header_directories[index]);
+  return ToBytes(At(toolchains, toolchain).header_directories[index]);
 }
 
 cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains* toolchains,
                                                        size_t toolchain, size_t index) {
   assert(index < At(toolchains, toolchain).n_accepted_options);
-  return Bytes(At(toolchains, toolchain).accepted_options[index]);
+  return ToBytes(At(toolchains, toolchain).accepted_options[index]);
 }
 
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {
@@ -111,8 +111,8 @@ void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains, siz
                                     cccl_cache_rejected_toolchain* rejected) {
   assert(index < toolchains->reply->n_rejected);
   cccl_cache_rejected_toolchain known = {};
-  known.root = Bytes(toolchains->reply->rejected[index]->root);
-  known.reason = Bytes(toolchains->reply->rejected[index]->reason);
+  known.root = ToBytes(toolchains->reply->rejected[index]->root);
+  known.reason = ToBytes(toolchains->reply->rejected[index]->reason);
   FillStruct(known, rejected);
 }
 
@@ -120,7 +120,7 @@ void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete tool
 
 cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t timeout_ms,
                                           int32_t* serving, cccl_cache_error** error) {
-  auto health = client->client.Health(After(timeout_ms));
+  auto health = client->daemon.Health(After(timeout_ms));
   if (!health.ok()) return Fail(std::move(health).error(), error);
   *serving = *health ? 1 : 0;
   return CCCL_CACHE_OK;
@@ -128,7 +128,7 @@ cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t ti
 
 cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
                                       cccl_cache_info** info, cccl_cache_error** error) {
-  auto reply = client->client.Info(After(timeout_ms));
+  auto reply = client->daemon.Info(After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *info = new cccl_cache_info{*std::move(reply)};
   return CCCL_CACHE_OK;
@@ -137,7 +137,7 @@ cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeou
 void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* daemon) {
   const CcclCache__V1__InfoReply& fields = *info->reply;
   cccl_cache_daemon known = {};
-  known.version = Bytes(fields.version);
+  known.version = ToBytes(fields.version);
   known.api_minor = fields.api_minor;
   known.fingerprint_layout = fields.fingerprint_layout;
   known.uid = fields.uid;

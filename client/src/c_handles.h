@@ -9,12 +9,12 @@
 
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
-#include "client/src/client.h"
+#include "client/src/daemon_stub.h"
 
 // What the handles of the C interface are, and the few steps that all of its functions share.
 
 struct cccl_cache_client {
-  cccl_cache::Client client;
+  cccl_cache::DaemonStub daemon;
 };
 
 struct cccl_cache_error {
@@ -54,13 +54,13 @@ void FillStruct(T known, T* given) {
   std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
 }
 
-inline cccl_cache_bytes Bytes(std::string_view view) { return {view.data(), view.size()}; }
+inline cccl_cache_bytes ToBytes(std::string_view view) { return {view.data(), view.size()}; }
 
-inline cccl_cache_bytes Bytes(const ProtobufCBinaryData& data) {
+inline cccl_cache_bytes ToBytes(const ProtobufCBinaryData& data) {
   return {reinterpret_cast<const char*>(data.data), data.len};
 }
 
-inline std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
+inline std::string_view ToView(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 
 inline cccl_cache_status Fail(Error reason, cccl_cache_error** error) {
   const cccl_cache_status status = reason.status;

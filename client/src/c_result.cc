@@ -2,24 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/c_handles.h"
 
-using cccl_cache::Bytes;
 using cccl_cache::FillStruct;
+using cccl_cache::ToBytes;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
   cccl_cache_result_info known = {};
   known.outcome = static_cast<cccl_cache_outcome>(fields.outcome);
   known.tier = static_cast<cccl_cache_tier>(fields.tier);
-  known.key = Bytes(fields.key);
-  known.fingerprint = Bytes(fields.fingerprint);
-  known.toolchain_id = Bytes("");
-  known.toolchain_version = Bytes("");
+  known.key = ToBytes(fields.key);
+  known.fingerprint = ToBytes(fields.fingerprint);
+  known.toolchain_id = ToBytes("");
+  known.toolchain_version = ToBytes("");
   if (fields.toolchain != nullptr) {
-    known.toolchain_id = Bytes(fields.toolchain->id);
-    known.toolchain_version = Bytes(fields.toolchain->version);
+    known.toolchain_id = ToBytes(fields.toolchain->id);
+    known.toolchain_version = ToBytes(fields.toolchain->version);
   }
-  known.log = Bytes(fields.log);
-  known.reason = Bytes(fields.reason);
+  known.log = ToBytes(fields.log);
+  known.reason = ToBytes(fields.reason);
   known.native_code = fields.native_code;
   known.remembered = fields.remembered;
   known.precompiled_headers = fields.precompiled_headers;
@@ -40,8 +40,8 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
   const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
   known.kind = static_cast<cccl_cache_artifact_kind>(fields.kind);
-  known.contents = Bytes(reply.contents(index));
-  known.sha256 = Bytes(fields.sha256);
+  known.contents = ToBytes(reply.contents(index));
+  known.sha256 = ToBytes(fields.sha256);
   FillStruct(known, artifact);
 }
 
@@ -50,8 +50,8 @@ void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t inde
   const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
   assert(index < fields.n_lowered_names);
   cccl_cache_lowered_name known = {};
-  known.expression = Bytes(fields.lowered_names[index]->expression);
-  known.lowered = Bytes(fields.lowered_names[index]->lowered);
+  known.expression = ToBytes(fields.lowered_names[index]->expression);
+  known.lowered = ToBytes(fields.lowered_names[index]->lowered);
   FillStruct(known, name);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/client.h"
+#include "client/src/daemon_stub.h"
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +50,7 @@ void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
   cccl_cache__v1__info_reply__free_unpacked(reply, nullptr);
 }
 
-Expected<TimedReply> Client::Build(BuildRequest* request, Deadline deadline) {
+Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
   if (Expected<Done> sent = SendAhead(request, deadline); !sent.ok()) return sent.error();
   ByteChain body;
@@ -75,7 +75,7 @@ Expected<TimedReply> Client::Build(BuildRequest* request, Deadline deadline) {
                     std::chrono::duration_cast<std::chrono::microseconds>(total)};
 }
 
-Expected<Done> Client::SendAhead(BuildRequest* request, Deadline deadline) {
+Expected<Done> DaemonStub::SendAhead(BuildRequest* request, Deadline deadline) {
   size_t size = request->PackedSize();
   if (size <= kLargestRequest) return Done{};
   std::vector<BuildRequest::BlobUse>& blobs = request->blobs();
@@ -91,7 +91,7 @@ Expected<Done> Client::SendAhead(BuildRequest* request, Deadline deadline) {
   return Done{};
 }
 
-Expected<std::string> Client::Upload(std::string_view contents, Deadline deadline) {
+Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline deadline) {
   ByteChain body;
   for (size_t start = 0; start < contents.size(); start += kChunk) {
     AppendBytesMessage(kChunkData, contents.substr(start, kChunk), &body);
@@ -108,7 +108,7 @@ Expected<std::string> Client::Upload(std::string_view contents, Deadline deadlin
   return sha256;
 }
 
-Expected<BuildReply> Client::BuildInChunks(const ByteChain& body, Deadline deadline) {
+Expected<BuildReply> DaemonStub::BuildInChunks(const ByteChain& body, Deadline deadline) {
   ChunkedReply sink;
   Expected<Done> called =
       channel_.Invoke("/cccl_cache.v1.Build/BuildInChunks", body, &sink, deadline);
@@ -117,14 +117,14 @@ Expected<BuildReply> Client::BuildInChunks(const ByteChain& body, Deadline deadl
   return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
 }
 
-Expected<MessagePtr<CcclCache__V1__StatsReply>> Client::Stats(Deadline deadline) {
+Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
   return Unpack(cccl_cache__v1__stats_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
 }
 
-Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Client::Toolchains(Deadline deadline) {
+Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
   return Unpack(cccl_cache__v1__toolchains_reply__unpack,
@@ -132,14 +132,14 @@ Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Client::Toolchains(Deadline
                 "a question for toolchains");
 }
 
-Expected<MessagePtr<CcclCache__V1__InfoReply>> Client::Info(Deadline deadline) {
+Expected<MessagePtr<CcclCache__V1__InfoReply>> DaemonStub::Info(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
   return Unpack(cccl_cache__v1__info_reply__unpack,
                 Unary("/cccl_cache.v1.Info/Get", body, deadline), "a question for its limits");
 }
 
-Expected<bool> Client::Health(Deadline deadline) {
+Expected<bool> DaemonStub::Health(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
   const Expected<Message> message = Unary("/grpc.health.v1.Health/Check", body, deadline);
@@ -154,7 +154,8 @@ Expected<bool> Client::Health(Deadline deadline) {
   return serving;
 }
 
-Expected<Message> Client::Unary(std::string_view path, const ByteChain& body, Deadline deadline) {
+Expected<Message> DaemonStub::Unary(std::string_view path, const ByteChain& body,
+                                    Deadline deadline) {
   SingleMessage sink;
   Expected<Done> called = channel_.Invoke(path, body, &sink, deadline);
   if (!called.ok()) return std::move(called).error();

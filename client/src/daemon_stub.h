@@ -32,9 +32,9 @@ template <typename T>
 using MessagePtr = std::unique_ptr<T, MessageDeleter>;
 
 /// The calls of the contract as functions. Thread-safe.
-class Client {
+class DaemonStub {
  public:
-  explicit Client(std::string socket) : channel_(std::move(socket)) {}
+  explicit DaemonStub(std::string socket) : channel_(std::move(socket)) {}
 
   /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
   /// too large for the answer.

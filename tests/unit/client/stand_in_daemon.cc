@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/client/stand_in_daemon.h"
+
+#include <grpcpp/health_check_service_interface.h>
+
+#include <utility>
+
+class StandInDaemon::Services {
+ public:
+  explicit Services(StandInAnswers answers)
+      : answers_(std::move(answers)), build_(answers_), admin_(answers_), info_(answers_) {}
+
+  void Register(grpc::ServerBuilder* builder) {
+    builder->RegisterService(&build_);
+    builder->RegisterService(&admin_);
+    builder->RegisterService(&info_);
+  }
+
+ private:
+  static grpc::Status Missing() { return {grpc::StatusCode::UNIMPLEMENTED, "no answer set"}; }
+
+  struct Builds final : v1::Build::Service {
+    explicit Builds(const StandInAnswers& given) : answers(given) {}
+    grpc::Status Build(grpc::ServerContext* context, const v1::BuildRequest* request,
+                       v1::BuildReply* reply) override {
+      return answers.build ? answers.build(context, *request, reply) : Missing();
+    }
+    grpc::Status BuildInChunks(grpc::ServerContext*, const v1::BuildRequest* request,
+                               grpc::ServerWriter<v1::BuildChunk>* writer) override {
+      return answers.chunks ? answers.chunks(*request, writer) : Missing();
+    }
+    grpc::Status Upload(grpc::ServerContext*, grpc::ServerReader<v1::UploadChunk>* reader,
+                        v1::UploadReply* reply) override {
+      return answers.upload ? answers.upload(reader, reply) : Missing();
+    }
+    const StandInAnswers& answers;
+  };
+
+  struct Admin final : v1::Admin::Service {
+    explicit Admin(const StandInAnswers& given) : answers(given) {}
+    grpc::Status Stats(grpc::ServerContext*, const v1::StatsRequest*,
+                       v1::StatsReply* reply) override {
+      return answers.stats ? answers.stats(reply) : Missing();
+    }
+    grpc::Status Toolchains(grpc::ServerContext*, const v1::ToolchainsRequest*,
+                            v1::ToolchainsReply* reply) override {
+      return answers.toolchains ? answers.toolchains(reply) : Missing();
+    }
+    const StandInAnswers& answers;
+  };
+
+  struct Info final : v1::Info::Service {
+    explicit Info(const StandInAnswers& given) : answers(given) {}
+    grpc::Status Get(grpc::ServerContext*, const v1::InfoRequest*, v1::InfoReply* reply) override {
+      return answers.info ? answers.info(reply) : Missing();
+    }
+    const StandInAnswers& answers;
+  };
+
+  const StandInAnswers answers_;
+  Builds build_;
+  Admin admin_;
+  Info info_;
+};
+
+StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers)
+    : socket_(std::move(socket)), services_(std::make_unique<Services>(std::move(answers))) {
+  grpc::EnableDefaultHealthCheckService(true);
+  Start();
+}
+
+StandInDaemon::~StandInDaemon() { Stop(); }
+
+void StandInDaemon::Start() {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
+  builder.SetMaxReceiveMessageSize(16 << 20);
+  builder.SetMaxSendMessageSize(64 << 20);
+  services_->Register(&builder);
+  server_ = builder.BuildAndStart();
+}
+
+void StandInDaemon::Stop(std::chrono::milliseconds patience) {
+  if (server_ == nullptr) return;
+  server_->Shutdown(std::chrono::system_clock::now() + patience);
+  server_->Wait();
+  server_.reset();
+}
+
+v1::BuildReply HitWithCubin(std::string contents) {
+  v1::BuildReply reply;
+  reply.set_outcome(v1::OUTCOME_HIT);
+  reply.set_tier(v1::TIER_MEMORY);
+  reply.set_key("00ff");
+  reply.set_fingerprint("11ee");
+  reply.mutable_toolchain()->set_id("22dd");
+  reply.mutable_toolchain()->set_version("13.0");
+  reply.mutable_timing()->set_queue_us(5);
+  reply.mutable_timing()->set_compile_us(7);
+  v1::Artifact* cubin = reply.add_artifacts();
+  cubin->set_kind(v1::ARTIFACT_KIND_CUBIN);
+  cubin->set_size(contents.size());
+  cubin->set_sha256(std::string(32, 's'));
+  cubin->set_contents(std::move(contents));
+  return reply;
+}
+
+std::string SomeBytes(size_t size) {
+  std::string bytes(size, '\0');
+  uint32_t state = 1;
+  for (char& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<char>(state >> 24);
+  }
+  return bytes;
+}

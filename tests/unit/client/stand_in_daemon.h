@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/admin.grpc.pb.h>
+#include <cccl_cache/v1/build.grpc.pb.h>
+#include <cccl_cache/v1/info.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace v1 = cccl_cache::v1;
+
+/// What the stand-in answers; a call without a function is UNIMPLEMENTED. Called from gRPC's
+/// threads.
+struct StandInAnswers {
+  std::function<grpc::Status(grpc::ServerContext*, const v1::BuildRequest&, v1::BuildReply*)> build;
+  std::function<grpc::Status(const v1::BuildRequest&, grpc::ServerWriter<v1::BuildChunk>*)> chunks;
+  std::function<grpc::Status(grpc::ServerReader<v1::UploadChunk>*, v1::UploadReply*)> upload;
+  std::function<grpc::Status(v1::StatsReply*)> stats;
+  std::function<grpc::Status(v1::ToolchainsReply*)> toolchains;
+  std::function<grpc::Status(v1::InfoReply*)> info;
+};
+
+/// A stock gRPC server with canned answers on a Unix socket: what the client must get along with.
+class StandInDaemon {
+ public:
+  StandInDaemon(std::string socket, StandInAnswers answers);
+  ~StandInDaemon();
+  StandInDaemon(const StandInDaemon&) = delete;
+  StandInDaemon& operator=(const StandInDaemon&) = delete;
+
+  void Start();
+  /// GOAWAY, then calls in progress have `patience` to finish.
+  void Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(0));
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+
+ private:
+  class Services;
+
+  const std::string socket_;
+  const std::unique_ptr<Services> services_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+/// A reply that is a hit with one cubin.
+v1::BuildReply HitWithCubin(std::string contents);
+/// Bytes that differ from place to place, so that a piece in the wrong place is noticed.
+std::string SomeBytes(size_t size);
