@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/compile/pidfd.h"
 #include "daemon/compile/wait_readable.h"
 
 namespace cccl_cached {
@@ -71,7 +71,7 @@ Result<ChildProcess> ChildProcess::Start(const std::string& path, int fd) {
   if (error != 0) {
     return Error{ErrorCode::kUnavailable, fmt::format("running {}: {}", path, strerror(error))};
   }
-  FileDescriptor pidfd(pidfd_open(pid, 0));
+  FileDescriptor pidfd = OpenPidfd(pid);
   if (!pidfd.valid()) {
     const int cause = errno;
     kill(pid, SIGKILL);  // still ours: not reaped yet
@@ -90,7 +90,7 @@ bool ChildProcess::Ended() const {
 
 std::string ChildProcess::End(milliseconds patience) {
   if (!pidfd_.valid()) return "an earlier end";
-  if (!WaitReadable(pidfd_.get(), patience)) pidfd_send_signal(pidfd_.get(), SIGKILL, nullptr, 0);
+  if (!WaitReadable(pidfd_.get(), patience)) KillProcess(pidfd_);
   siginfo_t info{};
   int reaped;
   do {

@@ -3,8 +3,6 @@
 #include "daemon/compile/worker_session.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <variant>
 
 #include "daemon/compile/packet.h"
+#include "daemon/compile/pidfd.h"
 
 namespace cccl_cached {
 namespace {
@@ -126,7 +125,7 @@ void WorkerSession::EndBecause(SessionEnd::Cause cause, std::string detail) {
 }
 
 void WorkerSession::Kill() {
-  if (pidfd_.valid()) pidfd_send_signal(pidfd_.get(), SIGKILL, nullptr, 0);
+  if (pidfd_.valid()) KillProcess(pidfd_);
 }
 
 void WorkerSession::LoseZygote(std::string detail) {

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/compile/worker_compiler.h"
+#include "daemon/core/compiler.h"
+#include "tests/support/fake_toolchain/fake_toolkit.h"
+
+namespace cccl_cached {
+
+/// The real cccl-cached-worker over a private copy of the fake toolchain.
+class CompileFixture {
+ public:
+  explicit CompileFixture(ZygoteOptions options = {}, int major = 13);
+
+  [[nodiscard]] CompileJob NvrtcJob(const std::string& source,
+                                    std::vector<std::string> options = {"-arch=sm_90"}) const;
+  [[nodiscard]] CompileJob LinkJob(const std::string& input) const;
+  [[nodiscard]] CompileJob NvvmJob(const std::string& module) const;
+  /// One NVRTC job that nobody stops.
+  Result<CompileOutput> Compile(const std::string& source, CompileLimits limits = SmallLimits());
+  /// Generous in time, small in memory.
+  [[nodiscard]] static CompileLimits SmallLimits();
+  /// What was reported so far.
+  [[nodiscard]] std::vector<std::string> reports() const;
+
+  std::unique_ptr<fake_toolchain::FakeToolkit> toolkit;
+  ToolchainPtr toolchain;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> reports_;  ///< guarded by mutex_
+
+ public:
+  WorkerCompiler compiler;  ///< last: reports until it is gone
+};
+
+/// Its bytes; empty if there is no such part.
+[[nodiscard]] std::string PartOf(const Result<CompileOutput>& output,
+                                 cccl_cache::ArtifactKind kind);
+
+/// Direct children of a process, this one by default.
+[[nodiscard]] std::vector<pid_t> ChildrenOf(pid_t pid = 0);
+/// Blocks until the process has exactly so many children. False: not within a minute.
+[[nodiscard]] bool WaitForChildren(pid_t pid, size_t count);
+[[nodiscard]] size_t OpenDescriptors();
+
+}  // namespace cccl_cached

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/worker_compiler.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/compile/compile_fixture.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using cccl_cache::ArtifactKind;
+using Clock = std::chrono::steady_clock;
+
+ErrorCode CodeOf(const Result<CompileOutput>& output) {
+  INFO("the job was expected to end in an error");
+  REQUIRE(!output.ok());
+  return output.error().code;
+}
+
+TEST_CASE("a job's outputs come back with their digests") {
+  CompileFixture fixture;
+  const Result<CompileOutput> output = fixture.Compile("//fake: warn careful");
+  CHECK_THAT(PartOf(output, ArtifactKind::kCubin), Contains("compiler 13.0"));
+  CHECK_THAT(PartOf(output, ArtifactKind::kPtx), Contains("arch sm_90"));
+  CHECK(output->succeeded);
+  CHECK(output->native_code == 0);
+  CHECK(output->artifact->log == "warning: careful\n");
+  CHECK(output->artifact->compile_time.count() > 0);
+  CHECK(output->outside.empty());
+  for (const ArtifactPart& part : output->artifact->parts) {
+    CHECK(part.sha256 == cccl_cache::Sha256(part.bytes));
+  }
+}
+
+TEST_CASE("lowered names come back for the expressions that were asked for") {
+  CompileFixture fixture;
+  cccl_cache::NvrtcProgram program;
+  program.name_expressions = {"a<int>", "b<int>"};
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program = program;
+  CompileJob job = fixture.NvrtcJob("");
+  job.request = request;
+  const Result<CompileOutput> output =
+      fixture.compiler.Compile(job, CompileFixture::SmallLimits(), {});
+  REQUIRE(output.ok());
+  REQUIRE(output->artifact->lowered_names.size() == 2);
+  CHECK(output->artifact->lowered_names[0].first == "a<int>");
+}
+
+TEST_CASE("a link and an NVVM job run in workers too") {
+  CompileFixture fixture;
+  const CompileLimits limits = CompileFixture::SmallLimits();
+  CHECK_THAT(PartOf(fixture.compiler.Compile(fixture.LinkJob("fake LTO-IR"), limits, {}),
+                    ArtifactKind::kCubin),
+             Contains("linked"));
+  CHECK_THAT(
+      PartOf(fixture.compiler.Compile(fixture.NvvmJob("module"), limits, {}), ArtifactKind::kPtx),
+      Contains("fake PTX from NVVM IR"));
+  CHECK(fixture.toolkit->links() == 1);
+  CHECK(fixture.toolkit->nvvm_compiles() == 1);
+}
+
+TEST_CASE("a compile failure is an output with the library's code and log") {
+  CompileFixture fixture;
+  const Result<CompileOutput> output = fixture.Compile("//fake: fail no such type");
+  REQUIRE(output.ok());
+  CHECK_FALSE(output->succeeded);
+  CHECK(output->native_code == 6);
+  CHECK(output->native_name == "NVRTC_ERROR_COMPILATION");
+  CHECK(output->artifact->log == "error: no such type\n");
+  CHECK(output->artifact->parts.empty());
+}
+
+TEST_CASE("crashing_compiler: a death by signal is that job's error and nobody else's") {
+  CompileFixture fixture;
+  const Result<CompileOutput> crashed = fixture.Compile("//fake: crash");
+  CHECK(CodeOf(crashed) == ErrorCode::kWorkerCrashed);
+  CHECK_THAT(crashed.error().message, Contains("SIGSEGV"));
+  const Result<CompileOutput> aborted = fixture.Compile("//fake: abort");
+  CHECK(CodeOf(aborted) == ErrorCode::kWorkerCrashed);
+  CHECK_THAT(aborted.error().message, Contains("SIGABRT"));
+  CHECK(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 1);
+}
+
+TEST_CASE("crashing_compiler: a recursion without end ends in a crash, not in the daemon's") {
+  CompileFixture fixture;
+  const Result<CompileOutput> output = fixture.Compile("//fake: recurse");
+  CHECK(CodeOf(output) == ErrorCode::kWorkerCrashed);
+  CHECK_THAT(output.error().message, Contains("SIGSEGV"));
+}
+
+TEST_CASE("hanging_compiler: a job is ended at its limit, whether it sleeps or spins") {
+  CompileFixture fixture;
+  REQUIRE(fixture.compiler.Warm(*fixture.toolchain).ok());
+  for (const char* source : {"//fake: hang", "//fake: spin"}) {
+    CompileLimits limits = CompileFixture::SmallLimits();
+    limits.time = std::chrono::milliseconds(200);
+    const Clock::time_point start = Clock::now();
+    const Result<CompileOutput> output = fixture.Compile(source, limits);
+    CHECK(CodeOf(output) == ErrorCode::kTimedOut);
+    CHECK_THAT(output.error().message, Contains("0.2 s"));
+    CHECK(Clock::now() - start >= limits.time);
+    CHECK(Clock::now() - start < std::chrono::seconds(5));
+    CHECK(ChildrenOf(ChildrenOf().at(0)).empty());
+  }
+  CHECK(fixture.Compile("").ok());
+}
+
+TEST_CASE("exhausted_compiler: want of memory is no compile failure, however it shows") {
+  CompileFixture fixture;
+  for (const char* source :
+       {"//fake: allocate 2G", "//fake: allocate-or-abort 2G", "//fake: out-of-memory"}) {
+    INFO(source);
+    const Result<CompileOutput> output = fixture.Compile(source);
+    CHECK(CodeOf(output) == ErrorCode::kOutOfMemory);
+    CHECK_THAT(output.error().message, Contains("256 MiB"));
+  }
+  const CompileLimits limits = CompileFixture::SmallLimits();
+  CHECK(CodeOf(fixture.compiler.Compile(fixture.NvvmJob("; fake: out-of-memory"), limits, {})) ==
+        ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(fixture.compiler.Compile(fixture.LinkJob("fake LTO-IR\n//fake: out-of-memory"),
+                                        limits, {})) == ErrorCode::kOutOfMemory);
+  CHECK(fixture.Compile("//fake: allocate 64M").ok());
+}
+
+TEST_CASE("a job that nobody waits for is ended at once") {
+  CompileFixture fixture;
+  std::stop_source stop;
+  std::jthread impatient([&] {
+    CHECK(fixture.toolkit->WaitForArrivals("never", 1));
+    stop.request_stop();
+  });
+  const Result<CompileOutput> output = fixture.compiler.Compile(
+      fixture.NvrtcJob("//fake: wait-for never"), CompileFixture::SmallLimits(), stop.get_token());
+  CHECK(CodeOf(output) == ErrorCode::kCancelled);
+  CHECK(ChildrenOf(ChildrenOf().at(0)).empty());
+}
+
+TEST_CASE("a job that was given up before it began never compiles") {
+  CompileFixture fixture;
+  std::stop_source stop;
+  stop.request_stop();
+  const Result<CompileOutput> output = fixture.compiler.Compile(
+      fixture.NvrtcJob("//fake: hang"), CompileFixture::SmallLimits(), stop.get_token());
+  CHECK(CodeOf(output) == ErrorCode::kCancelled);
+}
+
+TEST_CASE("what a worker says is an answer only if it is one frame and the worker exits in order") {
+  CompileFixture fixture;
+  for (const char* source :
+       {"//fake: flood", "//fake: say CCRF", "//fake: exit 0", "//fake: exit 3"}) {
+    INFO(source);
+    CHECK(CodeOf(fixture.Compile(source)) == ErrorCode::kWorkerCrashed);
+  }
+  CHECK_THAT(fixture.Compile("//fake: exit 3").error().message, Contains("exit status 3"));
+  CHECK(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 1);
+}
+
+TEST_CASE("a large output arrives whole") {
+  CompileFixture fixture;
+  CompileLimits limits = CompileFixture::SmallLimits();
+  limits.memory_bytes = 512ull << 20;
+  const Result<CompileOutput> output = fixture.Compile("//fake: output-size 48M", limits);
+  CHECK(PartOf(output, ArtifactKind::kCubin).size() == 48u << 20);
+}
+
+TEST_CASE("a large source arrives whole") {
+  CompileFixture fixture;
+  const std::string comment(32u << 20, '/');
+  const Result<CompileOutput> output = fixture.Compile(comment + "\n//fake: warn at the end");
+  REQUIRE(output.ok());
+  CHECK(output->artifact->log == "warning: at the end\n");
+}
+
+TEST_CASE("many jobs at once share one zygote and get each its own answer") {
+  CompileFixture fixture;
+  constexpr int kThreads = 8;
+  constexpr int kJobs = 5;
+  std::vector<int> right(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (int job = 0; job < kJobs; ++job) {
+          const std::string text = std::to_string(thread) + "." + std::to_string(job);
+          const Result<CompileOutput> output = fixture.Compile("//fake: warn " + text);
+          right[thread] += output.ok() && output->artifact->log == "warning: " + text + "\n";
+        }
+      });
+    }
+  }
+  for (const int count : right) CHECK(count == kJobs);
+  CHECK(fixture.toolkit->loads() == 1);
+}
+
+TEST_CASE("two toolchains have a zygote each") {
+  CompileFixture thirteen;
+  CompileFixture twelve({}, 12);
+  CompileJob job = twelve.NvrtcJob("");
+  const Result<CompileOutput> output =
+      thirteen.compiler.Compile(job, CompileFixture::SmallLimits(), {});
+  CHECK_THAT(PartOf(output, ArtifactKind::kCubin), Contains("compiler 12.4"));
+  CHECK_THAT(PartOf(thirteen.Compile(""), ArtifactKind::kCubin), Contains("compiler 13.0"));
+  job.options.push_back("-frandom-seed=1");
+  const Result<CompileOutput> refused =
+      thirteen.compiler.Compile(job, CompileFixture::SmallLimits(), {});
+  REQUIRE(refused.ok());
+  CHECK(refused->native_code == 5);
+}
+
+TEST_CASE("no end of a job leaves a process or a descriptor behind") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  const size_t descriptors = OpenDescriptors();
+  CompileLimits limits = CompileFixture::SmallLimits();
+  for (const char* source : {"", "//fake: fail x", "//fake: crash", "//fake: flood",
+                             "//fake: exit 0", "//fake: allocate 2G"}) {
+    (void)fixture.Compile(source, limits).ok();
+  }
+  limits.time = std::chrono::milliseconds(50);
+  (void)fixture.Compile("//fake: hang", limits).ok();
+  std::stop_source stop;
+  stop.request_stop();
+  (void)fixture.compiler.Compile(fixture.NvrtcJob("//fake: hang"), limits, stop.get_token()).ok();
+  CHECK(OpenDescriptors() == descriptors);
+  REQUIRE(ChildrenOf().size() == 1);
+  CHECK(ChildrenOf(ChildrenOf()[0]).empty());
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/zygote_pool.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "tests/unit/compile/compile_fixture.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("a warmed toolchain is loaded before its first job") {
+  CompileFixture fixture;
+  REQUIRE(fixture.compiler.Warm(*fixture.toolchain).ok());
+  CHECK(fixture.toolkit->loads() == 1);
+  CHECK(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 1);
+}
+
+TEST_CASE("a zygote killed between two jobs is replaced and reported") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  kill(ChildrenOf().at(0), SIGKILL);
+  CHECK(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 2);
+  CHECK(ChildrenOf().size() == 1);
+  CHECK(fixture.reports().size() == 1);
+}
+
+TEST_CASE("a zygote killed during a job takes its worker along, and a fresh one does the job") {
+  CompileFixture fixture;
+  std::jthread killer([&] {
+    CHECK(fixture.toolkit->WaitForArrivals("gate", 1));
+    kill(ChildrenOf().at(0), SIGKILL);
+    CHECK(fixture.toolkit->WaitForArrivals("gate", 2));
+    fixture.toolkit->Open("gate");
+  });
+  CHECK(fixture.Compile("//fake: wait-for gate").ok());
+  killer.join();
+  CHECK(fixture.toolkit->loads() == 2);
+  CHECK(ChildrenOf().size() == 1);
+}
+
+TEST_CASE("a zygote is replaced after so many forks") {
+  CompileFixture fixture({.forks_per_zygote = 3});
+  for (int job = 0; job < 7; ++job) CHECK(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 3);
+  CHECK(ChildrenOf().size() == 1);
+  CHECK(fixture.reports().empty());
+}
+
+TEST_CASE("a replaced zygote lives on until its last job has ended") {
+  CompileFixture fixture({.forks_per_zygote = 1});
+  Result<CompileOutput> slow = Error{};
+  std::jthread slow_job([&] { slow = fixture.Compile("//fake: wait-for gate"); });
+  REQUIRE(fixture.toolkit->WaitForArrivals("gate", 1));
+  CHECK(fixture.Compile("").ok());
+  CHECK(ChildrenOf().size() == 2);
+  fixture.toolkit->Open("gate");
+  slow_job.join();
+  CHECK(slow.ok());
+  CHECK(fixture.toolkit->loads() == 2);
+  CHECK(ChildrenOf().size() == 1);
+}
+
+TEST_CASE("the zygote of a toolchain that is gone ends") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  fixture.compiler.KeepOnly(std::vector{fixture.toolchain});
+  CHECK(ChildrenOf().size() == 1);
+  fixture.compiler.KeepOnly({});
+  CHECK(ChildrenOf().empty());
+  CHECK(fixture.Compile("").ok());
+}
+
+TEST_CASE("no more toolchains stay loaded than allowed") {
+  CompileFixture fixture({.zygotes = 1});
+  CompileFixture other({}, 12);
+  REQUIRE(fixture.Compile("").ok());
+  REQUIRE(fixture.compiler.Compile(other.NvrtcJob(""), CompileFixture::SmallLimits(), {}).ok());
+  CHECK(ChildrenOf().size() == 1);
+  REQUIRE(fixture.Compile("").ok());
+  CHECK(fixture.toolkit->loads() == 2);
+}
+
+TEST_CASE("no zygote outlives its pool") {
+  {
+    CompileFixture fixture;
+    REQUIRE(fixture.Compile("").ok());
+  }
+  CHECK(ChildrenOf().empty());
+}
+
+TEST_CASE("a toolchain that can't be loaded is an error that says why") {
+  CompileFixture fixture;
+  std::filesystem::remove(fixture.toolkit->root() + "/lib/libnvrtc.so.13");
+  const Status warmed = fixture.compiler.Warm(*fixture.toolchain);
+  REQUIRE(!warmed.ok());
+  CHECK(warmed.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(warmed.error().message, Contains("libnvrtc.so.13"));
+  CHECK(ChildrenOf().empty());
+}
+
+TEST_CASE("a worker executable that can't be run is an error that names it") {
+  CompileFixture fixture;
+  WorkerCompiler missing("/nonexistent/cccl-cached-worker", {}, [](std::string_view) {});
+  const Result<CompileOutput> output =
+      missing.Compile(fixture.NvrtcJob(""), CompileFixture::SmallLimits(), {});
+  REQUIRE(!output.ok());
+  CHECK(output.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(output.error().message, Contains("/nonexistent/cccl-cached-worker"));
+}
+
+TEST_CASE("an executable that is no worker is an error, not a wait") {
+  CompileFixture fixture;
+  WorkerCompiler other("/bin/false", {}, [](std::string_view) {});
+  const Status warmed = other.Warm(*fixture.toolchain);
+  REQUIRE(!warmed.ok());
+  CHECK_THAT(warmed.error().message, Contains("exit status 1"));
+  CHECK(ChildrenOf().empty());
+}
+
+}  // namespace
+}  // namespace cccl_cached
