@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "daemon/worker/zygote.h"
@@ -12,19 +14,32 @@ namespace {
 constexpr int kControlFd = 3;
 constexpr int kUsageError = 64;
 
+/// A compile touches some 240 MB for the first time: huge pages and a heap that grows in large
+/// steps take a tenth off a CUB compile (1.17 s of CPU time to 1.05 s).
+constexpr const char* kTunables = "GLIBC_TUNABLES";
+constexpr const char* kTunablesValue = "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864";
+
 bool IsControlSocket(int fd) {
   int type = 0;
   socklen_t length = sizeof(type);
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
+/// The C library reads its tunables before main: start over with them. Without them all works, only
+/// slower.
+void TuneAllocator(char** arguments) {
+  if (getenv(kTunables) != nullptr || setenv(kTunables, kTunablesValue, 1) != 0) return;
+  execv("/proc/self/exe", arguments);
+}
+
 }  // namespace
 
-int main() {
+int main(int, char** arguments) {
   if (!IsControlSocket(kControlFd)) {
     fputs("cccl-cached-worker is started by cccl-cached, not by hand\n", stderr);
     return kUsageError;
   }
+  TuneAllocator(arguments);
   cccl_cached::Result<cccl_cached::Zygote> zygote =
       cccl_cached::Zygote::Start(cccl_cached::FileDescriptor(kControlFd));
   if (!zygote) return 1;  // the daemon was told why
