@@ -6,11 +6,9 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
 #include "daemon/toolchain/search_places.h"
+#include "daemon/toolchain/toolchain_scanner.h"
 
 namespace cccl_cached {
 
@@ -31,12 +30,6 @@ struct RegistryOptions {
   std::chrono::milliseconds unknown_interval{1'000};
 };
 
-/// For the log: one line for a person.
-struct ToolchainReport {
-  bool warning = false;
-  std::string text;
-};
-
 /// Finds, identifies, probes and watches the toolchains of this node.
 ///
 /// Thread-safe. A thread of its own scans at once and then every `rescan_interval`. Until the first
@@ -46,7 +39,7 @@ struct ToolchainReport {
 /// call back.
 class ToolchainRegistry final : public Toolchains {
  public:
-  using ReportFunction = std::function<void(const ToolchainReport&)>;
+  using ReportFunction = ToolchainScanner::ReportFunction;
 
   ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
                     ReportFunction report);
@@ -57,6 +50,8 @@ class ToolchainRegistry final : public Toolchains {
 
   Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
                               uint32_t driver_version, cccl_cache::BuildKind kind) override;
+  /// Goes by the object, not by its id: false for one that has been identified anew since, even if
+  /// its files are what they were again.
   bool Unchanged(const Toolchain& toolchain) override;
   std::vector<ToolchainPtr> Present() override;
   std::vector<RejectedToolchain> Rejected() override;
@@ -65,25 +60,32 @@ class ToolchainRegistry final : public Toolchains {
   void Rescan();
 
  private:
-  class Scanner;
-  struct Snapshot;
+  struct Snapshot {
+    ScanResult found;
+    std::vector<ToolchainPtr> toolchains;  ///< of found.present
+    std::chrono::steady_clock::time_point taken_at;
+  };
   using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
+  /// The last scan's; waits for the first.
   SnapshotPtr Current();
-  /// Scans unless somebody has since `seen`, or the last scan ended less than `pause` ago.
-  void ScanSince(const SnapshotPtr& seen, std::chrono::milliseconds pause);
-  void Scan();
-  void Run(std::stop_token stop);
+  /// A scan later than `seen`: somebody else's if there was one meanwhile.
+  SnapshotPtr ScanAfter(const SnapshotPtr& seen);
+  /// Requires scan_mutex_.
+  SnapshotPtr ScanNow(const SnapshotPtr& former);
+  void ScanRegularly(const std::stop_token& stop);
 
   const RegistryOptions options_;
-  const std::unique_ptr<Scanner> scanner_;
+  std::stop_source stop_;  ///< thread-safe; ends scans that callers wait for too
 
-  std::mutex scan_mutex_;  ///< held while scanning; guards scanner_'s state
+  std::mutex scan_mutex_;     ///< taken before mutex_
+  ToolchainScanner scanner_;  ///< guarded by scan_mutex_
+
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable_any scanned_;
   SnapshotPtr snapshot_;  ///< guarded by mutex_; null before the first scan
 
-  std::jthread thread_;  ///< last: stops before what it uses goes
+  std::jthread thread_;  ///< last: ends before what it uses
 };
 
 }  // namespace cccl_cached

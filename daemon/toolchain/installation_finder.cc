@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/installation_finder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/toolchain/found_headers.h"
+#include "daemon/toolchain/layout.h"
+#include "daemon/toolchain/library_name.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// NVRTC has its present interface since 11.2.
+constexpr int kOldestMajor = 11;
+
+FoundFile Find(const std::string& directory, const std::string& name) {
+  const std::string found_as = (fs::path(directory) / name).lexically_normal();
+  std::error_code error;
+  const fs::path path = fs::canonical(found_as, error);
+  if (error) return {};
+  return {found_as, path};
+}
+
+/// The full version that a library's real file name may tell: libnvrtc.so.12 ->
+/// libnvrtc.so.12.4.127.
+std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
+  const auto name = LibraryName::Parse(fs::path(file.path).filename().native(), stem);
+  if (!name || name->numbers.size() < 3) return std::nullopt;
+  return name->numbers[1];
+}
+
+/// Finds the parts of one layout. A directory may hold several majors, each an installation.
+class LayoutSearch {
+ public:
+  explicit LayoutSearch(const Layout& layout) : layout_(layout) {
+    std::error_code error;
+    root_ = fs::canonical(layout.root, error);
+    shown_root_ = root_ == "/" ? Directory(layout.nvrtc.front()) : root_;
+  }
+
+  std::vector<Installation> Search(std::vector<RejectedToolchain>& incomplete) {
+    if (root_.empty()) return {};
+    FindCompilers(incomplete);
+    FindLinkers();
+    FindNvvm(incomplete);
+    std::vector<Installation> found;
+    // Newest first, as long as nothing else decides.
+    for (auto installation = by_major_.rbegin(); installation != by_major_.rend(); ++installation) {
+      found.push_back(std::move(installation->second));
+    }
+    return found;
+  }
+
+ private:
+  Installation& OfMajor(int major) {
+    Installation& installation = by_major_[major];
+    installation.root = shown_root_;
+    installation.major = major;
+    return installation;
+  }
+
+  [[nodiscard]] std::string Directory(const std::string& name) const {
+    return (fs::path(root_) / name).lexically_normal();
+  }
+
+  void FindCompilers(std::vector<RejectedToolchain>& incomplete) {
+    for (const std::string& name : layout_.nvrtc) {
+      const std::string directory = Directory(name);
+      for (const LibraryName& library : LibrariesIn(directory, "libnvrtc")) {
+        if (library.numbers.empty() || library.numbers[0] < kOldestMajor) continue;
+        const int major = library.numbers[0];
+        if (by_major_.contains(major)) continue;
+        const FoundFile nvrtc = Find(directory, library.file);
+        if (nvrtc.present() && !AddCompiler(directory, nvrtc, major)) {
+          incomplete.push_back(
+              {shown_root_,
+               fmt::format("{} has no libnvrtc-builtins.so.{}.* beside it; install the "
+                           "package of NVRTC completely",
+                           nvrtc.found_as, major)});
+        }
+      }
+    }
+  }
+
+  bool AddCompiler(const std::string& directory, const FoundFile& nvrtc, int major) {
+    const std::optional<int> minor = MinorOfFile(nvrtc, "libnvrtc");
+    std::optional<LibraryName> chosen;
+    for (const LibraryName& builtins : LibrariesIn(directory, "libnvrtc-builtins")) {
+      if (builtins.numbers.size() < 2 || builtins.numbers[0] != major) continue;
+      if (minor && builtins.numbers[1] != *minor) continue;
+      if (!chosen || chosen->numbers[1] < builtins.numbers[1]) chosen = builtins;
+    }
+    if (!chosen) return false;
+    const FoundFile builtins = Find(directory, chosen->file);
+    if (!builtins.present()) return false;
+    Installation& installation = OfMajor(major);
+    installation.minor = chosen->numbers[1];
+    installation.nvrtc = nvrtc;
+    installation.builtins = builtins;
+    installation.headers = FindHeaders(layout_, major);
+    return true;
+  }
+
+  void FindLinkers() {
+    for (const std::string& name : layout_.nvjitlink) {
+      const std::string directory = Directory(name);
+      for (const LibraryName& library : LibrariesIn(directory, "libnvJitLink")) {
+        if (library.numbers.empty() || library.numbers[0] < kOldestMajor) continue;
+        const FoundFile linker = Find(directory, library.file);
+        Installation& installation = OfMajor(library.numbers[0]);
+        if (!linker.present() || installation.nvjitlink.present()) continue;
+        installation.nvjitlink = linker;
+        if (!installation.nvrtc.present()) {
+          installation.minor = MinorOfFile(linker, "libnvJitLink").value_or(0);
+        }
+      }
+    }
+    std::erase_if(by_major_, [](const auto& entry) {
+      return !entry.second.nvrtc.present() && !entry.second.nvjitlink.present();
+    });
+  }
+
+  /// libNVVM's number is not CUDA's: it goes with the newest NVRTC or nvJitLink that it lies
+  /// beside.
+  void FindNvvm(std::vector<RejectedToolchain>& incomplete) {
+    const FoundFile nvvm = FirstNvvm();
+    if (!nvvm.present()) return;
+    if (by_major_.empty()) {
+      incomplete.push_back(
+          {shown_root_, fmt::format("{} has neither NVRTC nor nvJitLink beside it, which "
+                                    "tell the version; install one of them",
+                                    nvvm.found_as)});
+      return;
+    }
+    Installation& newest = by_major_.rbegin()->second;
+    newest.nvvm = nvvm;
+    for (const std::string& name : layout_.libdevice) {
+      if (!newest.libdevice.present()) newest.libdevice = Find(Directory(name), "libdevice.10.bc");
+    }
+  }
+
+  FoundFile FirstNvvm() {
+    for (const std::string& name : layout_.nvvm) {
+      for (const LibraryName& library : LibrariesIn(Directory(name), "libnvvm")) {
+        if (FoundFile nvvm = Find(Directory(name), library.file); nvvm.present()) return nvvm;
+      }
+    }
+    return {};
+  }
+
+  const Layout& layout_;
+  std::string root_;
+  std::string shown_root_;  ///< the libraries' directory where the root is the system's own
+  std::map<int, Installation> by_major_;
+};
+
+void Merge(std::vector<Installation>& all, Installation installation) {
+  const auto known = std::ranges::find_if(
+      all, [&](const Installation& other) { return other.SameFiles(installation); });
+  if (known == all.end()) {
+    all.push_back(std::move(installation));
+    return;
+  }
+  for (size_t i = 0; i < known->headers.size(); ++i) {
+    for (const std::string& alias : installation.headers[i].aliases) {
+      AddAlias(known->headers[i], alias);
+    }
+  }
+}
+
+/// Says of each place that a person named and where nothing was found.
+void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& found) {
+  for (const auto& [place, held_something] : named) {
+    if (held_something) continue;
+    found.incomplete.push_back(
+        {place,
+         "it holds no libnvrtc.so.N and no libnvJitLink.so.N; name a CUDA toolkit, a "
+         "site-packages directory, a virtual environment or a directory of these libraries"});
+  }
+}
+
+}  // namespace
+
+FoundInstallations FindInstallations(const SearchPlaces& places) {
+  FoundInstallations found;
+  std::map<std::string, bool> named;
+  for (const Candidate& candidate : Candidates(places)) {
+    const size_t incomplete_before = found.incomplete.size();
+    std::vector<Installation> here = LayoutSearch(candidate.layout).Search(found.incomplete);
+    const bool something = !here.empty() || found.incomplete.size() > incomplete_before;
+    if (candidate.asked_for) named[candidate.named] |= something;
+    for (Installation& installation : here) Merge(found.installations, std::move(installation));
+  }
+  ReportEmpty(named, found);
+  return found;
+}
+
+}  // namespace cccl_cached

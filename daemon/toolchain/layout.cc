@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/layout.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// More than any machine has; a directory with so many children is not what it is taken for.
+constexpr size_t kMaxChildren = 10'000;
+
+/// Children whose names begin with `prefix`, sorted; none if the directory can't be read.
+std::vector<std::string> Children(const std::string& directory, std::string_view prefix) {
+  std::vector<std::string> children;
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (size_t i = 0; !error && entry != fs::directory_iterator() && i < kMaxChildren; ++i) {
+    const std::string name = entry->path().filename();
+    if (name.starts_with(prefix)) children.push_back(directory + "/" + name);
+    entry.increment(error);
+  }
+  std::ranges::sort(children);
+  return children;
+}
+
+bool IsDirectory(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+/// What Python's packages may hold: wheels of several majors side by side.
+std::vector<Layout> WheelLayouts(const std::string& site_packages,
+                                 const std::vector<std::string>& targets) {
+  std::vector<Layout> layouts;
+  const std::string nvidia = site_packages + "/nvidia";
+  if (!IsDirectory(nvidia)) return layouts;
+  for (const std::string& toolkit : Children(nvidia, "cu")) {
+    const std::string_view digits = std::string_view(toolkit).substr(nvidia.size() + 3);
+    const bool numbered =
+        !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    if (numbered) layouts.push_back(ToolkitLayout(toolkit, targets));
+  }
+  layouts.push_back(WheelsLayout(site_packages));
+  return layouts;
+}
+
+/// The package directories of each Python below a prefix such as /usr/lib or VENV/lib.
+std::vector<std::string> PackageDirectories(const std::string& prefix) {
+  std::vector<std::string> directories;
+  for (const std::string& python : Children(prefix, "python3")) {
+    for (const char* name : {"/site-packages", "/dist-packages"}) {
+      if (IsDirectory(python + name)) directories.push_back(python + name);
+    }
+  }
+  return directories;
+}
+
+class CandidateList {
+ public:
+  explicit CandidateList(const SearchPlaces& places) : targets_(places.targets) {}
+
+  void Add(Layout layout) { candidates_.push_back({std::move(layout), asked_for_, named_}); }
+  void AddToolkit(const std::string& root) { Add(ToolkitLayout(root, targets_)); }
+  void AddWheels(const std::string& site_packages) {
+    for (Layout& layout : WheelLayouts(site_packages, targets_)) Add(std::move(layout));
+  }
+  void AddPythons(const std::string& prefix) {
+    for (const std::string& directory : PackageDirectories(prefix)) AddWheels(directory);
+  }
+
+  /// What is added from now on was named by a person.
+  void NamedBy(std::string name) {
+    named_ = std::move(name);
+    asked_for_ = true;
+  }
+  void FoundBySearch() {
+    named_.clear();
+    asked_for_ = false;
+  }
+  std::vector<Candidate> Take() { return std::move(candidates_); }
+
+ private:
+  const std::vector<std::string>& targets_;
+  std::vector<Candidate> candidates_;
+  std::string named_;
+  bool asked_for_ = false;
+};
+
+}  // namespace
+
+Layout ToolkitLayout(const std::string& root, const std::vector<std::string>& targets) {
+  Layout layout{.root = root,
+                .nvrtc = {"lib64", "lib"},
+                .libdevice = {"nvvm/libdevice"},
+                .headers = {"include"}};
+  for (const std::string& target : targets) {
+    layout.nvrtc.push_back("targets/" + target + "/lib");
+    layout.nvrtc.push_back("lib/" + target + "-gnu");
+    layout.headers.push_back("targets/" + target + "/include");
+  }
+  layout.nvrtc.push_back("");
+  layout.nvjitlink = layout.nvrtc;
+  layout.nvvm = {"nvvm/lib64", "nvvm/lib"};
+  layout.nvvm.insert(layout.nvvm.end(), layout.nvrtc.begin(), layout.nvrtc.end());
+  layout.libdevice.push_back("");
+  const std::vector<std::string> plain = layout.headers;
+  for (const std::string& headers : plain) layout.headers.push_back(headers + "/cccl");
+  return layout;
+}
+
+Layout WheelsLayout(const std::string& site_packages) {
+  return {.root = site_packages,
+          .nvrtc = {"nvidia/cuda_nvrtc/lib"},
+          .nvjitlink = {"nvidia/nvjitlink/lib"},
+          .nvvm = {"nvidia/cuda_nvcc/nvvm/lib64", "nvidia/cuda_nvcc/nvvm/lib"},
+          .libdevice = {"nvidia/cuda_nvcc/nvvm/libdevice"},
+          .headers = {"nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include",
+                      "nvidia/cuda_nvcc/include"}};
+}
+
+Layout MultiarchLayout(const MultiarchPlace& place) {
+  const auto below_root = [](const std::string& path) {
+    return path.substr(std::min(path.size(), path.find_first_not_of('/')));
+  };
+  const std::string libraries = below_root(place.libraries);
+  Layout layout{.root = "/",
+                .nvrtc = {libraries},
+                .nvjitlink = {libraries},
+                .nvvm = {libraries},
+                .headers = {below_root(place.headers)}};
+  for (const std::string& directory : place.libdevice) {
+    layout.libdevice.push_back(below_root(directory));
+  }
+  return layout;
+}
+
+std::vector<Candidate> Candidates(const SearchPlaces& places) {
+  CandidateList list(places);
+  for (const std::string& root : places.roots) {
+    list.NamedBy(root);
+    list.AddToolkit(root);
+    list.AddWheels(root);
+    list.AddPythons(root + "/lib");
+  }
+  for (const std::string& home : places.cuda_homes) {
+    list.NamedBy(home);
+    list.AddToolkit(home);
+  }
+  list.FoundBySearch();
+  for (const std::string& parent : places.toolkit_parents) {
+    for (const std::string& toolkit : Children(parent, "cuda")) list.AddToolkit(toolkit);
+  }
+  for (const MultiarchPlace& place : places.multiarch) list.Add(MultiarchLayout(place));
+  for (const std::string& prefix : places.python_prefixes) list.AddPythons(prefix);
+  return list.Take();
+}
+
+}  // namespace cccl_cached

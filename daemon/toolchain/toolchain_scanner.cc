@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/toolchain_scanner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/toolchain/installation_finder.h"
+
+namespace cccl_cached {
+namespace {
+
+using IdentifiedPtr = ScanResult::IdentifiedPtr;
+
+CompilerLibrary LibraryOf(const FoundFile& file, std::string version,
+                          const cccl_cache::Digest& id) {
+  return {.path = file.path, .preload = {}, .version = std::move(version), .id = id};
+}
+
+Toolchain Describe(const Installation& installation, const Survey& survey,
+                   const Identity& identity) {
+  Toolchain toolchain;
+  toolchain.id = identity.whole;
+  toolchain.major = installation.major;
+  toolchain.minor = installation.minor;
+  toolchain.root = installation.root;
+  toolchain.headers = survey.header_directories;
+  toolchain.libdevice = installation.libdevice.path;
+  const std::string version = toolchain.version();
+  if (installation.nvrtc.present()) {
+    toolchain.nvrtc = LibraryOf(installation.nvrtc, version, identity.nvrtc);
+    toolchain.nvrtc->preload = {installation.builtins.path};
+  }
+  if (installation.nvjitlink.present()) {
+    toolchain.nvjitlink = LibraryOf(installation.nvjitlink, version, identity.nvjitlink);
+  }
+  if (installation.nvvm.present()) {
+    toolchain.nvvm = LibraryOf(installation.nvvm, version, identity.nvvm);
+  }
+  return toolchain;
+}
+
+std::string ShortId(const Toolchain& toolchain) { return toolchain.id.Hex().substr(0, 12); }
+
+IdentifiedPtr SameId(const std::vector<IdentifiedPtr>& entries, const Toolchain& toolchain) {
+  const auto same = std::ranges::find_if(
+      entries, [&](const IdentifiedPtr& entry) { return entry->toolchain()->id == toolchain.id; });
+  return same == entries.end() ? nullptr : *same;
+}
+
+bool Holds(const std::vector<IdentifiedPtr>& entries, const IdentifiedPtr& entry) {
+  return std::ranges::find(entries, entry) != entries.end();
+}
+
+bool Holds(const std::vector<RejectedToolchain>& all, const RejectedToolchain& one) {
+  return std::ranges::any_of(all, [&](const RejectedToolchain& other) {
+    return other.root == one.root && other.reason == one.reason;
+  });
+}
+
+}  // namespace
+
+ToolchainScanner::ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler)
+    : setup_(std::move(setup)), identifier_(meta), probe_(meta, compiler) {}
+
+ScanResult ToolchainScanner::Scan(const ScanResult& former, const std::stop_token& stop) {
+  FoundInstallations found = FindInstallations(setup_.places);
+  ScanResult now;
+  now.rejected = std::move(found.incomplete);
+  for (const Installation& installation : found.installations) {
+    if (stop.stop_requested()) break;
+    Result<IdentifiedPtr> entry = EntryOf(installation, former, stop);
+    if (!entry.ok()) {
+      now.rejected.push_back({installation.root, entry.error().message});
+    } else if (SameId(now.present, *(*entry)->toolchain()) != nullptr) {
+      now.duplicates.push_back(*entry);
+    } else {
+      now.present.push_back(*entry);
+    }
+  }
+  std::ranges::stable_sort(now.present, std::greater<>(), [](const IdentifiedPtr& entry) {
+    return std::pair(entry->toolchain()->major, entry->toolchain()->minor);
+  });
+  ReportChanges(former, now);
+  return now;
+}
+
+Result<IdentifiedPtr> ToolchainScanner::EntryOf(const Installation& installation,
+                                                const ScanResult& former,
+                                                const std::stop_token& stop) {
+  for (const auto* entries : {&former.present, &former.duplicates}) {
+    for (const IdentifiedPtr& entry : *entries) {
+      if (entry->installation() != installation) continue;
+      if (!entry->Changed() && !entry->StampsDiffer()) return entry;
+    }
+  }
+  return IdentifyAnew(installation, stop);
+}
+
+Result<IdentifiedPtr> ToolchainScanner::IdentifyAnew(const Installation& installation,
+                                                     const std::stop_token& stop) {
+  auto watch = std::make_unique<InstallationWatch>();
+  Result<Survey> survey = SettledSurvey(installation, setup_.own_uid, watch.get());
+  if (!survey.ok()) return survey.error();
+  const Result<Identity> identity = identifier_.Identify(*survey, stop);
+  if (!identity.ok()) return identity.error();
+  Toolchain toolchain = Describe(installation, *survey, *identity);
+  toolchain.serial = ++last_serial_;
+  if (toolchain.nvrtc) {
+    const Result<Capabilities> capabilities =
+        probe_.Probe(std::make_shared<const Toolchain>(toolchain), stop);
+    if (!capabilities.ok()) return capabilities.error();
+    toolchain.capabilities = *capabilities;
+  }
+  return std::make_shared<IdentifiedToolchain>(
+      IdentifiedToolchain::Parts{.toolchain = std::make_shared<const Toolchain>(toolchain),
+                                 .installation = installation,
+                                 .survey = std::move(*survey),
+                                 .watch = std::move(watch)},
+      setup_.own_uid);
+}
+
+void ToolchainScanner::ReportChanges(const ScanResult& former, const ScanResult& now) const {
+  for (const IdentifiedPtr& entry : now.present) {
+    if (!Holds(former.present, entry)) ReportArrival(*entry);
+  }
+  for (const IdentifiedPtr& entry : former.present) {
+    const Toolchain& toolchain = *entry->toolchain();
+    if (SameId(now.present, toolchain) != nullptr) continue;
+    setup_.report({false, fmt::format("toolchain {} {} is no longer in {}", toolchain.version(),
+                                      ShortId(toolchain), toolchain.root)});
+  }
+  for (const IdentifiedPtr& entry : now.duplicates) {
+    if (Holds(former.duplicates, entry)) continue;
+    const Toolchain& used = *SameId(now.present, *entry->toolchain())->toolchain();
+    setup_.report(
+        {false, fmt::format("{} has the same contents as toolchain {} in {}, which is used",
+                            entry->toolchain()->root, ShortId(used), used.root)});
+  }
+  for (const RejectedToolchain& rejected : now.rejected) {
+    if (Holds(former.rejected, rejected)) continue;
+    setup_.report({true, fmt::format("{} is not used: {}", rejected.root, rejected.reason)});
+  }
+}
+
+void ToolchainScanner::ReportArrival(const IdentifiedToolchain& entry) const {
+  const Toolchain& toolchain = *entry.toolchain();
+  setup_.report(
+      {false,
+       fmt::format("toolchain {} {} in {}{}{}{}", toolchain.version(), ShortId(toolchain),
+                   toolchain.root, toolchain.nvrtc ? ", NVRTC" : "",
+                   toolchain.nvjitlink ? ", nvJitLink" : "", toolchain.nvvm ? ", libNVVM" : "")});
+  if (entry.watched()) return;
+  setup_.report(
+      {true,
+       fmt::format("changes of {} are looked for by comparing all its files: it lies on a file "
+                   "system that other hosts may write, or fs.inotify.max_user_watches or "
+                   "fs.inotify.max_user_instances is used up; raise them",
+                   toolchain.root)});
+}
+
+}  // namespace cccl_cached
