@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a store whose process dies or whose disk fails.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "tests/unit/store/child_process.h"
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached {
+namespace {
+
+using store_test::ChildProcess;
+using store_test::Look;
+using store_test::OpenOrNull;
+using store_test::Reports;
+using store_test::Survey;
+using store_test::TemporaryDirectory;
+
+TEST_CASE("killed_daemon: a writer killed at any moment loses at most what was not written") {
+  const TemporaryDirectory temporary;
+  uint64_t certain = 0;
+  for (int round = 0; round < 8; ++round) {
+    {
+      ChildProcess child({"write", temporary / "state"});
+      // Rounds die at different moments: while the database opens, in the first write, in the midst
+      // of many.
+      for (int line = 0; line < 3 * round; ++line) {
+        certain = std::max<uint64_t>(certain, std::strtoull(child.ReadLine().c_str(), nullptr, 10));
+      }
+      child.Kill();
+    }
+    Statistics statistics;
+    Reports reports;
+    const auto store =
+        OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
+    REQUIRE(store);
+    const uint64_t entries = store->size().entries;
+    CHECK(entries >= certain);
+    const Survey survey = Look(*store, 0, entries + 2000);
+    CHECK(survey.wrong == 0);
+    CHECK(survey.right == entries);
+    CHECK(statistics.Get(Counter::kCorruptEntries) == 0);
+    CHECK(reports.All().empty());
+  }
+  CHECK(certain > 0);
+}
+
+TEST_CASE("a full disk is counted and reported, and the store recovers when there is space") {
+  const TemporaryDirectory temporary;
+  ChildProcess child({"full-disk", temporary.path()});
+  const int status = child.Wait();
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) {
+    WARN(
+        "not root: no small disk can be mounted here; the test with a limit on file sizes still "
+        "ran");
+    return;
+  }
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a disk that refuses writes is counted and reported, and the store recovers") {
+  const TemporaryDirectory temporary;
+  ChildProcess child({"file-limit", temporary.path()});
+  const int status = child.Wait();
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/rocksdb_store.h"
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "daemon/store/database.h"
+#include "daemon/store/database_slot.h"
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using store_test::Fill;
+using store_test::Key;
+using store_test::Look;
+using store_test::Numbered;
+using store_test::OpenOrNull;
+using store_test::Reports;
+using store_test::Same;
+using store_test::TemporaryDirectory;
+using store_test::WaitUntil;
+
+TEST_CASE("the disk tier answers at once what was put, written or not") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  CHECK_FALSE(store->Get(Key(1)));
+  for (int i = 0; i < 50; ++i) {
+    store->Put(Key(i), Numbered(i, 30'000));
+    const ArtifactPtr found = store->Get(Key(i));
+    REQUIRE(found);
+    CHECK(Same(*found, *Numbered(i, 30'000)));
+  }
+  REQUIRE(WaitUntil([&] { return store->size().entries == 50; }));
+  CHECK(Same(*store->Get(Key(7)), *Numbered(7, 30'000)));
+  CHECK(store->size().bytes > 50 * 30'000);
+  CHECK(store->size().bytes < 50 * 31'000);
+}
+
+TEST_CASE("restart_keeps_entries") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  TierSize size;
+  {
+    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+    REQUIRE(store);
+    Fill(*store, 0, 500);
+    store->PutMeta("counters", "hits 12");
+    REQUIRE(WaitUntil([&] { return store->size().entries == 500; }));
+    size = store->size();
+  }
+  Reports reports;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
+  REQUIRE(store);
+  CHECK(store->size().entries == 500);
+  CHECK(store->size().bytes == size.bytes);
+  CHECK(Look(*store, 0, 500).right == 500);
+  CHECK(store->GetMeta("counters") == "hits 12");
+  CHECK_FALSE(store->GetMeta("other"));
+  CHECK(reports.All().empty());
+  CHECK(statistics.Get(Counter::kCorruptEntries) == 0);
+  CHECK(statistics.Get(Counter::kStoreErrors) == 0);
+}
+
+TEST_CASE("what waits when the store closes is written") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  {
+    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+    REQUIRE(store);
+    Fill(*store, 0, 2000);
+  }
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  CHECK(Look(*store, 0, 2000).right == 2000);
+}
+
+TEST_CASE("a put under a key that is there replaces it and counts once") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  store->Put(Key(1), Numbered(1, 10'000));
+  REQUIRE(WaitUntil([&] { return store->size().entries == 1; }));
+  store->Put(Key(1), Numbered(2, 20'000));
+  REQUIRE(WaitUntil([&] { return store->size().bytes > 20'000; }));
+  CHECK(store->size().entries == 1);
+  CHECK(store->size().bytes < 21'000);
+  CHECK(Same(*store->Get(Key(1)), *Numbered(2, 20'000)));
+}
+
+TEST_CASE("everything in the state directory is out of other users' reach") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  struct stat info {};
+  REQUIRE(stat((temporary / "state").c_str(), &info) == 0);
+  CHECK((info.st_mode & 07777) == 0700);
+}
+
+TEST_CASE("a second store on one directory is told that it is locked, and where") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  const auto second = OpenRocksdbStore({.directory = temporary / "state"}, statistics);
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().message, Contains("locked") && Contains(temporary / "state"));
+  store->Put(Key(1), Numbered(1, 100));
+  CHECK(store->Get(Key(1)));
+}
+
+TEST_CASE("the disk tier keeps within its limit, and what is dear to compile stays") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  constexpr uint64_t kLimit = 4 << 20;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .limit_bytes = kLimit}, statistics);
+  REQUIRE(store);
+  // 16 MB, every tenth a hundred times as dear as the others.
+  constexpr int kEntries = 1600;
+  for (int i = 0; i < kEntries; ++i) {
+    store->Put(Key(i), Numbered(i, 10'000, i % 10 == 0 ? 5'000'000 : 50'000));
+    CHECK(store->size().bytes <= kLimit);
+  }
+  store->Put(Key(kEntries), Numbered(kEntries, 10'000, 10'000'000));
+  store->PutMeta("last", "written");
+  REQUIRE(WaitUntil(
+      [&] { return statistics.Get(Counter::kEvictions) + store->size().entries == kEntries + 1; }));
+  CHECK(store->size().bytes <= kLimit);
+  CHECK(store->size().bytes > kLimit / 2);
+  int dear = 0;
+  int cheap = 0;
+  for (int i = 0; i < kEntries; ++i) {
+    if (store->Get(Key(i))) ++(i % 10 == 0 ? dear : cheap);
+  }
+  CHECK(dear == kEntries / 10);
+  CHECK(dear + cheap + 1 == static_cast<int>(store->size().entries));
+}
+
+TEST_CASE("eviction spares what a faster tier has in use") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  std::set<cccl_cache::Digest> in_use;
+  for (int i = 0; i < 20; ++i) in_use.insert(Key(i));
+  const auto store =
+      OpenOrNull({.directory = temporary / "state",
+                  .limit_bytes = 2 << 20,
+                  .used_elsewhere = [&](const auto& key) { return in_use.contains(key); }},
+                 statistics);
+  REQUIRE(store);
+  for (int i = 0; i < 100; ++i) store->Put(Key(i), Numbered(i, 10'000));
+  REQUIRE(WaitUntil([&] { return store->size().entries == 100; }));
+  // Long enough for the clock to tell the first hundred from the rest.
+  const auto start = std::chrono::system_clock::now();
+  REQUIRE(WaitUntil(
+      [&] { return std::chrono::system_clock::now() - start > std::chrono::seconds(3); }));
+  for (int i = 100; i < 250; ++i) store->Put(Key(i), Numbered(i, 10'000));
+  REQUIRE(WaitUntil(
+      [&] { return statistics.Get(Counter::kEvictions) + store->size().entries == 250; }));
+  int spared = 0;
+  for (int i = 0; i < 20; ++i) spared += store->Get(Key(i)) != nullptr;
+  int others = 0;
+  for (int i = 20; i < 100; ++i) others += store->Get(Key(i)) != nullptr;
+  CHECK(spared == 20);
+  CHECK(others < 50);
+}
+
+TEST_CASE("a limit that was lowered is kept soon after the restart") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  {
+    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+    REQUIRE(store);
+    for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
+  }
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .limit_bytes = 1 << 20}, statistics);
+  REQUIRE(store);
+  CHECK(store->size().entries == 3000);
+  CHECK(WaitUntil([&] { return store->size().bytes <= 1 << 20; }));
+  CHECK(store->size().entries > 400);
+}
+
+TEST_CASE("an artifact larger than the disk tier is not kept and displaces nothing") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .limit_bytes = 1 << 20}, statistics);
+  REQUIRE(store);
+  store->Put(Key(1), Numbered(1, 1000));
+  store->Put(Key(2), Numbered(2, 2 << 20));
+  store->Put(Key(3), Numbered(3, 1000));
+  REQUIRE(WaitUntil([&] { return store->size().entries == 2; }));
+  CHECK(WaitUntil([&] { return !store->Get(Key(2)); }));
+  CHECK(store->Get(Key(1)));
+  CHECK(store->Get(Key(3)));
+}
+
+TEST_CASE("a put that finds the queue full is dropped and counted, and waits for nothing") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .queue_bytes = 10'000}, statistics);
+  REQUIRE(store);
+  store->Put(Key(1), Numbered(1, 20'000));
+  CHECK_FALSE(store->Get(Key(1)));
+  CHECK(statistics.Get(Counter::kStoreErrors) == 1);
+}
+
+TEST_CASE("a database of another format is set aside with a message, never misread") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  { REQUIRE(OpenOrNull({.directory = temporary / "state"}, statistics)); }
+  {
+    auto opened = Database::Open(temporary / "state/database", {1 << 30, 1 << 20});
+    const ColumnWrite write{Column::kMeta, "store.format", "999"};
+    REQUIRE_FALSE(std::get<0>(opened)->Write({&write, 1}));
+  }
+  Reports reports;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
+  REQUIRE(store);
+  CHECK(reports.Contain("999"));
+  CHECK(reports.Contain(temporary / "state/database.set-aside"));
+  CHECK(std::filesystem::exists(temporary / "state/database.set-aside/CURRENT"));
+  store->Put(Key(1), Numbered(1, 100));
+  CHECK(store->Get(Key(1)));
+}
+
+TEST_CASE("a store under many threads gives each its own") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store =
+      OpenOrNull({.directory = temporary / "state", .limit_bytes = 4 << 20}, statistics);
+  REQUIRE(store);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 500; ++i) {
+        const int number = (i * 13 + t * 101) % 300;
+        if (const ArtifactPtr found = store->Get(Key(number))) {
+          if (!Same(*found, *Numbered(number, 20'000))) ++wrong;
+        } else {
+          store->Put(Key(number), Numbered(number, 20'000));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(statistics.Get(Counter::kCorruptEntries) == 0);
+}
+
+TEST_CASE("closing the slot waits for the reader that still holds the database") {
+  const TemporaryDirectory temporary;
+  DatabaseSlot slot;
+  slot.Set(std::move(std::get<0>(Database::Open(temporary / "database", {1 << 30, 1 << 20}))));
+  std::atomic<bool> closed = false;
+  std::shared_ptr<Database> reader = slot.Get();
+  std::thread closer([&] {
+    slot.Close();
+    closed = true;
+  });
+  REQUIRE(WaitUntil([&] { return slot.Get() == nullptr; }));
+  CHECK_FALSE(closed);
+  reader.reset();
+  closer.join();
+  CHECK(closed);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/state_directory.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using store_test::TemporaryDirectory;
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info {};
+  stat(path.c_str(), &info);
+  return info.st_mode & 07777;
+}
+
+TEST_CASE("a state directory that is missing is made, private to its owner") {
+  const TemporaryDirectory temporary;
+  REQUIRE(StateDirectory::Open(temporary / "a/b/state"));
+  CHECK(ModeOf(temporary / "a/b/state") == 0700);
+}
+
+TEST_CASE("a state directory that others may read is made private") {
+  const TemporaryDirectory temporary;
+  mkdir((temporary / "state").c_str(), 0755);
+  chmod((temporary / "state").c_str(), 0755);
+  REQUIRE(StateDirectory::Open(temporary / "state"));
+  CHECK(ModeOf(temporary / "state") == 0700);
+}
+
+TEST_CASE("a second open says who has the state directory locked, and which it is") {
+  const TemporaryDirectory temporary;
+  auto first = StateDirectory::Open(temporary / "state");
+  REQUIRE(first);
+  const auto second = StateDirectory::Open(temporary / "state");
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().message, Contains("locked") && Contains(temporary / "state") &&
+                                         Contains(std::to_string(getpid())) &&
+                                         Contains("--state-dir"));
+  first->reset();
+  CHECK(StateDirectory::Open(temporary / "state"));
+}
+
+TEST_CASE("a state directory that can't be made names the path, the uid and the way out") {
+  const TemporaryDirectory temporary;
+  std::ofstream(temporary / "file") << "not a directory";
+  for (const char* name : {"file", "file/state"}) {
+    const auto directory = StateDirectory::Open(temporary / name);
+    REQUIRE_FALSE(directory);
+    CHECK_THAT(directory.error().message, Contains(temporary / name) &&
+                                              Contains("uid " + std::to_string(geteuid())) &&
+                                              Contains("--state-dir"));
+  }
+}
+
+TEST_CASE("a state directory that can't be written names the path, the uid and the way out") {
+  // /proc is a place where not even root makes directories.
+  const auto directory = StateDirectory::Open("/proc/cccl-cached-state");
+  REQUIRE_FALSE(directory);
+  CHECK_THAT(directory.error().message, Contains("/proc/cccl-cached-state") && Contains("uid "));
+}
+
+TEST_CASE("a state directory of another user is refused") {
+  if (geteuid() != 0) return;  // only root can give a directory away
+  const TemporaryDirectory temporary;
+  mkdir((temporary / "state").c_str(), 0700);
+  REQUIRE(chown((temporary / "state").c_str(), 4242, 4242) == 0);
+  const auto directory = StateDirectory::Open(temporary / "state");
+  REQUIRE_FALSE(directory);
+  CHECK_THAT(directory.error().message, Contains("4242"));
+}
+
+TEST_CASE("a database set aside takes the place of the one set aside before") {
+  const TemporaryDirectory temporary;
+  auto directory = StateDirectory::Open(temporary / "state");
+  REQUIRE(directory);
+  for (const char* name : {"first", "second"}) {
+    std::filesystem::create_directory((*directory)->database_path());
+    std::ofstream((*directory)->database_path() + "/" + name) << "x";
+    REQUIRE((*directory)->SetDatabaseAside());
+    CHECK_FALSE(std::filesystem::exists((*directory)->database_path()));
+  }
+  CHECK(std::filesystem::exists((*directory)->set_aside_path() + "/second"));
+  CHECK_FALSE(std::filesystem::exists((*directory)->set_aside_path() + "/first"));
+}
+
+}  // namespace
+}  // namespace cccl_cached

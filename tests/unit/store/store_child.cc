@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// A process with a store of its own, for tests in which a process must die or a disk must be full.
+// What goes wrong is told on stderr, and the exit code is 1; 77: this system does not let it set up
+// what it needs.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached::store_test {
+namespace {
+
+constexpr int kNotPossible = 77;
+
+bool Expect(bool condition, const char* what) {
+  if (!condition) std::fprintf(stderr, "expected: %s\n", what);
+  return condition;
+}
+
+/// Puts without end, telling on stdout how many are certainly written.
+int Write(const std::string& directory) {
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = directory}, statistics);
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  const uint64_t before = store->size().entries;
+  for (uint64_t i = before;; ++i) {
+    store->Put(Key(i), Numbered(i, SizeOf(i)));
+    if (i % 64 == 0) {
+      std::printf("%llu\n", static_cast<unsigned long long>(store->size().entries));
+      std::fflush(stdout);
+    }
+  }
+}
+
+/// Leaves `count` entries of `bytes` each in a database that was never closed.
+int FillAndDie(const std::string& directory, uint64_t count, size_t bytes) {
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = directory}, statistics);
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    const ArtifactPtr artifact = Numbered(i, bytes != 0 ? bytes : SizeOf(i));
+    store->Put(Key(i), artifact);
+    if (i % 4096 == 0) WaitUntil([&] { return store->size().entries + 8192 > i; });
+  }
+  if (!Expect(WaitUntil([&] { return store->size().entries == count; }), "all is written"))
+    return 1;
+  std::raise(SIGKILL);
+  return 1;
+}
+
+/// A store on a disk that refuses writes, and then takes them again.
+int OutliveFailingDisk(const std::string& directory, const std::function<bool()>& fail,
+                       const std::function<bool()>& relieve) {
+  Statistics statistics;
+  Reports reports;
+  const auto store = OpenOrNull(
+      {.directory = directory, .queue_bytes = 1 << 20, .report = reports.Sink()}, statistics);
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  Fill(*store, 0, 100);
+  if (!Expect(WaitUntil([&] { return store->size().entries == 100; }), "the first are written"))
+    return 1;
+  if (!Expect(fail(), "the disk can be made to fail")) return kNotPossible;
+  uint64_t next = 100;
+  const bool failed = WaitUntil([&] {
+    store->Put(Key(next), Numbered(next, 20'000));
+    ++next;
+    return reports.Contain("can't be written");
+  });
+  if (!Expect(failed, "the failure is reported")) return 1;
+  if (!Expect(statistics.Get(Counter::kStoreErrors) > 0, "the failure is counted")) return 1;
+  if (!Expect(Look(*store, 0, 100).right == 100, "what is there is still read")) return 1;
+  for (int i = 0; i < 200; ++i) store->Put(Key(next + i), Numbered(next + i, 20'000));
+  if (!Expect(relieve(), "the disk can be mended")) return kNotPossible;
+  const bool mended = WaitUntil([&] { return reports.Contain("can be written again"); });
+  if (!Expect(mended, "the store recovers")) {
+    std::fprintf(stderr, "%s", reports.All().c_str());
+    return 1;
+  }
+  const uint64_t before = store->size().entries;
+  store->Put(Key(1'000'000), Numbered(1'000'000, 5000));
+  if (!Expect(WaitUntil([&] { return store->size().entries > before; }), "it writes again"))
+    return 1;
+  const Survey survey = Look(*store, 0, 100);
+  if (!Expect(survey.wrong == 0 && survey.right == 100, "nothing was lost")) return 1;
+  return Expect(statistics.Get(Counter::kCorruptEntries) == 0, "nothing is corrupt") ? 0 : 1;
+}
+
+int FullDisk(const std::string& directory) {
+  const std::string disk = directory + "/disk";
+  mkdir(disk.c_str(), 0700);
+  if (unshare(CLONE_NEWNS) != 0 ||
+      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=96m") != 0) {
+    return kNotPossible;
+  }
+  const std::string ballast = disk + "/ballast";
+  const auto fail = [&] {
+    const int file = open(ballast.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    const bool filled = file >= 0 && posix_fallocate(file, 0, 80 << 20) == 0;
+    close(file);
+    return filled;
+  };
+  return OutliveFailingDisk(disk + "/state", fail, [&] { return unlink(ballast.c_str()) == 0; });
+}
+
+int FileLimit(const std::string& directory) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlim_t before = limit.rlim_cur;
+  const auto set = [&](rlim_t bytes) {
+    limit.rlim_cur = bytes;
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+  };
+  return OutliveFailingDisk(
+      directory + "/state", [&] { return set(2 << 20); }, [&] { return set(before); });
+}
+
+/// How long opening takes, and reading of one entry in a thousand.
+int Open(const std::string& directory, uint64_t count, size_t bytes) {
+  Statistics statistics;
+  const auto start = std::chrono::steady_clock::now();
+  const auto store = OpenOrNull({.directory = directory}, statistics);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  if (!Expect(store != nullptr, "the store opens")) return 1;
+  for (uint64_t i = 0; i < count; i += 1000) {
+    const ArtifactPtr found = store->Get(Key(i));
+    if (!Expect(found && Same(*found, *Numbered(i, bytes)), "each entry is right")) return 1;
+  }
+  std::printf("%llu entries, opened in %.3f s\n",
+              static_cast<unsigned long long>(store->size().entries), elapsed.count());
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const std::string mode = argc > 2 ? argv[1] : "";
+  const auto number = [&](int index) {
+    return argc > index ? std::strtoull(argv[index], nullptr, 10) : 0;
+  };
+  if (mode == "write") return Write(argv[2]);
+  if (mode == "fill-and-die") return FillAndDie(argv[2], number(3), number(4));
+  if (mode == "open") return Open(argv[2], number(3), number(4));
+  if (mode == "full-disk") return FullDisk(argv[2]);
+  if (mode == "file-limit") return FileLimit(argv[2]);
+  std::fprintf(stderr,
+               "usage: store_child write|fill-and-die|open|full-disk|file-limit DIRECTORY ...\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace cccl_cached::store_test
+
+int main(int argc, char** argv) { return cccl_cached::store_test::Main(argc, argv); }

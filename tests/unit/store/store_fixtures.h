@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/statistics.h"
+#include "daemon/store/rocksdb_store.h"
+#include "proto/digest.h"
+
+namespace cccl_cached::store_test {
+
+/// A directory of its own under the system's temporary one, removed at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string path =
+        (std::filesystem::temp_directory_path() / "cccl-cached-store-XXXXXX").string();
+    if (mkdtemp(path.data()) != nullptr) path_ = path;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  [[nodiscard]] std::string path() const { return path_; }
+  [[nodiscard]] std::string operator/(std::string_view name) const {
+    return path_ + "/" + std::string(name);
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Keeps what was reported.
+class Reports {
+ public:
+  [[nodiscard]] Report Sink() {
+    return [this](std::string_view text) {
+      const std::lock_guard lock(mutex_);
+      all_.append(text).append("\n");
+    };
+  }
+  [[nodiscard]] bool Contain(std::string_view text) const {
+    const std::lock_guard lock(mutex_);
+    return all_.find(text) != std::string::npos;
+  }
+  [[nodiscard]] std::string All() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string all_;
+};
+
+inline bool WaitUntil(const std::function<bool()>& condition,
+                      std::chrono::seconds deadline = std::chrono::seconds(60)) {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+inline cccl_cache::Digest Key(uint64_t number) {
+  return cccl_cache::Sha256("key " + std::to_string(number));
+}
+
+/// The one artifact that belongs to a number: its bytes follow from it and do not compress.
+inline ArtifactPtr Numbered(uint64_t number, size_t bytes, int64_t compile_microseconds = 1000) {
+  auto artifact = std::make_shared<Artifact>();
+  std::string contents;
+  contents.reserve(bytes + 32);
+  for (uint64_t block = 0; contents.size() < bytes; ++block) {
+    contents.append(
+        cccl_cache::Sha256(std::to_string(number) + "/" + std::to_string(block)).View());
+  }
+  contents.resize(bytes);
+  const cccl_cache::Digest digest = cccl_cache::Sha256(contents);
+  artifact->parts.push_back({cccl_cache::ArtifactKind::kCubin, std::move(contents), digest});
+  artifact->log = "log of " + std::to_string(number);
+  artifact->compile_time = std::chrono::microseconds(compile_microseconds);
+  return artifact;
+}
+
+inline bool Same(const Artifact& a, const Artifact& b) {
+  if (a.parts.size() != b.parts.size() || a.log != b.log) return false;
+  for (size_t i = 0; i < a.parts.size(); ++i) {
+    if (a.parts[i].bytes != b.parts[i].bytes || a.parts[i].sha256 != b.parts[i].sha256)
+      return false;
+  }
+  return true;
+}
+
+/// Small ones lie among the keys, large ones in blob files.
+inline size_t SizeOf(uint64_t number) { return number % 4 == 0 ? 20'000 : 300; }
+
+inline std::unique_ptr<RocksdbStore> OpenOrNull(RocksdbStoreOptions options,
+                                                Statistics& statistics) {
+  auto store = OpenRocksdbStore(std::move(options), statistics);
+  return store ? std::move(*store) : nullptr;
+}
+
+inline void Fill(RocksdbStore& store, uint64_t first, uint64_t count) {
+  for (uint64_t i = first; i < first + count; ++i) store.Put(Key(i), Numbered(i, SizeOf(i)));
+}
+
+struct Survey {
+  size_t right = 0;
+  size_t missing = 0;
+  size_t wrong = 0;
+};
+
+inline Survey Look(Tier& tier, uint64_t first, uint64_t count) {
+  Survey survey;
+  for (uint64_t i = first; i < first + count; ++i) {
+    const ArtifactPtr artifact = tier.Get(Key(i));
+    if (!artifact) {
+      ++survey.missing;
+    } else if (Same(*artifact, *Numbered(i, SizeOf(i)))) {
+      ++survey.right;
+    } else {
+      ++survey.wrong;
+    }
+  }
+  return survey;
+}
+
+}  // namespace cccl_cached::store_test

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/write_queue.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached {
+namespace {
+
+using std::chrono::milliseconds;
+using store_test::Key;
+using store_test::Numbered;
+
+constexpr milliseconds kNow{0};
+
+TEST_CASE("what is queued is found until it is written") {
+  WriteQueue queue(1 << 20);
+  const ArtifactPtr artifact = Numbered(1, 1000);
+  REQUIRE(queue.Put(Key(1), artifact));
+  REQUIRE(queue.PutMeta("name", "value"));
+  CHECK(queue.Find(Key(1)) == artifact);
+  CHECK(queue.Next(kNow).artifacts.at(Key(1)) == artifact);
+  CHECK(queue.Find(Key(1)) == artifact);
+  CHECK(queue.FindMeta("name") == "value");
+  queue.Written();
+  CHECK_FALSE(queue.Find(Key(1)));
+  CHECK_FALSE(queue.FindMeta("name"));
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a batch that was not written comes again") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
+  CHECK(queue.Next(kNow).artifacts.contains(Key(1)));
+  REQUIRE(queue.Put(Key(2), Numbered(2, 1000)));
+  CHECK(queue.Next(kNow).artifacts.contains(Key(1)));
+  CHECK_FALSE(queue.Next(kNow).artifacts.contains(Key(2)));
+  queue.Written();
+  CHECK(queue.Next(kNow).artifacts.contains(Key(2)));
+}
+
+TEST_CASE("a newer value hides the one that is being written") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.PutMeta("name", "old"));
+  CHECK(queue.Next(kNow).meta.at("name") == "old");
+  REQUIRE(queue.PutMeta("name", "new"));
+  CHECK(queue.FindMeta("name") == "new");
+  queue.Written();
+  CHECK(queue.Next(kNow).meta.at("name") == "new");
+}
+
+TEST_CASE("the queue refuses what exceeds its bound, being written included") {
+  WriteQueue queue(25'000);
+  CHECK(queue.Put(Key(1), Numbered(1, 10'000)));
+  CHECK(queue.Next(kNow).artifacts.size() == 1);
+  CHECK(queue.Put(Key(2), Numbered(2, 10'000)));
+  CHECK_FALSE(queue.Put(Key(3), Numbered(3, 10'000)));
+  CHECK_FALSE(queue.Find(Key(3)));
+  queue.Written();
+  CHECK(queue.Put(Key(3), Numbered(3, 10'000)));
+}
+
+TEST_CASE("the same key queued over and over takes the room of one") {
+  WriteQueue queue(25'000);
+  for (int i = 0; i < 100; ++i) CHECK(queue.Put(Key(1), Numbered(i, 10'000)));
+  CHECK(queue.Next(kNow).artifacts.size() == 1);
+  queue.Written();
+  CHECK(queue.empty());
+  CHECK(queue.Put(Key(2), Numbered(2, 20'000)));
+}
+
+TEST_CASE("a batch is bounded, and an artifact larger than that goes alone") {
+  WriteQueue queue(100 << 20);
+  for (int i = 0; i < 4; ++i) REQUIRE(queue.Put(Key(i), Numbered(i, 9 << 20)));
+  for (int i = 0; i < 4; ++i) {
+    CHECK(queue.Next(kNow).artifacts.size() == 1);
+    CHECK(queue.Next(kNow).artifacts.contains(Key(i)));
+    queue.Written();
+  }
+}
+
+TEST_CASE("an empty queue gives an empty batch after the timeout, and at once when closed") {
+  WriteQueue queue(1 << 20);
+  CHECK(queue.Next(milliseconds(1)).empty());
+  std::thread closer([&] { queue.Close(); });
+  CHECK(queue.Next(std::chrono::hours(1)).empty());
+  queue.Pause(std::chrono::hours(1));
+  closer.join();
+  CHECK(queue.closed());
+}
+
+TEST_CASE("what is queued when the queue closes can still be taken") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.Put(Key(1), Numbered(1, 10)));
+  queue.Close();
+  CHECK_FALSE(queue.empty());
+  CHECK(queue.Next(std::chrono::hours(1)).artifacts.contains(Key(1)));
+}
+
+TEST_CASE("a broken entry is queued for deletion") {
+  WriteQueue queue(1 << 20);
+  queue.Drop(Key(1));
+  CHECK(queue.Next(kNow).dropped.contains(Key(1)));
+  queue.Written();
+  CHECK(queue.empty());
+}
+
+}  // namespace
+}  // namespace cccl_cached
