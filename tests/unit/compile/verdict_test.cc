@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/verdict.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "daemon/compile/job.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::ArtifactKind;
+using Cause = SessionEnd::Cause;
+using Catch::Matchers::Contains;
+
+constexpr uint64_t kLimit = 1000ull << 20;
+
+CompileJob JobOf(cccl_cache::BuildRequest request = {}) {
+  CompileJob job;
+  job.request = std::make_shared<cccl_cache::BuildRequest>(std::move(request));
+  return job;
+}
+
+SessionEnd EndBy(Cause cause) { return SessionEnd{.cause = cause, .detail = "detail"}; }
+
+SessionEnd ExitOf(int wait_status, uint64_t peak_percent = 1) {
+  SessionEnd end;
+  end.exited =
+      Exited{.wait_status = wait_status, .peak_resident_bytes = kLimit / 100 * peak_percent};
+  return end;
+}
+
+SessionEnd AnswerOf(const WorkerReply& reply, uint64_t peak_percent = 1) {
+  SessionEnd end = ExitOf(0, peak_percent);
+  end.payload = EncodeReply(reply).Joined();
+  end.duration = std::chrono::microseconds(5);
+  return end;
+}
+
+WorkerReply Failure(const std::string& log) {
+  return {.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION", .log = log};
+}
+
+Result<CompileOutput> JudgeNvrtc(SessionEnd end) {
+  return Judge(JobOf(), {.memory_bytes = kLimit}, std::move(end));
+}
+
+ErrorCode CodeOf(SessionEnd end) {
+  const Result<CompileOutput> output = JudgeNvrtc(std::move(end));
+  REQUIRE(!output.ok());
+  CHECK_FALSE(output.error().message.empty());
+  return output.error().code;
+}
+
+TEST_CASE("each way to end a worker is an error of its own") {
+  CHECK(CodeOf(EndBy(Cause::kStopped)) == ErrorCode::kCancelled);
+  CHECK(CodeOf(EndBy(Cause::kDeadline)) == ErrorCode::kTimedOut);
+  CHECK(CodeOf(EndBy(Cause::kBadReply)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(EndBy(Cause::kStayed)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(EndBy(Cause::kSpawnFailed)) == ErrorCode::kUnavailable);
+  CHECK(CodeOf(EndBy(Cause::kZygoteLost)) == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("a signal is a crash, unless the memory was nearly used up") {
+  CHECK(CodeOf(ExitOf(SIGSEGV, 89)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(ExitOf(SIGSEGV, 91)) == ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(ExitOf(SIGABRT, 49)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(ExitOf(SIGABRT, 51)) == ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(ExitOf(SIGKILL, 49)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(ExitOf(SIGKILL, 51)) == ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(ExitOf(SIGXCPU)) == ErrorCode::kTimedOut);
+  CHECK(CodeOf(ExitOf(SIGSYS)) == ErrorCode::kWorkerCrashed);
+}
+
+TEST_CASE("an exit without an answer, or with another status, is a crash") {
+  CHECK(CodeOf(ExitOf(0)) == ErrorCode::kWorkerCrashed);
+  CHECK(CodeOf(ExitOf(1 << 8)) == ErrorCode::kWorkerCrashed);
+  SessionEnd end = AnswerOf(Failure("error"));
+  end.exited->wait_status = 1 << 8;
+  CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
+}
+
+TEST_CASE("a worker that could not be set up is the daemon's trouble, not the input's") {
+  CHECK(CodeOf(ExitOf(kExitNotStarted << 8)) == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("an answer becomes an output with the digests of its parts") {
+  const Result<CompileOutput> output = JudgeNvrtc(
+      AnswerOf({.succeeded = true, .log = "log", .parts = {{ArtifactKind::kCubin, "c"}}}));
+  REQUIRE(output.ok());
+  CHECK(output->artifact->log == "log");
+  CHECK(output->artifact->compile_time.count() == 5);
+  REQUIRE(output->artifact->parts.size() == 1);
+  CHECK(output->artifact->parts[0].sha256 == cccl_cache::Sha256("c"));
+}
+
+TEST_CASE("an answer that can't be taken apart is a crash") {
+  SessionEnd end = ExitOf(0);
+  end.payload = "nonsense";
+  CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
+}
+
+TEST_CASE("a compile failure is an output, unless it is want of memory") {
+  CHECK(JudgeNvrtc(AnswerOf(Failure("a.cu(1): error: no"))).ok());
+  CHECK(CodeOf(AnswerOf(Failure("a.cu(1): catastrophic error: out of memory"))) ==
+        ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(AnswerOf(Failure("error: no"), 95)) == ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(AnswerOf({.native_code = 1, .native_name = "NVRTC_ERROR_OUT_OF_MEMORY"})) ==
+        ErrorCode::kOutOfMemory);
+}
+
+TEST_CASE("a success near the limit is a success") {
+  CHECK(JudgeNvrtc(AnswerOf({.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}}, 99)).ok());
+}
+
+TEST_CASE("an answer that this job can't have is a crash") {
+  const auto code = [](const CompileJob& job, const WorkerReply& reply) {
+    const Result<CompileOutput> output = Judge(job, {.memory_bytes = kLimit}, AnswerOf(reply));
+    return output.ok() ? std::optional<ErrorCode>() : output.error().code;
+  };
+  const WorkerReply success{.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}};
+  WorkerReply reply = success;
+  CHECK(code(JobOf(), reply) == std::nullopt);
+  reply.parts.clear();
+  CHECK(code(JobOf(), reply) == ErrorCode::kWorkerCrashed);
+  reply.parts = {{ArtifactKind::kPtx, ""}};
+  CHECK(code(JobOf(), reply) == ErrorCode::kWorkerCrashed);
+
+  reply = success;
+  reply.lowered_names = {{"not asked", "_Z"}};
+  CHECK(code(JobOf(), reply) == ErrorCode::kWorkerCrashed);
+  cccl_cache::BuildRequest asking{.program =
+                                      cccl_cache::NvrtcProgram{.name_expressions = {"not asked"}}};
+  CHECK(code(JobOf(asking), reply) == std::nullopt);
+  reply.lowered_names.emplace_back("not asked", "twice");
+  CHECK(code(JobOf(asking), reply) == ErrorCode::kWorkerCrashed);
+
+  reply = success;
+  reply.outside = {{"/etc/passwd", OutsideFile::Answer::kGiven}};
+  CHECK(code(JobOf(), reply) == ErrorCode::kWorkerCrashed);
+  CompileJob allowed = JobOf();
+  allowed.outside_files_allowed = true;
+  CHECK(code(allowed, reply) == std::nullopt);
+
+  const CompileJob link = JobOf({.program = cccl_cache::LinkProgram{}});
+  CHECK(code(link, {.succeeded = true, .parts = {{ArtifactKind::kOptixIr, "o"}}}) ==
+        ErrorCode::kWorkerCrashed);
+  CHECK(code(JobOf(), {.native_code = 6, .native_name = "NVRTC\n"}) == ErrorCode::kWorkerCrashed);
+}
+
+}  // namespace
+}  // namespace cccl_cached

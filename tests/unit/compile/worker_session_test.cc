@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/worker_session.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <stop_token>
+#include <string>
+
+#include "daemon/compile/packet.h"
+#include "daemon/compile/pidfd.h"
+#include "daemon/compile/stop_event.h"
+#include "daemon/compile/wait_readable.h"
+
+namespace cccl_cached {
+namespace {
+
+using Cause = SessionEnd::Cause;
+using Catch::Matchers::Contains;
+using std::chrono::milliseconds;
+
+/// The test plays zygote and worker: everything is said before the session looks.
+class Stage {
+ public:
+  Stage() {
+    pid_ = fork();  // before the sockets: it must not hold them open
+    if (pid_ == 0) {
+      for (;;) pause();
+    }
+    pidfd = OpenPidfd(pid_);
+    REQUIRE(pidfd.valid());
+    int fds[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    sockets.reply = FileDescriptor(fds[0]);
+    worker = FileDescriptor(fds[1]);
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+    sockets.status = FileDescriptor(fds[0]);
+    zygote = FileDescriptor(fds[1]);
+  }
+  ~Stage() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  void SaySpawned() {
+    const int fds[] = {pidfd.get()};
+    REQUIRE(SendPacket(zygote.get(), EncodeStatusMessage(Spawned{pid_}), fds).ok());
+  }
+  void Say(const StatusMessage& message) {
+    REQUIRE(SendPacket(zygote.get(), EncodeStatusMessage(message)).ok());
+  }
+  void Write(const std::string& bytes) {
+    REQUIRE(write(worker.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+  void WriteFrame(const std::string& payload) {
+    Write(EncodeFrameHeader(payload.size()) + payload);
+  }
+
+  SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {}) {
+    const StopEvent event(std::move(stop));
+    WorkerSession session(std::move(sockets), 1024);
+    return session.Run(event.fd(), limit);
+  }
+  /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
+  /// by then.
+  [[nodiscard]] bool Killed() const { return WaitReadable(pidfd.get(), milliseconds(10'000)); }
+  [[nodiscard]] bool Running() const { return !WaitReadable(pidfd.get(), milliseconds(0)); }
+
+  WorkerSockets sockets;
+  FileDescriptor worker;
+  FileDescriptor zygote;
+  FileDescriptor pidfd;
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST_CASE("an answer counts once the zygote says that its worker is dead") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.WriteFrame("payload");
+  stage.Say(Exited{.wait_status = 0, .peak_resident_bytes = 7});
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kExited);
+  CHECK(end.payload == "payload");
+  CHECK(end.exited->peak_resident_bytes == 7);
+  CHECK(end.duration.count() > 0);
+  CHECK_FALSE(end.zygote_lost);
+  CHECK(stage.Running());
+}
+
+TEST_CASE("half an answer is none") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.Write(EncodeFrameHeader(8) + "half");
+  stage.Say(Exited{});
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kExited);
+  CHECK_FALSE(end.payload.has_value());
+}
+
+TEST_CASE("a worker that says more than its answer is ended, even after a full answer") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.WriteFrame("payload");
+  stage.Write("x");
+  stage.Say(Exited{});
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kBadReply);
+  CHECK_FALSE(end.payload.has_value());
+  CHECK(stage.Killed());
+}
+
+TEST_CASE("an answer over the bound is not read") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.WriteFrame(std::string(1025, 'x'));
+  stage.Say(Exited{});
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kBadReply);
+  CHECK_THAT(end.detail, Contains("1025") && Contains("1024"));
+}
+
+TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.zygote.Close();
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kZygoteLost);
+  CHECK(end.zygote_lost);
+  CHECK(stage.Killed());
+}
+
+TEST_CASE("a zygote that can't fork is no lost zygote") {
+  Stage stage;
+  stage.Say(SpawnFailed{"fork: no"});
+  const SessionEnd end = stage.Run();
+  CHECK(end.cause == Cause::kSpawnFailed);
+  CHECK(end.detail == "fork: no");
+  CHECK_FALSE(end.zygote_lost);
+}
+
+TEST_CASE("a worker without a handle is not accepted") {
+  Stage stage;
+  stage.Say(Spawned{1});
+  CHECK(stage.Run().cause == Cause::kZygoteLost);
+}
+
+TEST_CASE("what is no status message loses the zygote") {
+  Stage stage;
+  REQUIRE(SendPacket(stage.zygote.get(), "nonsense").ok());
+  CHECK(stage.Run().cause == Cause::kZygoteLost);
+}
+
+TEST_CASE("a worker that is told of only after the stop is killed then") {
+  Stage stage;
+  std::stop_source stop;
+  stop.request_stop();
+  stage.SaySpawned();
+  stage.Say(Exited{.wait_status = SIGKILL});
+  const SessionEnd end = stage.Run(std::chrono::minutes(1), stop.get_token());
+  CHECK(end.cause == Cause::kStopped);
+  CHECK(stage.Killed());
+}
+
+TEST_CASE("the first reason for an end counts") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.zygote.Close();
+  std::stop_source stop;
+  stop.request_stop();
+  const SessionEnd end = stage.Run(milliseconds(0), stop.get_token());
+  CHECK(end.cause == Cause::kStopped);
+  CHECK(end.zygote_lost);
+}
+
+}  // namespace
+}  // namespace cccl_cached
