@@ -17,6 +17,10 @@ T** PointTo(std::vector<T>* values, std::vector<T*>* pointers) {
   return pointers->data();
 }
 
+ProtobufCBinaryData Binary(std::string_view bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
 }  // namespace
 
 BuildRequest::BuildRequest() {
@@ -116,10 +120,17 @@ size_t BuildRequest::PackedSize() const {
   return cccl_cache__v1__build_request__get_packed_size(&request_);
 }
 
+void BuildRequest::InlineAll() {
+  for (const BlobUse& use : blobs_) {
+    use.blob->upload_sha256 = {};
+    use.blob->inline_bytes = Binary(use.contents);
+  }
+}
+
 void BuildRequest::NameUpload(const BlobUse& use, std::string sha256) {
   std::string& kept = texts_.emplace_back(std::move(sha256));
   use.blob->inline_bytes = {};
-  use.blob->upload_sha256 = {kept.size(), reinterpret_cast<uint8_t*>(kept.data())};
+  use.blob->upload_sha256 = Binary(kept);
 }
 
 void BuildRequest::AppendTo(ByteChain* body) const { AppendMessage(request_.base, body); }

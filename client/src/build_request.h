@@ -37,6 +37,8 @@ class BuildRequest {
 
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
+  /// All contents go along with the request, whatever was named as an upload before.
+  void InlineAll();
   /// The blob's contents are there already, under this SHA-256.
   void NameUpload(const BlobUse& use, std::string sha256);
   void AppendTo(ByteChain* body) const;

@@ -32,6 +32,8 @@ const char* cccl_cache_status_name(cccl_cache_status status) {
       return "cancelled";
     case CCCL_CACHE_UNAVAILABLE:
       return "unavailable";
+    case CCCL_CACHE_UPLOAD_NEEDED:
+      return "upload-needed";
     case CCCL_CACHE_PROTOCOL:
       return "protocol";
   }

@@ -62,6 +62,7 @@ Connection::~Connection() {
 
 CallEnd Connection::Run(Call* call) {
   session_.Start(call);
+  Progress progress = Progress::kNone;
   while (!call->ended()) {
     // A server that refuses a request may close before it read it all: what it said is still to be
     // read.
@@ -70,11 +71,14 @@ CallEnd Connection::Run(Call* call) {
       call->End(CallEnd::kMalformed);
       break;
     }
-    if (!Wait(call->deadline())) {
+    const bool in_time =
+        progress == Progress::kMade ? !call->deadline().Passed() : Wait(call->deadline());
+    if (!in_time) {
       call->End(CallEnd::kDeadline);
       break;
     }
-    if (Receive(call) == Progress::kBroken) {
+    progress = Receive(call);
+    if (progress == Progress::kBroken) {
       broken_ = true;
       call->End(EndOfConnection());
     }

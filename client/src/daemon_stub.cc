@@ -52,30 +52,35 @@ void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
 
 Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
-  if (Expected<Done> sent = SendAhead(request, deadline); !sent.ok()) return sent.error();
-  ByteChain body;
-  request->AppendTo(&body);
-  Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
-  if (!message.ok()) return message.error();
-  Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
-  if (!reply.ok()) return reply.error();
-  if (reply->needs_chunks()) {
-    Expected<BuildReply> chunked = BuildInChunks(body, deadline);
-    if (!chunked.ok()) return chunked.error();
-    // The second answer is a hit of what the first one made: what happened is what the first one
-    // says.
-    if (reply->SameArtifacts(*chunked)) {
-      reply->TakeContents(*std::move(chunked));
-    } else {
-      reply = std::move(chunked);
-    }
+  Expected<BuildReply> reply = BuildOnce(request, deadline);
+  // A daemon that was restarted in between knows no uploads.
+  if (!reply.ok() && reply.error().status == CCCL_CACHE_UPLOAD_NEEDED) {
+    reply = BuildOnce(request, deadline);
   }
+  if (!reply.ok()) return std::move(reply).error();
   const auto total = std::chrono::steady_clock::now() - start;
   return TimedReply{*std::move(reply),
                     std::chrono::duration_cast<std::chrono::microseconds>(total)};
 }
 
+Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadline) {
+  if (Expected<Done> sent = SendAhead(request, deadline); !sent.ok()) return sent.error();
+  ByteChain body;
+  request->AppendTo(&body);
+  Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
+  if (!message.ok()) return std::move(message).error();
+  Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
+  if (!reply.ok() || !reply->needs_chunks()) return reply;
+  Expected<BuildReply> chunked = BuildInChunks(body, deadline);
+  // The second answer is a hit of what the first one made: what happened is what the first one
+  // says.
+  if (!chunked.ok() || !reply->SameArtifacts(*chunked)) return chunked;
+  reply->TakeContents(*std::move(chunked));
+  return reply;
+}
+
 Expected<Done> DaemonStub::SendAhead(BuildRequest* request, Deadline deadline) {
+  request->InlineAll();
   size_t size = request->PackedSize();
   if (size <= kLargestRequest) return Done{};
   std::vector<BuildRequest::BlobUse>& blobs = request->blobs();

@@ -49,6 +49,7 @@ class DaemonStub {
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
+  Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
   Expected<Done> SendAhead(BuildRequest* request, Deadline deadline);
   Expected<std::string> Upload(std::string_view contents, Deadline deadline);
   Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);

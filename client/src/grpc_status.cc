@@ -10,7 +10,7 @@ namespace cccl_cache {
 namespace {
 
 // The trailer `cccl-error` holds the daemon's names for what went wrong.
-constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 10> kNames = {{
+constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 11> kNames = {{
     {"invalid-request", CCCL_CACHE_INVALID_REQUEST},
     {"toolchain-not-found", CCCL_CACHE_TOOLCHAIN_NOT_FOUND},
     {"files-needed", CCCL_CACHE_FILES_NEEDED},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 10> kNames 
     {"denied", CCCL_CACHE_DENIED},
     {"cancelled", CCCL_CACHE_CANCELLED},
     {"unavailable", CCCL_CACHE_UNAVAILABLE},
+    {"upload-needed", CCCL_CACHE_UPLOAD_NEEDED},
 }};
 
 template <typename T>

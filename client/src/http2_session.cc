@@ -17,6 +17,8 @@ namespace {
 constexpr uint32_t kStreamWindow = 16 << 20;
 constexpr int32_t kConnectionWindow = 256 << 20;
 constexpr uint32_t kFrameSize = (1 << 24) - 1;
+// What we send: nghttp2 sets memory for a frame aside, though none is copied there.
+constexpr int32_t kSentFrame = 64 << 10;
 
 nghttp2_nv Field(std::string_view name, std::string_view value) {
   return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
@@ -85,7 +87,7 @@ struct Http2Session::Callbacks {
 
   static ssize_t OnBodyLength(nghttp2_session*, uint8_t, int32_t, int32_t session_window,
                               int32_t stream_window, uint32_t frame_size, void*) {
-    return std::min({session_window, stream_window, static_cast<int32_t>(frame_size)});
+    return std::min({session_window, stream_window, static_cast<int32_t>(frame_size), kSentFrame});
   }
 
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name,
