@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input: a clear error that names the cause and the way out; nothing is lost, nothing hangs."""
+
+import os
+import pathlib
+import socket
+import subprocess
+
+import grpc
+import pytest
+from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, run_cli
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+def refused(daemon, request, method="Build"):
+    with daemon.channel() as channel:
+        with pytest.raises(grpc.RpcError) as error:
+            getattr(build_pb2_grpc.BuildStub(channel), method)(request)
+    return error.value
+
+
+@pytest.fixture(autouse=True)
+def still_serving(request):
+    """Whatever the test sent, the daemon builds afterwards."""
+    yield
+    if "fake" in request.fixturenames:
+        daemon = request.getfixturevalue("fake")
+        assert daemon.build_json(KERNEL)["outcome"] in ("built", "hit")
+
+
+def test_an_unknown_arch_is_the_compilers_error(fake):
+    done = fake.cli("build", "-", "--arch", "sm_9000", input=KERNEL, check=False)
+    assert done.returncode == 1
+    assert b"arch" in done.stderr
+
+
+def test_an_option_that_the_compiler_does_not_know_is_the_compilers_error(fake):
+    done = fake.cli("build", "-", "--arch", "sm_90", "--option=--fake-unknown", input=KERNEL, check=False)
+    assert done.returncode == 1
+    assert b"--fake-unknown" in done.stderr
+
+
+def test_a_refused_option_says_why_and_what_to_do(fake):
+    done = fake.cli("build", "-", "--arch", "sm_90", "--option=-Xptxas=--options-file=/etc/passwd", input=KERNEL,
+                    check=False)
+    assert done.returncode == 4
+    assert b"options-file" in done.stderr
+
+
+def test_a_source_of_100_mb_is_refused_with_the_limit(fake, directory):
+    source = directory / "big.cu"
+    with open(source, "wb") as file:
+        file.write(KERNEL.encode())
+        file.write(b"// padding padding padding padding padding padding padding pad\n" * (100_000_000 // 64))
+    done = fake.cli("build", str(source), "--arch", "sm_90", check=False)
+    assert done.returncode == 4
+    assert b"64" in done.stderr  # the limit: 64 MiB
+
+
+def test_100_000_inline_headers_are_refused_with_the_limit(fake):
+    error = refused(fake, nvrtc_request(KERNEL, headers=[(f"h{number}.h", "") for number in range(100_000)]))
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "10000" in error.details().replace(",", "") or "10,000" in error.details()
+
+
+def test_an_unreadable_file_is_the_clis_error(fake, directory):
+    done = fake.cli("build", str(directory / "none.cu"), "--arch", "sm_90", check=False)
+    assert done.returncode == 2
+    assert b"none.cu" in done.stderr
+
+
+def test_broken_ltoir_does_not_link(fake, directory):
+    broken = directory / "x.ltoir"
+    broken.write_bytes(b"\x7fNCED not really")
+    done = fake.cli("link", str(broken), "--arch", "sm_90", "-o", os.devnull, check=False)
+    assert done.returncode == 1
+
+
+def test_a_message_that_is_not_protobuf(fake):
+    with fake.channel() as channel:
+        call = channel.unary_unary("/cccl_cache.v1.Build/Build")
+        with pytest.raises(grpc.RpcError) as error:
+            call(b"\xff\xff\xff\xff not a message")
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "BuildRequest" in error.value.details()
+
+
+def test_a_request_without_a_program(fake):
+    error = refused(fake, build_pb2.BuildRequest())
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "nvrtc" in error.details()
+
+
+def test_an_unknown_upload_says_upload_it_again(fake):
+    request = nvrtc_request("")
+    request.nvrtc.source.CopyFrom(build_pb2.Blob(upload_sha256=bytes(32)))
+    assert "pload" in refused(fake, request).details()
+
+
+def test_an_empty_source_is_not_bad(fake):
+    assert fake.build_json("")["outcome"] == "built"
+
+
+def test_bytes_that_are_not_http_end_that_connection_only(fake):
+    for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 64):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(fake.socket)
+            client.settimeout(30)
+            try:
+                client.sendall(junk)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+            except OSError:
+                pass
+
+
+def test_a_client_that_stops_reading_holds_up_nobody(fake):
+    """It asks for 20 MB in chunks and never reads them."""
+    request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])
+    with fake.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        stuck = [stub.BuildInChunks(request) for _ in range(20)]
+        for stream in stuck:
+            next(stream)
+        assert fake.build_json(KERNEL)["outcome"] in ("built", "hit")
+        for stream in stuck:
+            stream.cancel()
+
+
+def start_and_fail(daemon):
+    done = subprocess.run(daemon.command(), capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]})
+    assert done.returncode != 0
+    return done.stderr.decode()
+
+
+def test_a_state_directory_that_cannot_be_written(make_daemon, directory):
+    daemon = make_daemon(name="a")
+    daemon.state = "/proc/nowhere/state"
+    assert "/proc/nowhere" in start_and_fail(daemon)
+
+
+def test_a_second_daemon_on_the_same_socket(fake, make_daemon):
+    second = make_daemon(name="second")
+    second.socket = fake.socket
+    message = start_and_fail(second)
+    assert fake.socket in message
+
+
+def test_a_second_daemon_on_the_same_database(fake, make_daemon):
+    second = make_daemon(name="second")
+    second.state = fake.state
+    message = start_and_fail(second)
+    assert fake.state in message
+
+
+def test_a_stale_socket_file_is_replaced(fake):
+    fake.kill()
+    assert pathlib.Path(fake.socket).exists()
+    fake.start()
+
+
+def test_a_directory_that_others_can_write_is_refused_for_the_socket(make_daemon, directory):
+    daemon = make_daemon(name="open")
+    place = directory / "open" / "run"
+    place.mkdir(parents=True)
+    os.chmod(place, 0o777)
+    assert str(place) in start_and_fail(daemon)
+
+
+def test_an_unknown_key_in_the_configuration_is_an_error_with_its_line(directory):
+    file = directory / "config.toml"
+    file.write_text('log_level = "info"\nsockets = "/tmp/x"\n')
+    done = subprocess.run([PLACES.daemon, "--config", str(file), "--print-config"], capture_output=True)
+    assert done.returncode != 0
+    assert f"{file}:2" in done.stderr.decode()
+    assert "sockets" in done.stderr.decode()
+
+
+def test_usage_errors_are_exit_2():
+    assert run_cli("build", check=False).returncode == 2
+    assert run_cli("no-such-command", check=False).returncode == 2

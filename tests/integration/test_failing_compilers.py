@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A compiler that crashes, hangs or eats memory ends its own build, and nothing else."""
+
+import os
+
+import grpc
+import pytest
+from conftest import build_pb2_grpc, nvrtc_request, wait_for
+
+GOOD = 'extern "C" __global__ void good() {}\n'
+
+
+def ask(daemon, source, **fields):
+    """The reply, or the error with its `cccl-error`."""
+    with daemon.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        try:
+            return stub.Build(nvrtc_request(source, **fields)), None
+        except grpc.RpcError as error:
+            return error, dict(error.trailing_metadata()).get("cccl-error")
+
+
+def assert_goes_on(daemon):
+    assert daemon.build_json(GOOD)["outcome"] in ("built", "hit")
+    assert daemon.process.poll() is None
+
+
+@pytest.mark.parametrize("command", ["crash", "abort", "recurse", "exit 7"])
+def test_crashing_compiler(fake, command):
+    error, name = ask(fake, f"//fake: {command}\n")
+    assert error.code() == grpc.StatusCode.INTERNAL, error
+    assert name == "worker-crashed"
+    statistics = fake.stats()
+    assert statistics["compiles_total"] == 1
+    assert statistics["retries_total"] == 1  # tried once more: it may have been the machine's fault
+    ask(fake, f"//fake: {command}\n")
+    assert fake.stats()["compiles_total"] == 1  # in quarantine for this uid
+    assert_goes_on(fake)
+
+
+def test_hanging_compiler(make_daemon):
+    daemon = make_daemon("--build-timeout", "1s").start()
+    for command in ("hang", "spin"):
+        error, name = ask(daemon, f"//fake: {command}\n")
+        assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        assert name == "timed-out"
+        assert "1" in error.details()
+    assert daemon.stats()["timeouts_total"] == 2
+    assert_goes_on(daemon)
+
+
+@pytest.mark.parametrize("command", ["allocate 4G", "allocate-or-abort 4G", "out-of-memory"])
+def test_exhausted_compiler(make_daemon, command):
+    daemon = make_daemon("--worker-memory-limit", "512MiB").start()
+    for _ in range(2):  # never remembered as the input's fault: tried again
+        error, name = ask(daemon, f"//fake: {command}\n")
+        assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
+        assert name == "out-of-memory"
+    assert daemon.stats()["compiles_total"] == 2
+    assert_goes_on(daemon)
+
+
+def test_a_worker_that_writes_junk_into_every_descriptor_harms_nobody(make_daemon):
+    daemon = make_daemon("--build-timeout", "10s").start()
+    for command in ("flood", "say hello"):
+        error, name = ask(daemon, f"//fake: {command}\n")
+        assert name in ("worker-crashed", "timed-out"), error
+    assert_goes_on(daemon)
+
+
+def test_nothing_is_left_behind(fake):
+    """No process and no descriptor stays after builds that went wrong in every way."""
+
+    def descriptors():
+        return len(os.listdir(f"/proc/{fake.process.pid}/fd"))
+
+    def round_of_failures(number):
+        for command in ("crash", "exit 3", "fail no", "say x"):
+            ask(fake, f"// {number}\n//fake: {command}\n")
+
+    round_of_failures(0)
+    children, before = len(fake.children()), descriptors()
+    for number in range(1, 5):
+        round_of_failures(number)
+    wait_for(lambda: len(fake.children()) <= children, "the workers' end")
+    wait_for(lambda: descriptors() <= before + 2, "descriptors closed")

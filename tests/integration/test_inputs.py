@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a build may read: the request and the toolchain. All else is noticed, never a stale hit."""
+
+import json
+import os
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+def build(daemon, directory, text, *arguments):
+    """`build --json` of a file in the directory."""
+    source = directory / "k.cu"
+    source.write_text(text)
+    done = daemon.cli("--json", "build", str(source), "--arch", "sm_90", "-o", os.devnull, *arguments)
+    return json.loads(done.stdout)
+
+
+def test_a_header_beside_the_source_makes_the_build_uncacheable_and_is_never_stale(fake, directory):
+    (directory / "local.h").write_text("// one\n")
+    text = '#include "local.h"\n' + KERNEL
+    first = build(fake, directory, text)
+    assert first["outcome"] == "uncacheable"
+    assert str(directory / "local.h") in first["reason"]
+    (directory / "local.h").write_text("//fake: warn two\n")
+    second = build(fake, directory, text)
+    assert second["outcome"] == "uncacheable"
+    assert "two" in second["log"]
+
+
+def test_a_name_looked_up_in_vain_outside_is_noticed(fake, directory):
+    """The header that is found in the toolchain today may be hidden tomorrow."""
+    place = directory / "inc"
+    place.mkdir()
+    text = "#include <cuda_runtime.h>\n" + KERNEL
+    first = build(fake, directory, text, "-I", str(place))
+    assert first["outcome"] == "uncacheable"
+    (place / "cuda_runtime.h").write_text("//fake: warn hidden\n")
+    assert "hidden" in build(fake, directory, text, "-I", str(place))["log"]
+
+
+def test_the_toolchains_own_directories_named_with_I_are_cacheable(fake, toolkit, directory):
+    text = "#include <cuda_runtime.h>\n" + KERNEL
+    include = os.path.join(toolkit.root, "include")
+    assert build(fake, directory, text, "-I", include)["outcome"] == "built"
+    assert build(fake, directory, text, "-I", include)["outcome"] == "hit"
+
+
+def test_inline_headers_are_part_of_the_key(fake, directory):
+    text = '#include "x.h"\n' + KERNEL
+    header = directory / "any"
+    outcomes = []
+    for contents in ("// 1\n", "// 2\n", "// 1\n"):
+        header.write_text(contents)
+        outcomes.append(build(fake, directory, text, "--header", f"x.h={header}")["outcome"])
+    assert outcomes == ["built", "built", "hit"]
+
+
+def test_the_same_program_from_two_places_is_one_build(fake, directory):
+    outcomes = []
+    for name in ("one", "two"):
+        place = directory / name
+        place.mkdir()
+        outcomes.append(build(fake, place, KERNEL)["outcome"])
+    assert outcomes == ["built", "hit"]
+
+
+def test_a_path_that_shows_is_part_of_the_key(fake, directory):
+    outcomes = []
+    for name in ("one", "two"):
+        place = directory / name
+        place.mkdir()
+        outcomes.append(build(fake, place, KERNEL, "--option=-lineinfo")["outcome"])
+    assert outcomes == ["built", "built"]
+
+
+def test_output_with_the_time_in_it_is_never_kept(fake, directory):
+    for _ in range(2):
+        answer = build(fake, directory, 'const char* t = __TIME__;\n' + KERNEL)
+        assert answer["outcome"] == "uncacheable"
+        assert "__TIME__" in answer["reason"]
+
+
+def test_messages_carry_the_clients_own_names(real, directory):
+    source = directory / "broken.cu"
+    source.write_text("this is not CUDA\n")
+    done = real.cli("build", str(source), "--arch", "sm_90", check=False)
+    assert done.returncode == 1
+    assert f"{source}(1): error".encode() in done.stderr
+    assert b"cccl-root" not in done.stderr
+
+
+def test_a_compiler_sees_no_environment_and_a_canonical_working_directory(fake, directory):
+    source = directory / "k.cu"
+    source.write_text("//fake: environment\n//fake: working-directory\n")
+    output = directory / "k.ptx"
+    fake.cli("build", str(source), "--arch", "sm_90", "--emit", "ptx", "-o", str(output),
+             environment={"NVRTC_DISABLE_PCH": "1"})
+    text = output.read_text(errors="replace")
+    assert "/cccl-work" in text
+    assert "NVRTC_DISABLE_PCH" not in text
+    assert str(directory) not in text
+
+
+def test_devices_and_proc_are_never_opened(fake, directory):
+    """Not even for the daemon's own user."""
+    for path in ("/proc/self/environ", "/dev/zero", f"{fake.state}/db/CURRENT"):
+        source = directory / "k.cu"
+        source.write_text(f"//fake: open {path}\n")
+        output = directory / "k.ptx"
+        fake.cli("build", str(source), "--arch", "sm_90", "--emit", "ptx", "-o", str(output))
+        assert "absent" in output.read_text(errors="replace"), path

@@ -1,0 +1,159 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon's answer is, byte for byte, what the compiler gives when it is called directly with the same options and
+seed. LTO-IR holds the names that the compiler saw, so it is compared with raw NVRTC under the same canonical names."""
+
+import base64
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE, PLACES
+
+RAW = pathlib.Path(__file__).with_name("raw_compiler.py")
+SEED = "-frandom-seed=same"
+
+REDUCTION = """
+#include <cub/block/block_reduce.cuh>
+namespace { __device__ int helper(int x) { return x * 3; } }
+template <typename T> __global__ void reduce(const T* in, T* out) {
+  using Block = cub::BlockReduce<T, 128>;
+  __shared__ typename Block::TempStorage storage;
+  T sum = Block(storage).Sum(in[blockIdx.x * 128 + threadIdx.x]);
+  if (threadIdx.x == 0) out[blockIdx.x] = sum + helper(1);
+}
+template __global__ void reduce<int>(const int*, int*);
+template __global__ void reduce<double>(const double*, double*);
+"""
+HALF = """
+#include <cuda_fp16.h>
+#include "mine.h"
+extern "C" __global__ void scale(__half* x) { x[threadIdx.x] = __hmul(x[threadIdx.x], FACTOR); }
+"""
+PLAIN = 'extern "C" __global__ void k(float* p) { p[threadIdx.x] *= 2.0f; }\n'
+USER_OP = 'extern "C" __device__ int op(int a, int b) { return a + b; }\n'
+CALLER = 'extern "C" __device__ int op(int, int);\nextern "C" __global__ void k(int* p) { *p = op(p[1], p[2]); }\n'
+MODULE = """
+target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define void @k(i32* %p) {
+  store i32 7, i32* %p
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{void (i32*)* @k, !"kernel", i32 1}
+!nvvmir.version = !{!1}
+!1 = !{i32 2, i32 0}
+"""
+
+
+def raw(**job):
+    done = subprocess.run([sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr.decode()
+    told = json.loads(done.stdout)
+    assert told["code"] == 0, base64.b64decode(told["outputs"].get("log", "")).decode()
+    return {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}
+
+
+def raw_under_canonical_names(directory, roots, **job):
+    """Raw NVRTC in a file tree of its own where /cccl-root-N and /cccl-work exist."""
+    job["root"] = str(pathlib.Path(job["root"]).resolve())
+    tree = directory / "tree"
+    tree.mkdir()
+    script = ["set -e", f"mount -t tmpfs none {tree}"]
+    script += [
+        f"for each in /*; do if [ -L $each ]; then cp -P $each {tree}/; elif [ -d $each ]; then "
+        f"mkdir -p {tree}$each; mount --rbind $each {tree}$each; fi; done",
+        f"mkdir {tree}/cccl-work {tree}/cccl-root-0",
+    ]
+    for number, place in enumerate(roots, 1):
+        script += [f"mkdir {tree}/cccl-root-{number}", f"mount --bind {place} {tree}/cccl-root-{number}"]
+    script += [f"exec chroot {tree} sh -c 'cd /cccl-work && exec {sys.executable} {RAW}'"]
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", "\n".join(script)], input=json.dumps(job).encode(), capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    told = json.loads(done.stdout)
+    assert told["code"] == 0
+    return {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}
+
+
+def header_directories(daemon):
+    return json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"][0]["header_directories"]
+
+
+def built(daemon, directory, source, emit, *arguments):
+    output = directory / f"out.{emit}"
+    daemon.cli("build", str(source), "--arch", "sm_90", "--emit", emit, "-o", str(output), "--option", SEED, *arguments,
+               cwd=source.parent)
+    return output.read_bytes()
+
+
+def text_of(ptx):
+    return ptx.rstrip(b"\0\n")
+
+
+@pytest.mark.parametrize("name, text, headers", [
+    ("plain", PLAIN, {}), ("reduction", REDUCTION, {}), ("half", HALF, {"mine.h": "#define FACTOR __half(2.0f)\n"}),
+])
+def test_same_bytes_as_raw_nvrtc(real, directory, name, text, headers):
+    source = directory / f"{name}.cu"
+    source.write_text(text)
+    arguments = []
+    for header, contents in headers.items():
+        file = directory / f"inline_{header}"
+        file.write_text(contents)
+        arguments += ["--header", f"{header}={file}"]
+    options = ["-arch=sm_90", SEED, *(f"-I{place}" for place in header_directories(real))]
+    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=text, name=str(source), options=options, headers=headers)
+    assert built(real, directory, source, "cubin", *arguments) == expected["cubin"]
+    assert text_of(built(real, directory, source, "ptx", *arguments)) == text_of(expected["ptx"])
+
+
+def test_same_bytes_as_raw_where_paths_show(real, directory):
+    source = directory / "lines.cu"
+    source.write_text(PLAIN)
+    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=PLAIN, name=str(source),
+                   options=["-arch=sm_90", SEED, "-lineinfo", *(f"-I{each}" for each in header_directories(real))])
+    assert built(real, directory, source, "cubin", "--option=-lineinfo") == expected["cubin"]
+
+
+@pytest.mark.parametrize("name, text", [("plain", PLAIN), ("reduction", REDUCTION)])
+def test_same_ltoir_as_raw_under_canonical_names(real, directory, name, text):
+    source = directory / f"{name}.cu"
+    source.write_text(text)
+    roots = header_directories(real)
+    options = ["-arch=sm_90", "-dlto", SEED, *(f"-I/cccl-root-{number}" for number, _ in enumerate(roots, 1))]
+    expected = raw_under_canonical_names(
+        directory, roots, kind="nvrtc", root=PLACES.cuda13, source=text, name=f"/cccl-root-0/{name}.cu",
+        options=options,
+    )
+    assert built(real, directory, source, "ltoir") == expected["ltoir"]
+
+
+def test_same_bytes_as_raw_nvjitlink(real, directory):
+    inputs = []
+    for name, text in (("op", USER_OP), ("caller", CALLER)):
+        source = directory / f"{name}.cu"
+        source.write_text(text)
+        inputs.append(directory / f"{name}.ltoir")
+        inputs[-1].write_bytes(built(real, directory, source, "ltoir", "--option=-rdc=true"))
+    output = directory / "linked.cubin"
+    real.cli("link", *map(str, inputs), "--arch", "sm_90", "--option=-lto", "-o", str(output))
+    expected = raw(
+        kind="link", root=PLACES.cuda13, options=["-arch=sm_90", "-lto"],
+        inputs=[(3, base64.b64encode(path.read_bytes()).decode()) for path in inputs],
+    )
+    assert output.read_bytes() == expected["cubin"]
+
+
+def test_same_bytes_as_raw_libnvvm(real, directory):
+    module = directory / "m.ll"
+    module.write_text(MODULE)
+    output = directory / "m.ptx"
+    real.cli("nvvm", str(module), "--arch", "compute_90", "-o", str(output))
+    expected = raw(kind="nvvm", root=PLACES.cuda13, modules=[("m.ll", MODULE)], options=["-arch=compute_90"])
+    assert text_of(output.read_bytes()) == text_of(expected["ptx"])

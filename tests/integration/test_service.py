@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon as a service: sockets handed over, readiness told, a drain at the end, configuration."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+from conftest import PLACES, PATIENCE, wait_for
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+def test_ready_and_stopping_are_told(make_daemon, directory):
+    daemon = make_daemon()
+    address = str(directory / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(address)
+        notify.settimeout(PATIENCE)
+        process = subprocess.Popen(daemon.command(), env={"PATH": os.environ["PATH"], "NOTIFY_SOCKET": address},
+                                   stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        seen = b""
+        while b"READY=1" not in seen:
+            seen += notify.recv(4096) + b"\n"
+        process.send_signal(signal.SIGTERM)
+        while b"STOPPING=1" not in seen:
+            seen += notify.recv(4096) + b"\n"
+        assert process.wait(PATIENCE) == 0
+    assert not os.path.exists(daemon.socket)
+
+
+def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, directory):
+    """As systemd does it: LISTEN_FDS, LISTEN_PID, descriptor 3."""
+    daemon = make_daemon()
+    path = str(directory / "handed")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(16)
+        command = daemon.command()
+        shell = f'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@" 3<&{listener.fileno()}'
+        process = subprocess.Popen(["bash", "-c", shell, "bash", *command], pass_fds=[listener.fileno()],
+                                   env={"PATH": os.environ["PATH"]}, stderr=subprocess.DEVNULL)
+        daemon.process = process
+        daemon.socket = path
+        assert daemon.build_json(KERNEL)["outcome"] == "built"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    assert os.path.exists(path)  # it was not ours to remove
+
+
+def test_sigterm_lets_a_build_in_progress_end(fake, toolkit):
+    answers = []
+    asker = threading.Thread(target=lambda: answers.append(fake.build_json("//fake: wait-for gate\n")))
+    asker.start()
+    toolkit.await_arrivals("gate", 1)
+    fake.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: fake.cli("health", check=False).returncode != 0, "the daemon to drain")
+    toolkit.open("gate")
+    asker.join(PATIENCE)
+    assert fake.process.wait(PATIENCE) == 0
+    assert answers and answers[0]["outcome"] == "built"
+
+
+def test_print_config_names_origins(directory):
+    file = directory / "config.toml"
+    file.write_text('store_limit = "1GiB"\n')
+    done = subprocess.run(
+        [PLACES.daemon, "--config", str(file), "--jobs", "3", "--print-config"], capture_output=True, check=True,
+        env={"PATH": os.environ["PATH"], "CCCL_CACHED_MEMORY_LIMIT": "64MiB", "HOME": str(directory)},
+    )
+    lines = {line.split(" = ")[0].strip(): line for line in done.stdout.decode().splitlines() if " = " in line}
+    assert "--jobs" in lines["jobs"]
+    assert "CCCL_CACHED_MEMORY_LIMIT" in lines["memory_limit"]
+    assert str(file) in lines["store_limit"]
+    assert "default" in lines["log_level"]
+
+
+def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
+    file = directory / "config.toml"
+    file.write_text('log_level = "error"\n')
+    daemon = make_daemon("--config", str(file)).start()
+    file.write_text('log_level = "debug"\n')
+    daemon.process.send_signal(signal.SIGHUP)
+    assert daemon.build_json(KERNEL)["outcome"] == "built"
+    file.write_text("log_level = 7\n")  # a mistake in the file must not end a daemon that serves
+    daemon.process.send_signal(signal.SIGHUP)
+    assert daemon.build_json(KERNEL)["outcome"] == "hit"

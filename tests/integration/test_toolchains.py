@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Several toolchains side by side, and toolchains that change under the daemon."""
+
+import json
+import os
+import pathlib
+import shutil
+import threading
+
+from conftest import PLACES, FakeToolkit, wait_for
+
+KERNEL = 'extern "C" __global__ void k(int* p) { *p = 1; }\n'
+
+
+def test_two_cuda_majors(make_daemon):
+    """CUDA 12 and 13 at once: different cubins under different keys."""
+    daemon = make_daemon(roots=(PLACES.cuda12, PLACES.cuda13)).start()
+    told = {major: daemon.build_json(KERNEL, "--toolchain", str(major)) for major in (12, 13)}
+    assert told[12]["toolchain"]["version"].startswith("12.")
+    assert told[13]["toolchain"]["version"].startswith("13.")
+    assert told[12]["key"] != told[13]["key"]
+    digests = {
+        major: next(each["sha256"] for each in answer["artifacts"] if each["kind"] == "cubin")
+        for major, answer in told.items()
+    }
+    assert digests[12] != digests[13]
+    assert daemon.build_json(KERNEL)["toolchain"]["version"].startswith("13.")  # the newest by default
+    for major in (12, 13):
+        assert daemon.build_json(KERNEL, "--toolchain", str(major))["outcome"] == "hit"
+
+
+def test_a_toolchain_can_be_named_by_id(make_daemon):
+    daemon = make_daemon(roots=(PLACES.fake12, PLACES.fake13)).start()
+    known = json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"]
+    assert len(known) == 2
+    for toolchain in known:
+        told = daemon.build_json(KERNEL, "--toolchain", toolchain["id"])
+        assert told["toolchain"]["id"] == toolchain["id"]
+
+
+def test_an_unknown_toolchain_is_refused_with_those_present(fake):
+    done = fake.cli("build", "-", "--arch", "sm_90", "--toolchain", "11", input=KERNEL, check=False)
+    assert done.returncode == 4
+    assert b"13.0" in done.stderr
+
+
+def test_toolchain_replaced(fake, toolkit):
+    """A header that changes on disk is another toolchain, without a restart."""
+    first = fake.build_json(KERNEL)
+    header = pathlib.Path(toolkit.root, "include", "cuda_runtime.h")
+    header.write_text(header.read_text() + "// patched\n")
+    second = fake.build_json(KERNEL)
+    assert second["outcome"] == "built"
+    assert second["toolchain"]["id"] != first["toolchain"]["id"]
+    assert second["key"] != first["key"]
+
+
+def test_toolchain_replaced_by_rename(fake, toolkit, directory):
+    """The library is replaced as package managers do it: a new file is renamed over the old one."""
+    first = fake.build_json(KERNEL)
+    library = pathlib.Path(toolkit.root, "lib", "libnvrtc.so.13")
+    fresh = directory / "fresh"
+    shutil.copy(library, fresh)
+    with open(fresh, "ab") as file:
+        file.write(b"another build of the same version")
+    os.rename(fresh, library)
+    second = fake.build_json(KERNEL)
+    assert second["toolchain"]["id"] != first["toolchain"]["id"]
+    assert second["outcome"] == "built"
+
+
+def test_a_build_during_which_the_toolchain_changed_is_not_stored(fake, toolkit):
+    answers = []
+    source = "//fake: wait-for gate\n"
+    asker = threading.Thread(target=lambda: answers.append(fake.build_json(source)))
+    asker.start()
+    toolkit.await_arrivals("gate", 1)
+    header = pathlib.Path(toolkit.root, "include", "cuda_runtime.h")
+    header.write_text(header.read_text() + "// patched\n")
+    toolkit.open("gate")
+    asker.join(60)
+    again = fake.build_json(source)
+    assert again["toolchain"]["id"] == answers[0]["toolchain"]["id"]  # the changed one, for both
+    assert again["outcome"] == "hit"
+
+
+def test_files_that_others_can_write_are_not_taken(make_daemon, directory):
+    toolkit = FakeToolkit(PLACES.fake13, directory / "open")
+    os.chmod(os.path.join(toolkit.root, "lib"), 0o777)
+    daemon = make_daemon(roots=(toolkit.root, PLACES.fake12)).start()
+    told = json.loads(daemon.cli("--json", "toolchains").stdout)
+    assert [each["version"] for each in told["toolchains"]] == ["12.4"]
+    assert any("lib" in each["reason"] for each in told["rejected"])
+
+
+def test_a_toolchain_that_appears_is_found(make_daemon, directory):
+    roots = (str(directory / "later"), PLACES.fake12)
+    daemon = make_daemon(roots=roots).start()
+    assert daemon.build_json(KERNEL)["toolchain"]["version"] == "12.4"
+    shutil.copytree(PLACES.fake13, directory / "later")
+    told = wait_for(
+        lambda: (lambda done: done if done.returncode == 0 else None)(
+            daemon.cli("--json", "build", "-", "--arch", "sm_90", "--toolchain", "13", "-o", os.devnull,
+                       input=KERNEL, check=False)
+        ),
+        "the new toolchain",
+    )
+    assert json.loads(told.stdout)["toolchain"]["version"] == "13.0"
