@@ -15,6 +15,10 @@ constexpr std::string_view kPchReason =
     "the compiler would read or write precompiled headers by itself; leave it out (the daemon "
     "precompiles "
     "headers on its own), or compile without the daemon";
+constexpr std::string_view kBundledReason =
+    "the compiler would write its headers into a directory by itself; leave it out and ask for the "
+    "toolchain's own "
+    "headers (append_toolchain_headers), or compile without the daemon";
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 
@@ -56,6 +60,27 @@ constexpr OptionRule kRules[] = {
      .value = kRequired,
      .meaning = "The CUDA version that the text is written for, of the compiler's own major."},
 
+    // Tile programs (13.3 and later).
+    {.name = "--enable-tile",
+     .spellings = kSpellings<"--enable-tile", "-enable-tile">,
+     .meaning = "Takes tile constructs."},
+    {.name = "--tile-only",
+     .spellings = kSpellings<"--tile-only", "-tile-only">,
+     .meaning = "Takes tile constructs and yields code for them alone."},
+    {.name = "--simt-only",
+     .spellings = kSpellings<"--simt-only", "-simt-only">,
+     .meaning = "Takes tile constructs and yields code for all but them."},
+    {.name = "-default-tile",
+     .spellings = kSpellings<"-default-tile">,
+     .meaning = "Functions and variables without an annotation belong to tiles."},
+    {.name = "--tile-preview",
+     .spellings = kSpellings<"--tile-preview", "-tile-preview">,
+     .value = kRequired,
+     .meaning = "Takes constructs that are a preview."},
+    {.name = "--diagnose-implicit-tile-var",
+     .spellings = kSpellings<"--diagnose-implicit-tile-var", "-diagnose-implicit-tile-var">,
+     .meaning = "Names the variables that -default-tile can't annotate."},
+
     // Debugging.
     {.name = "--device-debug",
      .spellings = kSpellings<"--device-debug", "-G">,
@@ -68,6 +93,10 @@ constexpr OptionRule kRules[] = {
     {.name = "--no-lineinfo-inlined-at",
      .spellings = kSpellings<"--no-lineinfo-inlined-at", "-no-lineinfo-ia">,
      .meaning = "Line numbers without the places where functions were inlined."},
+    {.name = "--numba-debug",
+     .spellings = kSpellings<"--numba-debug", "-numba-debug">,
+     .shows_paths = true,
+     .meaning = "Debug information as numba-cuda wants it; only with --device-debug (13.x)."},
     {.name = "--device-stack-protector",
      .spellings = kSpellings<"--device-stack-protector", "-device-stack-protector">,
      .value = kRequired,
@@ -132,6 +161,12 @@ constexpr OptionRule kRules[] = {
      .spellings = kSpellings<"--use_fast_math", "-use_fast_math">,
      .meaning =
          "--ftz=true, --prec-div=false, --prec-sqrt=false, --fmad=true and fast intrinsics."},
+    {.name = "--ffinite-math-only",
+     .spellings = kSpellings<"--ffinite-math-only", "-ffinite-math-only">,
+     .meaning = "Takes no operand for infinite or not a number (13.x)."},
+    {.name = "--fno-signed-zeros",
+     .spellings = kSpellings<"--fno-signed-zeros", "-fno-signed-zeros">,
+     .meaning = "Takes the sign of zero for meaningless (13.x)."},
     {.name = "--extra-device-vectorization",
      .spellings = kSpellings<"--extra-device-vectorization", "-extra-device-vectorization">,
      .meaning = "Vectorizes more eagerly."},
@@ -199,7 +234,7 @@ constexpr OptionRule kRules[] = {
     {.name = "--std",
      .spellings = kSpellings<"--std", "-std">,
      .value = kRequired,
-     .meaning = "The C++ standard: c++03, c++11, c++14, c++17, c++20."},
+     .meaning = "The C++ standard: c++03, c++11, c++14, c++17, c++20, c++23."},
     {.name = "--builtin-move-forward",
      .spellings = kSpellings<"--builtin-move-forward", "-builtin-move-forward">,
      .value = kRequired,
@@ -219,6 +254,9 @@ constexpr OptionRule kRules[] = {
     {.name = "--device-float128",
      .spellings = kSpellings<"--device-float128", "-device-float128">,
      .meaning = "Allows __float128 in device code."},
+    {.name = "--utf-8",
+     .spellings = kSpellings<"--utf-8", "-utf-8">,
+     .meaning = "The source and its strings are UTF-8 (13.x)."},
     {.name = "--version-ident",
      .spellings = kSpellings<"--version-ident", "-dQ">,
      .value = kRequired,
@@ -229,6 +267,22 @@ constexpr OptionRule kRules[] = {
     {.name = "--disable-warnings",
      .spellings = kSpellings<"--disable-warnings", "-w">,
      .meaning = "No warnings."},
+    {.name = "--Wreorder",
+     .spellings = kSpellings<"--Wreorder", "-Wreorder">,
+     .meaning = "Warns of member initializers out of order (13.x)."},
+    {.name = "--Wconversion",
+     .spellings = kSpellings<"--Wconversion", "-Wconversion">,
+     .meaning = "Warns of conversions that may narrow a value (13.x)."},
+    {.name = "--warning-as-error",
+     .spellings = kSpellings<"--warning-as-error", "-Werror">,
+     .value = kRequired,
+     .separate = true,
+     .meaning = "Kinds of warnings that become errors (13.x)."},
+    {.name = "--fmax-errors",
+     .spellings = kSpellings<"--fmax-errors", "-fmax-errors">,
+     .value = kRequired,
+     .separate = true,
+     .meaning = "After how many errors to end (13.x)."},
     {.name = "--optimization-info",
      .spellings = kSpellings<"--optimization-info", "-opt-info">,
      .value = kRequired,
@@ -281,6 +335,13 @@ constexpr OptionRule kRules[] = {
      .names_file = true,
      .meaning = "Writes a trace of the compiler's phases into a file.",
      .reason = kTimeReason},
+    {.name = "--use-bundled-headers",
+     .spellings = kSpellings<"--use-bundled-headers">,
+     .value = kRequired,
+     .effect = OptionEffect::kRefused,
+     .meaning =
+         "Unpacks the compiler's own headers into a directory and searches there (13.3 and later).",
+     .reason = kBundledReason},
     {.name = "--pch",
      .spellings = kSpellings<"--pch", "-pch">,
      .effect = OptionEffect::kRefused,

@@ -25,9 +25,12 @@ void CheckCanonicalAgain(BuildKind kind, const std::vector<ParsedOption>& parsed
   }
   const auto again = cccl_cache::ParseOptions(kind, canonical);
   const auto* reread = std::get_if<std::vector<ParsedOption>>(&again);
-  if (reread == nullptr) return;
+  assert(reread != nullptr);
   assert(reread->size() == canonical.size());
-  for (size_t i = 0; i < canonical.size(); ++i) assert((*reread)[i].rule != nullptr);
+  for (size_t i = 0; i < canonical.size(); ++i) {
+    assert((*reread)[i].rule != nullptr);
+    assert((*reread)[i].canonical == canonical[i]);
+  }
 }
 
 }  // namespace
