@@ -252,7 +252,10 @@ int unlink(const char* name) noexcept {
   return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, name, 0));
 }
 
-int remove(const char* name) noexcept { return unlink(name); }
+int remove(const char* name) noexcept {
+  const int removed = unlink(name);
+  return removed != 0 && errno == EISDIR ? rmdir(name) : removed;
+}
 
 int mkdir(const char* name, mode_t mode) noexcept {
   if (RefuseInJob()) return -1;

@@ -26,6 +26,8 @@ int TypeOf(const WorkerJob::LinkInput& input) {
 int Link(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink,
          NvJitLinkLibrary::Handle& handle) {
   std::vector<const char*> options;
+  options.reserve(job.options.size() +
+                  1);  // no options: still not a null pointer, which is another error
   for (const std::string_view option : job.options) options.push_back(option.data());
   int result = nvjitlink.create(&handle, static_cast<uint32_t>(options.size()), options.data());
   for (const WorkerJob::LinkInput& input : job.inputs) {

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/frame.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+using namespace cccl_cached;
+
+namespace {
+
+ZygoteHello Hello() {
+  ZygoteHello hello;
+  hello.nvrtc = LibraryFiles{"/cuda/libnvrtc.so.13", {"/cuda/libnvrtc-builtins.so.13.0"}};
+  hello.nvvm = LibraryFiles{"/cuda/libnvvm.so.4", {}};
+  hello.libdevice = "/cuda/libdevice.10.bc";
+  hello.trusted_directories = {"/cuda/include", "/cuda/include/cccl"};
+  return hello;
+}
+
+/// Every proper prefix of a message, and the message with one byte more, must be refused.
+template <typename Decode>
+void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    INFO("cut to " << length << " of " << bytes.size());
+    CHECK_FALSE(decode(std::string_view(bytes).substr(0, length)).ok());
+  }
+  CHECK_FALSE(decode(bytes + '\0').ok());
+}
+
+}  // namespace
+
+TEST_CASE("control messages survive the way") {
+  const std::vector<ControlMessage> messages = {Hello(), ZygoteHello{},
+                                                SpawnRequest{1ull << 63, 4ull << 30}};
+  for (const ControlMessage& message : messages) {
+    const std::string bytes = EncodeControlMessage(message);
+    const Result<ControlMessage> decoded = DecodeControlMessage(bytes);
+    REQUIRE(decoded);
+    CHECK(*decoded == message);
+    CheckNothingElseDecodes(bytes, DecodeControlMessage);
+  }
+}
+
+TEST_CASE("a zygote's answers survive the way") {
+  for (const ControlAnswer& answer :
+       {ControlAnswer(ZygoteReady{}), ControlAnswer(LoadFailed{"no such file"})}) {
+    const std::string bytes = EncodeControlAnswer(answer);
+    const Result<ControlAnswer> decoded = DecodeControlAnswer(bytes);
+    REQUIRE(decoded);
+    CHECK(*decoded == answer);
+    CheckNothingElseDecodes(bytes, DecodeControlAnswer);
+  }
+}
+
+TEST_CASE("statuses survive the way") {
+  const std::vector<StatusMessage> messages = {
+      Spawned{4711}, SpawnFailed{"fork: Resource temporarily unavailable"},
+      Exited{139, 1ull << 40, std::chrono::microseconds(123456)}};
+  for (const StatusMessage& message : messages) {
+    const std::string bytes = EncodeStatusMessage(message);
+    const Result<StatusMessage> decoded = DecodeStatusMessage(bytes);
+    REQUIRE(decoded);
+    CHECK(*decoded == message);
+    CheckNothingElseDecodes(bytes, DecodeStatusMessage);
+  }
+}
+
+TEST_CASE("a message of one kind is not one of another") {
+  CHECK_FALSE(DecodeControlMessage(EncodeControlAnswer(ZygoteReady{})));
+  CHECK_FALSE(DecodeControlAnswer(EncodeStatusMessage(Spawned{1})));
+  CHECK_FALSE(DecodeStatusMessage(EncodeControlMessage(SpawnRequest{})));
+  CHECK_FALSE(DecodeStatusMessage(std::string(1, '\xff')));
+}
+
+TEST_CASE("a zygote of another version says so") {
+  std::string bytes = EncodeControlMessage(Hello());
+  bytes[1] = static_cast<char>(bytes[1] + 1);
+  const Result<ControlMessage> decoded = DecodeControlMessage(bytes);
+  REQUIRE_FALSE(decoded);
+  CHECK(decoded.error().message.find("different versions") != std::string::npos);
+}
+
+TEST_CASE("an endless error is cut, so that it fits into a packet") {
+  const Result<ControlAnswer> decoded =
+      DecodeControlAnswer(EncodeControlAnswer(LoadFailed{std::string(1 << 20, 'x')}));
+  REQUIRE(decoded);
+  CHECK(std::get<LoadFailed>(*decoded).message.size() == 4096);
+}
+
+TEST_CASE("a hostile count of texts is refused before anything is allocated for it") {
+  std::string bytes = EncodeControlMessage(ZygoteHello{});
+  // The last field is the number of trusted directories.
+  for (size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
+  CHECK_FALSE(DecodeControlMessage(bytes));
+}
+
+TEST_CASE("a frame's header says how long the reply is, up to a bound") {
+  const std::string header = EncodeFrameHeader(180'000);
+  CHECK(header.size() == kFrameHeaderBytes);
+  const Result<uint64_t> length = DecodeFrameHeader(header);
+  REQUIRE(length);
+  CHECK(*length == 180'000);
+  CheckNothingElseDecodes(header, DecodeFrameHeader);
+  CHECK(DecodeFrameHeader(EncodeFrameHeader(kMaxReplyBytes)));
+  CHECK_FALSE(DecodeFrameHeader(EncodeFrameHeader(kMaxReplyBytes + 1)));
+  CHECK_FALSE(DecodeFrameHeader(EncodeFrameHeader(~0ull)));
+  for (size_t i = 0; i < 8; ++i) {
+    std::string broken = header;
+    broken[i] ^= 1;
+    INFO("byte " << i);
+    CHECK_FALSE(DecodeFrameHeader(broken));
+  }
+}

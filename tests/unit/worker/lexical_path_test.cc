@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/lexical_path.h"
+
+#include <catch2/catch.hpp>
+
+using namespace cccl_cached;
+
+TEST_CASE("a path without dots keeps what only the kernel can resolve") {
+  CHECK(WithoutDots("/a//b/./c/") == "/a/b/c");
+  CHECK(WithoutDots("/a/../b") == "/a/../b");
+  CHECK(WithoutDots("/") == "/");
+  CHECK(WithoutDots("/.") == "/");
+}
+
+TEST_CASE("a normal path goes up where its letters say so, but not above the root") {
+  CHECK(LexicallyNormal("/a/b/../c") == "/a/c");
+  CHECK(LexicallyNormal("/a/../../..") == "/");
+  CHECK(LexicallyNormal("/../etc/passwd") == "/etc/passwd");
+  CHECK(LexicallyNormal("/a/..b/...") == "/a/..b/...");
+}
+
+TEST_CASE("a path lies in a directory only at a border of components") {
+  CHECK(LiesIn("/a/b", "/a/b"));
+  CHECK(LiesIn("/a/b/c", "/a/b"));
+  CHECK_FALSE(LiesIn("/a/bc", "/a/b"));
+  CHECK_FALSE(LiesIn("/a", "/a/b"));
+  CHECK(LiesIn("/a", "/"));
+}
