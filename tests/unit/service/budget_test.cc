@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/budget.h"
+
+#include <catch2/catch.hpp>
+#include <utility>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+ServiceLimits FewCalls() {
+  ServiceLimits limits;
+  limits.calls_per_uid = 2;
+  limits.calls = 3;
+  return limits;
+}
+
+TEST_CASE("a share goes back to the budget when it ends") {
+  Budget budget(FewCalls());
+  {
+    auto first = budget.Take(1000, Resource::kCalls);
+    auto second = budget.Take(1000, Resource::kCalls);
+    REQUIRE(first.ok());
+    REQUIRE(second.ok());
+    CHECK_FALSE(budget.Take(1000, Resource::kCalls).ok());
+  }
+  CHECK(budget.Used(Resource::kCalls) == 0);
+  CHECK(budget.Take(1000, Resource::kCalls).ok());
+}
+
+TEST_CASE("one user's bound does not touch another user, the bound of all does") {
+  Budget budget(FewCalls());
+  auto a = budget.Take(1, Resource::kCalls);
+  auto b = budget.Take(1, Resource::kCalls);
+  auto c = budget.Take(2, Resource::kCalls);
+  REQUIRE(c.ok());
+  auto refused = budget.Take(2, Resource::kCalls);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().retry_after.count() > 0);
+  CHECK(refused.error().message.find("calls in flight") != std::string::npos);
+}
+
+TEST_CASE("an amount that would overflow is refused") {
+  Budget budget(ServiceLimits{});
+  auto most = budget.Take(1, Resource::kBytes, 1);
+  REQUIRE(most.ok());
+  CHECK_FALSE(budget.Take(1, Resource::kBytes, UINT64_MAX).ok());
+}
+
+TEST_CASE("merged shares go back together") {
+  Budget budget(ServiceLimits{});
+  {
+    Share all;
+    for (int i = 0; i < 3; ++i) {
+      auto more = budget.Take(1, Resource::kUploadBytes, 10);
+      REQUIRE(more.ok());
+      all.Merge(std::move(*more));
+    }
+    CHECK(all.amount() == 30);
+    CHECK(budget.Used(Resource::kUploadBytes) == 30);
+  }
+  CHECK(budget.Used(Resource::kUploadBytes) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached

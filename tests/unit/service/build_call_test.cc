@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+/// Sends bytes as they are and returns the status.
+grpc::Status SendRaw(RunningServer& running, grpc::ClientContext& context, std::string bytes) {
+  grpc::GenericStub stub(running.Connect());
+  grpc::CompletionQueue queue;
+  grpc::Slice slice(bytes);
+  grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer reply;
+  grpc::Status status;
+  auto call = stub.PrepareUnaryCall(&context, "/cccl_cache.v1.Build/Build", request, &queue);
+  call->StartCall();
+  call->Finish(&reply, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+TEST_CASE("a build is answered with its artifact") {
+  RunningServer running;
+  running.builder.AnswerWith([](const cccl_cache::BuildRequest& request, const Peer& peer) {
+    const auto& program = std::get<cccl_cache::NvrtcProgram>(request.program);
+    return MakeAnswer(program.source + "/" + program.options[0] + "/" + std::to_string(peer.uid));
+  });
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, SmallRequest(), &reply);
+  REQUIRE(status.ok());
+  CHECK(reply.outcome() == v1::OUTCOME_HIT);
+  CHECK(reply.tier() == v1::TIER_MEMORY);
+  REQUIRE(reply.artifacts_size() == 1);
+  CHECK(reply.artifacts(0).contents() ==
+        "__global__ void f() {}/-arch=sm_90/" + std::to_string(getuid()));
+  REQUIRE(running.builder.peers().size() == 1);
+  CHECK(running.builder.peers()[0].pid == getpid());
+}
+
+TEST_CASE("an answer that comes later from another thread arrives") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  auto stub = running.BuildStub();
+  auto answered = std::async(std::launch::async, [&] {
+    grpc::ClientContext context;
+    v1::BuildReply reply;
+    REQUIRE(stub->Build(&context, SmallRequest(), &reply).ok());
+    return reply.artifacts(0).contents();
+  });
+  REQUIRE(running.builder.WaitForWaiting(1));
+  running.builder.AnswerAll(MakeAnswer("late"));
+  CHECK(answered.get() == "late");
+}
+
+TEST_CASE("a message that is not protobuf is an invalid argument") {
+  RunningServer running;
+  for (const std::string& bytes : {std::string("this is not protobuf"), std::string(1000, '\xff'),
+                                   std::string("\x0a\x7f", 2)}) {
+    grpc::ClientContext context;
+    const auto status = SendRaw(running, context, bytes);
+    CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK(status.error_message().find("not a cccl_cache.v1.BuildRequest") != std::string::npos);
+    CHECK(Trailer(context, "cccl-error") == "invalid-request");
+  }
+  CHECK(running.builder.peers().empty());
+}
+
+TEST_CASE("100,000 inline headers are refused with the field and the limit") {
+  RunningServer running;
+  v1::BuildRequest request = SmallRequest();
+  for (int i = 0; i < 100'000; ++i) request.mutable_nvrtc()->add_headers()->set_name("h");
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(status.error_message() == "nvrtc.headers: 100000 entries, at most 10000 are allowed");
+}
+
+TEST_CASE("a source of 100 MB is refused with both sizes") {
+  RunningServer running;
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(100'000'000, ' '));
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(status.error_message().find("16777216") != std::string::npos);
+}
+
+TEST_CASE("a message just within the limit is taken") {
+  RunningServer running;
+  running.builder.AnswerWith([](const cccl_cache::BuildRequest& request, const Peer&) {
+    const auto& program = std::get<cccl_cache::NvrtcProgram>(request.program);
+    return MakeAnswer(std::to_string(program.source.size()));
+  });
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string((16 << 20) - 100, ' '));
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  REQUIRE(running.BuildStub()->Build(&context, request, &reply).ok());
+  CHECK(reply.artifacts(0).contents() == std::to_string((16 << 20) - 100));
+}
+
+TEST_CASE("a compressed message is refused") {
+  RunningServer running;
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(1'000'000, ' '));
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  CHECK(status.error_code() == grpc::StatusCode::UNIMPLEMENTED);
+  CHECK(running.builder.peers().empty());
+}
+
+TEST_CASE("an error keeps its name, its hint and its status") {
+  RunningServer running;
+  struct Case {
+    ErrorCode code;
+    grpc::StatusCode status;
+    std::string name;
+  };
+  const std::vector<Case> cases = {
+      {ErrorCode::kInvalidRequest, grpc::StatusCode::INVALID_ARGUMENT, "invalid-request"},
+      {ErrorCode::kToolchainNotFound, grpc::StatusCode::FAILED_PRECONDITION, "toolchain-not-found"},
+      {ErrorCode::kFilesNeeded, grpc::StatusCode::FAILED_PRECONDITION, "files-needed"},
+      {ErrorCode::kUploadNeeded, grpc::StatusCode::FAILED_PRECONDITION, "upload-needed"},
+      {ErrorCode::kOverloaded, grpc::StatusCode::RESOURCE_EXHAUSTED, "overloaded"},
+      {ErrorCode::kWorkerCrashed, grpc::StatusCode::INTERNAL, "worker-crashed"},
+      {ErrorCode::kTimedOut, grpc::StatusCode::DEADLINE_EXCEEDED, "timed-out"},
+      {ErrorCode::kOutOfMemory, grpc::StatusCode::RESOURCE_EXHAUSTED, "out-of-memory"},
+      {ErrorCode::kDenied, grpc::StatusCode::PERMISSION_DENIED, "denied"},
+      {ErrorCode::kCancelled, grpc::StatusCode::CANCELLED, "cancelled"},
+      {ErrorCode::kUnavailable, grpc::StatusCode::UNAVAILABLE, "unavailable"},
+  };
+  auto stub = running.BuildStub();
+  for (const Case& expected : cases) {
+    running.builder.AnswerWith([&](const auto&, const auto&) {
+      return Error{expected.code, "the reason", std::chrono::milliseconds(250)};
+    });
+    grpc::ClientContext context;
+    v1::BuildReply reply;
+    const auto status = stub->Build(&context, SmallRequest(), &reply);
+    CHECK(status.error_code() == expected.status);
+    CHECK(status.error_message() == "the reason");
+    CHECK(Trailer(context, "cccl-error") == expected.name);
+    CHECK(Trailer(context, "cccl-retry-ms") == "250");
+  }
+}
+
+TEST_CASE("a caller that cancels leaves its build") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  auto stub = running.BuildStub();
+  grpc::ClientContext context;
+  auto status = std::async(std::launch::async, [&] {
+    v1::BuildReply reply;
+    return stub->Build(&context, SmallRequest(), &reply);
+  });
+  REQUIRE(running.builder.WaitForWaiting(1));
+  context.TryCancel();
+  CHECK(status.get().error_code() == grpc::StatusCode::CANCELLED);
+  CHECK(running.builder.WaitForLeft(1));
+}
+
+TEST_CASE("a caller whose deadline passes leaves its build") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, SmallRequest(), &reply);
+  CHECK(status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
+  CHECK(running.builder.WaitForLeft(1));
+}
+
+TEST_CASE("answers and cancellations that meet end each call once") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  auto channel = running.Connect();
+  constexpr size_t kCallers = 40;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<grpc::ClientContext> contexts(kCallers);
+    std::vector<std::thread> callers;
+    for (auto& context : contexts) {
+      callers.emplace_back([&channel, &context] {
+        v1::BuildReply reply;
+        const auto stub = v1::Build::NewStub(channel);
+        const auto status = stub->Build(&context, SmallRequest(), &reply);
+        const bool known = status.ok() || status.error_code() == grpc::StatusCode::CANCELLED;
+        if (!known) FAIL(status.error_message());
+      });
+    }
+    REQUIRE(running.builder.WaitForWaiting(kCallers));
+    std::thread canceller([&] {
+      for (auto& context : contexts) context.TryCancel();
+    });
+    running.builder.AnswerAll(MakeAnswer("raced"));
+    canceller.join();
+    for (auto& caller : callers) caller.join();
+  }
+}
+
+TEST_CASE("calls of one user are bounded") {
+  ServiceLimits limits;
+  limits.calls_per_uid = 3;
+  RunningServer running(limits);
+  running.builder.AnswerWith(nullptr);
+  auto stub = running.BuildStub();
+  std::vector<std::future<grpc::Status>> held;
+  for (int i = 0; i < 3; ++i) {
+    held.push_back(std::async(std::launch::async, [&] {
+      grpc::ClientContext context;
+      v1::BuildReply reply;
+      return stub->Build(&context, SmallRequest(), &reply);
+    }));
+  }
+  REQUIRE(running.builder.WaitForWaiting(3));
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto refused = stub->Build(&context, SmallRequest(), &reply);
+  CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(refused.error_message().find("3 calls in flight of at most 3") != std::string::npos);
+  CHECK(Trailer(context, "cccl-error") == "overloaded");
+  CHECK_FALSE(Trailer(context, "cccl-retry-ms").empty());
+  CHECK(running.statistics.Get(Counter::kRefused) == 1);
+  running.builder.AnswerAll(MakeAnswer("done"));
+  for (auto& call : held) CHECK(call.get().ok());
+}
+
+TEST_CASE("bytes of one user are bounded") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 64 << 10;
+  RunningServer running(limits);
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(65 << 10, ' '));
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(Trailer(context, "cccl-error") == "overloaded");
+}
+
+TEST_CASE("a reply that is too large for one message comes in chunks") {
+  RunningServer running;
+  const std::string large(20 << 20, 'L');
+  running.builder.AnswerWith([&](const auto&, const auto&) { return MakeAnswer(large); });
+  auto stub = running.BuildStub();
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  REQUIRE(stub->Build(&context, SmallRequest(), &reply).ok());
+  REQUIRE(reply.artifacts_size() == 1);
+  CHECK(reply.artifacts(0).in_chunks());
+  CHECK(reply.artifacts(0).contents().empty());
+
+  grpc::ClientContext again;
+  auto stream = stub->BuildInChunks(&again, SmallRequest());
+  v1::BuildChunk chunk;
+  REQUIRE(stream->Read(&chunk));
+  CHECK(chunk.reply().artifacts(0).size() == large.size());
+  std::string data;
+  while (stream->Read(&chunk)) data += chunk.data();
+  REQUIRE(stream->Finish().ok());
+  CHECK((data == large));
+}
+
+TEST_CASE("a client that stops reading hangs nobody and can be told to go") {
+  RunningServer running;
+  running.builder.AnswerWith([](const auto&, const auto&) {
+    static const auto answer = MakeAnswer(std::string(64 << 20, 'L'));
+    return answer;
+  });
+  auto stuck = running.BuildStub();
+  grpc::ClientContext context;
+  auto stream = stuck->BuildInChunks(&context, SmallRequest());
+  v1::BuildChunk chunk;
+  REQUIRE(stream->Read(&chunk));
+  for (int i = 0; i < 20; ++i) {
+    running.builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("quick"); });
+    grpc::ClientContext other;
+    other.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    v1::BuildReply reply;
+    REQUIRE(running.BuildStub()->Build(&other, SmallRequest(), &reply).ok());
+  }
+  running.server->Shutdown(std::chrono::milliseconds(50));
+  while (stream->Read(&chunk)) {
+  }
+  CHECK_FALSE(stream->Finish().ok());
+}
+
+}  // namespace
+}  // namespace cccl_cached

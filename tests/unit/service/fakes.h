@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/toolchain.h"
+#include "daemon/service/builder.h"
+
+namespace cccl_cached {
+
+inline ArtifactPtr MakeArtifact(std::string cubin) {
+  auto artifact = std::make_shared<Artifact>();
+  ArtifactPart part{cccl_cache::ArtifactKind::kCubin, std::move(cubin), {}};
+  part.sha256 = cccl_cache::Sha256(part.bytes);
+  artifact->parts.push_back(std::move(part));
+  return artifact;
+}
+
+inline BuildAnswer MakeAnswer(std::string cubin) {
+  BuildAnswer answer;
+  answer.outcome = Outcome::kHit;
+  answer.tier = TierName::kMemory;
+  answer.key = cccl_cache::Sha256("key");
+  answer.artifact = MakeArtifact(std::move(cubin));
+  return answer;
+}
+
+/// A builder that answers as the test says: at once, or when it is told to. Thread-safe.
+class FakeBuilder final : public Builder {
+ public:
+  using Answerer = std::function<Result<BuildAnswer>(const cccl_cache::BuildRequest&, const Peer&)>;
+
+  /// Answers at once from now on; null: keeps the callers waiting.
+  void AnswerWith(Answerer answerer) {
+    std::lock_guard lock(mutex_);
+    answerer_ = std::move(answerer);
+  }
+
+  BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                 const Peer& peer, BuildCoordinator::Done done) override {
+    std::unique_lock lock(mutex_);
+    const auto ticket = ++last_ticket_;
+    peers_.push_back(peer);
+    if (answerer_) {
+      const Answerer answerer = answerer_;
+      lock.unlock();
+      done(answerer(*request, peer));
+      return ticket;
+    }
+    waiting_.emplace(ticket, std::move(done));
+    changed_.notify_all();
+    return ticket;
+  }
+
+  void Leave(BuildCoordinator::Ticket ticket) override {
+    std::lock_guard lock(mutex_);
+    waiting_.erase(ticket);
+    ++left_;
+    changed_.notify_all();
+  }
+
+  [[nodiscard]] bool WaitForWaiting(size_t count) {
+    return WaitFor([&] { return waiting_.size() == count; });
+  }
+  [[nodiscard]] bool WaitForLeft(size_t count) {
+    return WaitFor([&] { return left_ == count; });
+  }
+  void AnswerAll(const BuildAnswer& answer) {
+    std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      std::swap(waiting, waiting_);
+    }
+    for (auto& [ticket, done] : waiting) done(answer);
+  }
+  [[nodiscard]] std::vector<Peer> peers() {
+    std::lock_guard lock(mutex_);
+    return peers_;
+  }
+
+ private:
+  template <typename Condition>
+  bool WaitFor(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), condition);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Answerer answerer_;
+  std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting_;
+  std::vector<Peer> peers_;
+  BuildCoordinator::Ticket last_ticket_ = 0;
+  size_t left_ = 0;
+};
+
+class FakeToolchains final : public Toolchains {
+ public:
+  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector&, uint32_t,
+                              cccl_cache::BuildKind) override {
+    return Error{ErrorCode::kToolchainNotFound, "none"};
+  }
+  bool Unchanged(const Toolchain&) override { return true; }
+  std::vector<ToolchainPtr> Present() override { return present; }
+  std::vector<RejectedToolchain> Rejected() override { return rejected; }
+
+  std::vector<ToolchainPtr> present;
+  std::vector<RejectedToolchain> rejected;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/listening_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info {};
+  REQUIRE(stat(path.c_str(), &info) == 0);
+  return info.st_mode & 07777;
+}
+
+std::string ErrorOf(const ListenOptions& options, ErrorCode code) {
+  auto socket = ListeningSocket::Bind(options);
+  REQUIRE_FALSE(socket.ok());
+  CHECK(socket.error().code == code);
+  return socket.error().message;
+}
+
+TEST_CASE("the socket has the mode and group asked for, and goes with the object") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  {
+    auto socket = ListeningSocket::Bind({path, 0660, getgid()});
+    REQUIRE(socket.ok());
+    CHECK(ModeOf(path) == 0660);
+    CHECK(socket->path() == path);
+    const int client = ConnectRaw(path);
+    CHECK(client >= 0);
+    close(client);
+    CHECK((fcntl(socket->fd(), F_GETFD) & FD_CLOEXEC) != 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("a missing directory is made, open to those whom the socket is for") {
+  TemporaryDirectory directory;
+  auto own = ListeningSocket::Bind({directory.path() + "/own/deep/socket", 0600, {}});
+  REQUIRE(own.ok());
+  CHECK(ModeOf(directory.path() + "/own/deep") == 0700);
+  auto shared = ListeningSocket::Bind({directory.path() + "/shared/socket", 0666, {}});
+  REQUIRE(shared.ok());
+  CHECK(ModeOf(directory.path() + "/shared") == 0755);
+}
+
+TEST_CASE("a stale socket file is replaced") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  const int stale = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  REQUIRE(bind(stale, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  close(stale);
+  auto socket = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(socket.ok());
+  const int client = ConnectRaw(path);
+  CHECK(client >= 0);
+  close(client);
+}
+
+TEST_CASE("a second daemon on the same socket is told so and disturbs nothing") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  auto first = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(first.ok());
+  const std::string message = ErrorOf({path, 0600, {}}, ErrorCode::kUnavailable);
+  CHECK(message.starts_with("another daemon answers on " + path));
+  const int client = ConnectRaw(path);
+  CHECK(client >= 0);
+  close(client);
+}
+
+TEST_CASE("a directory that others can write is refused") {
+  TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() + "/open");
+  for (const mode_t mode : {0777, 0775, 01777}) {
+    REQUIRE(chmod((directory.path() + "/open").c_str(), mode) == 0);
+    const std::string message =
+        ErrorOf({directory.path() + "/open/socket", 0600, {}}, ErrorCode::kDenied);
+    CHECK(message.find("can write " + directory.path() + "/open") != std::string::npos);
+    CHECK(message.find("chmod go-w") != std::string::npos);
+  }
+}
+
+TEST_CASE("a directory below one that others can write is refused") {
+  TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() + "/open/inner");
+  REQUIRE(chmod((directory.path() + "/open").c_str(), 0777) == 0);
+  ErrorOf({directory.path() + "/open/inner/socket", 0600, {}}, ErrorCode::kDenied);
+}
+
+TEST_CASE("a directory of another user is refused") {
+  if (geteuid() != 0) {
+    WARN("only root can give a directory away");
+    return;
+  }
+  TemporaryDirectory directory;
+  REQUIRE(chown(directory.path().c_str(), 12345, 12345) == 0);
+  ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);
+}
+
+TEST_CASE("a file that is no socket is left alone") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/file";
+  std::ofstream(path) << "precious";
+  const std::string message = ErrorOf({path, 0600, {}}, ErrorCode::kUnavailable);
+  CHECK(message.find("is not a socket") != std::string::npos);
+  CHECK(std::filesystem::file_size(path) == 8);
+}
+
+TEST_CASE("a path that cannot be a socket's is refused with the reason") {
+  CHECK(ErrorOf({"relative", 0600, {}}, ErrorCode::kInvalidRequest).find("absolute") !=
+        std::string::npos);
+  CHECK(ErrorOf({"/" + std::string(200, 'x'), 0600, {}}, ErrorCode::kInvalidRequest)
+            .find("at most 107") != std::string::npos);
+}
+
+TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
+  TemporaryDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  std::optional<Result<ListeningSocket>> first = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(first->ok());
+  REQUIRE(unlink(path.c_str()) == 0);
+  auto second = ListeningSocket::Bind({path, 0600, {}});
+  REQUIRE(second.ok());
+  first.reset();
+  CHECK(std::filesystem::exists(path));
+}
+
+/// FromSystemd takes descriptors from 3 on, which this process uses for other things: so it runs in
+/// a child. The child's exit code says what it found.
+int FromSystemdInChild(const std::string& path, const std::string& count, int type) {
+  const int fd = socket(AF_UNIX, type, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  REQUIRE(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  listen(fd, 5);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (fd != 3) dup2(fd, 3);
+    setenv("LISTEN_FDS", count.c_str(), 1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+    auto sockets = ListeningSocket::FromSystemd();
+    if (getenv("LISTEN_FDS") != nullptr || getenv("LISTEN_PID") != nullptr) _exit(90);
+    if (!sockets.ok()) _exit(91);
+    if (sockets->size() != 1) _exit(92);
+    const ListeningSocket& only = sockets->front();
+    if (only.path() != path || only.fd() != 3) _exit(93);
+    if ((fcntl(3, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(3, F_GETFL) & O_NONBLOCK) == 0) _exit(94);
+    sockets->clear();
+    // systemd's socket file is systemd's.
+    _exit(std::filesystem::exists(path) ? 0 : 95);
+  }
+  close(fd);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST_CASE("a listening socket that systemd hands over is taken") {
+  TemporaryDirectory directory;
+  CHECK(FromSystemdInChild(directory.path() + "/socket", "1", SOCK_STREAM) == 0);
+}
+
+TEST_CASE("descriptors that are not listening Unix stream sockets are refused") {
+  TemporaryDirectory directory;
+  CHECK(FromSystemdInChild(directory.path() + "/datagram", "1", SOCK_DGRAM) == 91);
+  CHECK(FromSystemdInChild(directory.path() + "/many", "100000", SOCK_STREAM) == 91);
+}
+
+TEST_CASE("sockets that were handed to another process are not taken") {
+  setenv("LISTEN_FDS", "1", 1);
+  setenv("LISTEN_PID", "1", 1);
+  auto sockets = ListeningSocket::FromSystemd();
+  REQUIRE(sockets.ok());
+  CHECK(sockets->empty());
+  CHECK(getenv("LISTEN_FDS") == nullptr);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/reply_bytes.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/convert.h"
+#include "tests/unit/service/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+constexpr uint64_t kLimit = 16u << 20;
+
+std::string Flat(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  REQUIRE(buffer.Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+BuildAnswer AnswerWith(std::vector<std::pair<cccl_cache::ArtifactKind, std::string>> parts) {
+  BuildAnswer answer = MakeAnswer("");
+  auto artifact = std::make_shared<Artifact>();
+  for (auto& [kind, bytes] : parts) {
+    artifact->parts.push_back({kind, bytes, cccl_cache::Sha256(bytes)});
+  }
+  artifact->lowered_names = {{"f<int>", "_Z1fIiEvv"}};
+  answer.artifact = artifact;
+  answer.log = "warning";
+  answer.reason = "";
+  answer.native_code = 6;
+  answer.compile_time = std::chrono::microseconds(1234);
+  return answer;
+}
+
+std::string Generated(const BuildAnswer& answer) {
+  v1::BuildReply reply = ToProto(answer);
+  for (const ArtifactPart& part : answer.artifact->parts) {
+    auto* artifact = reply.add_artifacts();
+    *artifact = ToProto(part);
+    artifact->set_contents(part.bytes);
+  }
+  return reply.SerializeAsString();
+}
+
+TEST_CASE("the reply is byte for byte what the generated code writes") {
+  using Kind = cccl_cache::ArtifactKind;
+  for (size_t size : {0, 1, 100, 127, 128, 200'000, 3'000'000}) {
+    const auto answer = AnswerWith({{Kind::kCubin, std::string(size, 'c')}, {Kind::kPtx, "ptx"}});
+    CHECK((Flat(EncodeReply(answer, {}, kLimit)) == Generated(answer)));
+  }
+  const auto none = AnswerWith({});
+  CHECK(Flat(EncodeReply(none, {}, kLimit)) == Generated(none));
+}
+
+TEST_CASE("the artifact's bytes are referenced, and live as long as the buffer") {
+  auto answer = MakeAnswer(std::string(180'000, 'x'));
+  const std::weak_ptr<const Artifact> watched = answer.artifact;
+  const char* bytes = answer.artifact->parts[0].bytes.data();
+  grpc::ByteBuffer buffer = EncodeReply(answer, {}, kLimit);
+  answer.artifact.reset();
+  CHECK_FALSE(watched.expired());
+  {
+    std::vector<grpc::Slice> slices;
+    REQUIRE(buffer.Dump(&slices).ok());
+    REQUIRE(slices.size() == 2);
+    CHECK(reinterpret_cast<const char*>(slices[1].begin()) == bytes);
+  }
+  buffer.Clear();
+  CHECK(watched.expired());
+}
+
+TEST_CASE("only the wanted kinds are sent") {
+  using Kind = cccl_cache::ArtifactKind;
+  const auto answer = AnswerWith({{Kind::kCubin, "cubin"}, {Kind::kPtx, "ptx"}});
+  v1::BuildReply reply;
+  REQUIRE(reply.ParseFromString(Flat(EncodeReply(answer, {Kind::kPtx}, kLimit))));
+  REQUIRE(reply.artifacts_size() == 1);
+  CHECK(reply.artifacts(0).contents() == "ptx");
+  CHECK(WantedBytes(answer, {Kind::kPtx}) == 3);
+}
+
+TEST_CASE("an artifact that does not fit is announced without its bytes") {
+  using Kind = cccl_cache::ArtifactKind;
+  const auto answer =
+      AnswerWith({{Kind::kCubin, std::string(5000, 'c')}, {Kind::kPtx, std::string(100, 'p')}});
+  v1::BuildReply reply;
+  const std::string bytes = Flat(EncodeReply(answer, {}, 2000));
+  CHECK(bytes.size() <= 2000);
+  REQUIRE(reply.ParseFromString(bytes));
+  REQUIRE(reply.artifacts_size() == 2);
+  CHECK(reply.artifacts(0).in_chunks());
+  CHECK(reply.artifacts(0).size() == 5000);
+  CHECK(reply.artifacts(0).contents().empty());
+  CHECK_FALSE(reply.artifacts(1).in_chunks());
+  CHECK(reply.artifacts(1).contents() == std::string(100, 'p'));
+}
+
+TEST_CASE("chunks together are the artifacts, none larger than 1 MiB") {
+  using Kind = cccl_cache::ArtifactKind;
+  std::string large(2'500'000, '\0');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 7);
+  const auto answer = AnswerWith({{Kind::kCubin, large}, {Kind::kLtoIr, ""}, {Kind::kPtx, "ptx"}});
+  ReplyChunks chunks(answer, {});
+  grpc::ByteBuffer message;
+  REQUIRE(chunks.Next(message));
+  v1::BuildChunk first;
+  REQUIRE(first.ParseFromString(Flat(message)));
+  REQUIRE(first.reply().artifacts_size() == 3);
+  CHECK(first.reply().artifacts(0).in_chunks());
+  CHECK(first.data().empty());
+  std::string data;
+  while (chunks.Next(message)) {
+    v1::BuildChunk chunk;
+    REQUIRE(chunk.ParseFromString(Flat(message)));
+    CHECK_FALSE(chunk.has_reply());
+    CHECK(chunk.data().size() <= ReplyChunks::kChunkBytes);
+    data += chunk.data();
+  }
+  CHECK((data == large + "ptx"));
+}
+
+TEST_CASE("a log that is not UTF-8 does not make the reply unreadable") {
+  BuildAnswer answer = AnswerWith({});
+  answer.log = "error in \"caf\xE9\"";
+  v1::BuildReply reply;
+  REQUIRE(reply.ParseFromString(Flat(EncodeReply(answer, {}, kLimit))));
+  CHECK(reply.log() == "error in \"caf?\"");
+}
+
+}  // namespace
+}  // namespace cccl_cached

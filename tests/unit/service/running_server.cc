@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/service/running_server.h"
+
+#include <grpcpp/create_channel.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace cccl_cached {
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string name = (std::filesystem::temp_directory_path() / "cccl-service-XXXXXX").string();
+  REQUIRE(mkdtemp(name.data()) != nullptr);
+  path_ = name;
+  // Other users of a test must reach the socket.
+  std::filesystem::permissions(path_, std::filesystem::perms(0755));
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+RunningServer::RunningServer(ServiceLimits limits) : socket_(directory_.path() + "/socket") {
+  builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
+  ServerOptions options;
+  options.limits = limits;
+  options.version = "1.2.3";
+  ServerSources sources{builder, toolchains, statistics,
+                        [] {
+                          return TierSize{7, 4096};
+                        },
+                        [] {
+                          return BuildGauges{2, 3};
+                        }};
+  server = std::make_unique<Server>(std::move(options), std::move(sources));
+  auto listener = ListeningSocket::Bind({socket_, 0666, {}});
+  REQUIRE(listener.ok());
+  server->AddListener(std::move(*listener));
+  REQUIRE(server->Start().ok());
+}
+
+std::shared_ptr<grpc::Channel> RunningServer::Connect() const {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(32 << 20);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel("unix:" + socket_, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+std::unique_ptr<cccl_cache::v1::Build::Stub> RunningServer::BuildStub() const {
+  return cccl_cache::v1::Build::NewStub(Connect());
+}
+
+int ConnectRaw(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+bool IsClosedByPeer(int fd) {
+  char buffer[4096];
+  for (;;) {
+    pollfd ready{fd, POLLIN, 0};
+    if (poll(&ready, 1, 20'000) != 1) return false;
+    const ssize_t count = read(fd, buffer, sizeof(buffer));
+    if (count <= 0) return true;
+  }
+}
+
+cccl_cache::v1::BuildRequest SmallRequest() {
+  cccl_cache::v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes("__global__ void f() {}");
+  request.mutable_nvrtc()->add_options("-arch=sm_90");
+  return request;
+}
+
+std::string Trailer(const grpc::ClientContext& context, const std::string& name) {
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto found = trailers.find(name);
+  if (found == trailers.end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
+size_t OpenDescriptors() {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace cccl_cached

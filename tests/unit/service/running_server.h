@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cccl_cache/v1/build.grpc.pb.h"
+#include "daemon/service/server.h"
+#include "tests/unit/service/fakes.h"
+
+namespace cccl_cached {
+
+/// An empty directory that goes with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A Server over fakes on a socket of its own.
+class RunningServer {
+ public:
+  explicit RunningServer(ServiceLimits limits = {});
+
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+  /// A connection of its own, not shared with other channels.
+  [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const;
+  [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
+
+  FakeBuilder builder;
+  FakeToolchains toolchains;
+  Statistics statistics;
+
+ private:
+  TemporaryDirectory directory_;
+  const std::string socket_;
+
+ public:
+  std::unique_ptr<Server> server;
+};
+
+/// A connected socket, or -1.
+[[nodiscard]] int ConnectRaw(const std::string& path);
+/// Whether the other side closed the socket within a generous time.
+[[nodiscard]] bool IsClosedByPeer(int fd);
+/// A small request that the service takes.
+[[nodiscard]] cccl_cache::v1::BuildRequest SmallRequest();
+/// The trailer, or nothing.
+[[nodiscard]] std::string Trailer(const grpc::ClientContext& context, const std::string& name);
+/// Descriptors that this process has open.
+[[nodiscard]] size_t OpenDescriptors();
+
+}  // namespace cccl_cached

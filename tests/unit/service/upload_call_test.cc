@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <string_view>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+constexpr size_t kChunk = 1 << 20;
+
+grpc::Status Upload(v1::Build::Stub& stub, grpc::ClientContext& context, std::string_view bytes,
+                    v1::UploadReply& reply, size_t chunk_bytes = kChunk) {
+  auto writer = stub.Upload(&context, &reply);
+  while (!bytes.empty()) {
+    v1::UploadChunk chunk;
+    chunk.set_data(std::string(bytes.substr(0, chunk_bytes)));
+    bytes.remove_prefix(chunk.data().size());
+    if (!writer->Write(chunk)) break;
+  }
+  writer->WritesDone();
+  return writer->Finish();
+}
+
+TEST_CASE("an upload can be named by its digest in a request") {
+  RunningServer running;
+  running.builder.AnswerWith([](const cccl_cache::BuildRequest& request, const Peer&) {
+    const auto& program = std::get<cccl_cache::NvrtcProgram>(request.program);
+    return MakeAnswer(cccl_cache::Sha256(program.source).Hex());
+  });
+  const std::string source(20 << 20, 's');
+  auto stub = running.BuildStub();
+  grpc::ClientContext context;
+  v1::UploadReply uploaded;
+  REQUIRE(Upload(*stub, context, source, uploaded).ok());
+  CHECK(uploaded.size() == source.size());
+  CHECK(uploaded.sha256() == cccl_cache::Sha256(source).View());
+
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_upload_sha256(uploaded.sha256());
+  grpc::ClientContext building;
+  v1::BuildReply reply;
+  REQUIRE(stub->Build(&building, request, &reply).ok());
+  CHECK(reply.artifacts(0).contents() == cccl_cache::Sha256(source).Hex());
+}
+
+TEST_CASE("an empty upload is an upload") {
+  RunningServer running;
+  grpc::ClientContext context;
+  v1::UploadReply reply;
+  REQUIRE(Upload(*running.BuildStub(), context, "", reply).ok());
+  CHECK(reply.sha256() == cccl_cache::Sha256("").View());
+}
+
+TEST_CASE("a digest that nobody uploaded asks for the upload") {
+  RunningServer running;
+  v1::BuildRequest request;
+  request.mutable_nvrtc()->mutable_source()->set_upload_sha256(
+      std::string(cccl_cache::Sha256("never sent").View()));
+  grpc::ClientContext context;
+  v1::BuildReply reply;
+  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  CHECK(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  CHECK(Trailer(context, "cccl-error") == "upload-needed");
+}
+
+TEST_CASE("a chunk that is too large is refused") {
+  RunningServer running;
+  grpc::ClientContext context;
+  v1::UploadReply reply;
+  const auto status =
+      Upload(*running.BuildStub(), context, std::string(3 << 20, 'x'), reply, 2 << 20);
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(status.error_message().find("at most 1048576") != std::string::npos);
+}
+
+TEST_CASE("an upload larger than any request is refused") {
+  ServiceLimits limits;
+  limits.source_bytes = 3 << 20;
+  RunningServer running(limits);
+  grpc::ClientContext context;
+  v1::UploadReply reply;
+  const auto status = Upload(*running.BuildStub(), context, std::string(4 << 20, 'x'), reply);
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("bytes of uploads are bounded and a refused upload gives its part back") {
+  ServiceLimits limits;
+  limits.upload_bytes_per_uid = 5 << 20;
+  RunningServer running(limits);
+  auto stub = running.BuildStub();
+  auto upload = [&](size_t size, char fill) {
+    grpc::ClientContext context;
+    v1::UploadReply reply;
+    const auto status = Upload(*stub, context, std::string(size, fill), reply);
+    return status.ok() ? std::string("ok") : Trailer(context, "cccl-error");
+  };
+  CHECK(upload(3 << 20, 'a') == "ok");
+  CHECK(upload(3 << 20, 'b') == "overloaded");
+  CHECK(upload(1 << 20, 'c') == "ok");
+}
+
+TEST_CASE("uploads in progress are bounded") {
+  RunningServer running;
+  auto stub = running.BuildStub();
+  struct Open {
+    grpc::ClientContext context;
+    v1::UploadReply reply;
+    std::unique_ptr<grpc::ClientWriter<v1::UploadChunk>> writer;
+  };
+  std::vector<std::unique_ptr<Open>> open;
+  for (int i = 0; i < 17; ++i) {
+    auto& upload = *open.emplace_back(std::make_unique<Open>());
+    upload.writer = stub->Upload(&upload.context, &upload.reply);
+  }
+  size_t refused = 0;
+  for (auto& upload : open) {
+    upload->writer->WritesDone();
+    const auto status = upload->writer->Finish();
+    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
+  }
+  CHECK(refused == 1);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/uploads.h"
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cached {
+namespace {
+
+using Clock = Uploads::Clock;
+
+TEST_CASE("an upload is seen by the user who sent it alone") {
+  Budget budget(ServiceLimits{});
+  Uploads uploads(std::chrono::seconds(600));
+  const auto digest = cccl_cache::Sha256("bytes");
+  uploads.Keep(1, digest, "bytes", Share());
+  REQUIRE(uploads.Find(1, digest) != nullptr);
+  CHECK(*uploads.Find(1, digest) == "bytes");
+  CHECK(uploads.Find(2, digest) == nullptr);
+}
+
+TEST_CASE("an upload is forgotten after its time and its bytes are given back") {
+  Budget budget(ServiceLimits{});
+  Uploads uploads(std::chrono::seconds(600));
+  const auto digest = cccl_cache::Sha256("bytes");
+  const auto now = Clock::now();
+  auto share = budget.Take(1, Resource::kUploadBytes, 5);
+  REQUIRE(share.ok());
+  uploads.Keep(1, digest, "bytes", std::move(*share), now);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(599)) != nullptr);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(600)) == nullptr);
+  uploads.Forget(now + std::chrono::seconds(600));
+  CHECK(budget.Used(Resource::kUploadBytes) == 0);
+}
+
+TEST_CASE("the same upload again is counted once and starts its time anew") {
+  Budget budget(ServiceLimits{});
+  Uploads uploads(std::chrono::seconds(600));
+  const auto digest = cccl_cache::Sha256("bytes");
+  const auto now = Clock::now();
+  for (int i = 0; i < 2; ++i) {
+    auto share = budget.Take(1, Resource::kUploadBytes, 5);
+    REQUIRE(share.ok());
+    uploads.Keep(1, digest, "bytes", std::move(*share), now + std::chrono::seconds(i * 100));
+  }
+  CHECK(budget.Used(Resource::kUploadBytes) == 5);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(650)) != nullptr);
+}
+
+}  // namespace
+}  // namespace cccl_cached
