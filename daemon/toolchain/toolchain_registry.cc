@@ -91,6 +91,9 @@ ToolchainRegistry::SnapshotPtr ToolchainRegistry::ScanNow(const SnapshotPtr& for
     snapshot_ = snapshot;
   }
   scanned_.notify_all();
+  if (!former || former->toolchains != snapshot->toolchains) {
+    options_.on_change(snapshot->toolchains);
+  }
   return snapshot;
 }
 

@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -21,6 +23,10 @@
 namespace cccl_cached {
 
 struct RegistryOptions {
+  /// Called with those present after each scan that found others than the one before: what was made
+  /// of one that is gone (a zygote) can go. Same rules as for the report.
+  using ChangeFunction = std::function<void(std::span<const ToolchainPtr>)>;
+
   SearchPlaces places;
   /// Files that others than root and this user can write are not used.
   uid_t own_uid = 0;
@@ -28,6 +34,7 @@ struct RegistryOptions {
   std::chrono::milliseconds rescan_interval{30'000};
   /// How soon after a scan a request that names something unknown causes another.
   std::chrono::milliseconds unknown_interval{1'000};
+  ChangeFunction on_change = [](std::span<const ToolchainPtr>) {};
 };
 
 /// Finds, identifies, probes and watches the toolchains of this node.

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/capability_probe.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+
+namespace {
+
+ToolchainPtr WithNvrtc(char id) {
+  Toolchain toolchain;
+  toolchain.nvrtc = CompilerLibrary{.path = "/cuda/libnvrtc.so.13"};
+  toolchain.nvrtc->id.bytes.fill(static_cast<uint8_t>(id));
+  return std::make_shared<const Toolchain>(toolchain);
+}
+
+}  // namespace
+
+TEST_CASE("what an NVRTC rejects is not among its capabilities") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  compiler.rejected_options = {"-frandom-seed=cccl", "--pch-messages=false"};
+  const auto found = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  REQUIRE(found.ok());
+  CHECK_FALSE(found->random_seed);
+  CHECK(found->no_cache);
+  CHECK_FALSE(found->pch);
+}
+
+TEST_CASE("an NVRTC is probed once, another one by itself") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+  const int compiles = compiler.compiles;
+  const auto again = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  REQUIRE(again.ok());
+  CHECK(again->random_seed);
+  CHECK(compiler.compiles == compiles);
+  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(2), {}).ok());
+  CHECK(compiler.compiles == 2 * compiles);
+}
+
+TEST_CASE("a probe that could not run says why and is not remembered") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  compiler.error = Error{ErrorCode::kWorkerCrashed, "the worker died of signal 11"};
+  const auto failed = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  REQUIRE_FALSE(failed.ok());
+  CHECK_THAT(failed.error().message, Catch::Contains("signal 11"));
+  CHECK(meta.writes() == 0);
+  compiler.error.reset();
+  CHECK(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+}
+
+TEST_CASE("an NVRTC that does not compile an empty program is of no use") {
+  FakeMetaStore meta;
+  class Refusing final : public Compiler {
+    Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&,
+                                  std::stop_token) override {
+      return CompileOutput{.native_code = 6};
+    }
+  } compiler;
+  const auto failed = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
+  REQUIRE_FALSE(failed.ok());
+  CHECK_THAT(failed.error().message, Catch::Contains("empty program"));
+}
+
+TEST_CASE("a record that is none of the probe's is no evidence") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  const ToolchainPtr toolchain = WithNvrtc(1);
+  for (const char* value : {"", "11", "1111", "1x1"}) {
+    meta.PutMeta("toolchain/probe/1/" + toolchain->nvrtc->id.Hex(), value);
+    compiler.compiles = 0;
+    CHECK(CapabilityProbe(meta, compiler).Probe(toolchain, {}).ok());
+    CHECK(compiler.compiles > 0);
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "daemon/toolchain/file_digest.h"
+#include "daemon/toolchain/installation_finder.h"
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+
+namespace {
+
+Survey SurveyOf(const TempTree& tree, const std::string& name) {
+  const FoundInstallations found = FindInstallations(Roots({tree.Path(name)}));
+  REQUIRE(found.installations.size() == 1);
+  Result<Survey> survey = SettledSurvey(found.installations.front(), geteuid(), nullptr);
+  REQUIRE(survey.ok());
+  return std::move(*survey);
+}
+
+Identity Identify(MetaStore& meta, const TempTree& tree, const std::string& name) {
+  const Result<Identity> identity = Identifier(meta).Identify(SurveyOf(tree, name), {});
+  REQUIRE(identity.ok());
+  return *identity;
+}
+
+Identity Identify(const TempTree& tree, const std::string& name) {
+  FakeMetaStore meta;
+  return Identify(meta, tree, name);
+}
+
+}  // namespace
+
+TEST_CASE("the same contents at two places have one identity") {
+  const TempTree tree;
+  tree.Toolkit("one", 13, 0);
+  tree.Toolkit("two", 13, 0);
+  tree.Rename("two/lib", "two/lib64");
+  CHECK(Identify(tree, "one").whole == Identify(tree, "two").whole);
+}
+
+TEST_CASE("one byte of one header makes another toolchain and another NVRTC, not another linker") {
+  const TempTree tree;
+  tree.Toolkit("one", 13, 0);
+  tree.Toolkit("two", 13, 0);
+  tree.Write("two/include/cccl/cub/cub.cuh", "cuB");
+  const Identity one = Identify(tree, "one");
+  const Identity two = Identify(tree, "two");
+  CHECK(one.whole != two.whole);
+  CHECK(one.nvrtc != two.nvrtc);
+  CHECK(one.nvjitlink == two.nvjitlink);
+  CHECK(one.nvvm == two.nvvm);
+}
+
+TEST_CASE("each file of a part is in the part's identity") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  const Identity before = Identify(tree, "cuda");
+  SECTION("the builtins") {
+    tree.Write("cuda/lib/libnvrtc-builtins.so.13.0", "BUILTINS");
+    CHECK(Identify(tree, "cuda").nvrtc != before.nvrtc);
+  }
+  SECTION("the NVRTC") {
+    tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+    CHECK(Identify(tree, "cuda").nvrtc != before.nvrtc);
+  }
+  SECTION("a header's name") {
+    tree.Rename("cuda/include/cccl/cub/cub.cuh", "cuda/include/cccl/cub/CUB.cuh");
+    CHECK(Identify(tree, "cuda").nvrtc != before.nvrtc);
+  }
+  SECTION("the linker") {
+    tree.Write("cuda/lib/libnvJitLink.so.13", "LINKER");
+    CHECK(Identify(tree, "cuda").nvjitlink != before.nvjitlink);
+  }
+  SECTION("libdevice") {
+    tree.Write("cuda/nvvm/libdevice/libdevice.10.bc", "LIBDEVICE");
+    CHECK(Identify(tree, "cuda").nvvm != before.nvvm);
+  }
+  SECTION("the absence of a part") {
+    tree.Remove("cuda/nvvm");
+    CHECK(Identify(tree, "cuda").nvvm != before.nvvm);
+  }
+  CHECK(Identify(tree, "cuda").whole != before.whole);
+}
+
+TEST_CASE("files whose stamps are known are not read again") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  FakeMetaStore meta;
+  const Identity first = Identify(meta, tree, "cuda");
+  const size_t writes = meta.writes();
+  CHECK(writes == 4);
+  CHECK(Identify(meta, tree, "cuda").whole == first.whole);
+  CHECK(meta.writes() == writes);
+  meta.ForgeFileDigests();
+  CHECK(Identify(meta, tree, "cuda").whole != first.whole);
+}
+
+TEST_CASE("only the part that changed is read again") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  FakeMetaStore meta;
+  const Identity first = Identify(meta, tree, "cuda");
+  const size_t writes = meta.writes();
+  tree.Write("cuda/include/cuda_runtime.h", "RUNTIME");
+  CHECK(Identify(meta, tree, "cuda").nvrtc != first.nvrtc);
+  CHECK(meta.writes() == writes + 1);
+}
+
+TEST_CASE("a broken record is no evidence") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  FakeMetaStore meta;
+  const Identity first = Identify(meta, tree, "cuda");
+  class BrokenStore final : public MetaStore {
+   public:
+    std::optional<std::string> GetMeta(std::string_view) override { return std::string(63, 'x'); }
+    void PutMeta(std::string_view, std::string_view) override {}
+  } broken;
+  CHECK(Identify(broken, tree, "cuda").whole == first.whole);
+}
+
+TEST_CASE("a file that changed after the survey is not identified") {
+  const TempTree tree;
+  tree.Toolkit("cuda", 13, 0);
+  FakeMetaStore meta;
+  const Survey survey = SurveyOf(tree, "cuda");
+  SECTION("in size") { tree.Write("cuda/lib/libnvrtc.so.13", "longer than before"); }
+  SECTION("by name") { tree.Remove("cuda/include/cuda_runtime.h"); }
+  const auto identity = Identifier(meta).Identify(survey, {});
+  REQUIRE_FALSE(identity.ok());
+  CHECK(identity.error().code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("the digest of a file is the SHA-256 of its bytes") {
+  const TempTree tree;
+  const std::string contents(3 << 20, 'x');
+  tree.Write("file", contents);
+  struct stat status {};
+  REQUIRE(stat(tree.Path("file").c_str(), &status) == 0);
+  const SurveyedFile file{"", tree.Path("file"), FileStamp::Of(status)};
+  CHECK(DigestOfFile(file, {}) == cccl_cache::Sha256(contents));
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK_FALSE(DigestOfFile(file, stop.get_token()));
+}

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/compiler.h"
+#include "daemon/core/tier.h"
+#include "daemon/toolchain/search_places.h"
+#include "daemon/toolchain/toolchain_registry.h"
+
+namespace cccl_cached {
+
+/// A directory of its own that goes with the object. Whatever the umask, others can't write in it.
+class TempTree {
+ public:
+  TempTree();
+  TempTree(const TempTree&) = delete;
+  TempTree& operator=(const TempTree&) = delete;
+  ~TempTree();
+
+  [[nodiscard]] std::string Path(const std::string& name) const { return root_ + "/" + name; }
+  /// Written in place if it is there; directories are made.
+  void Write(const std::string& name, std::string_view contents) const;
+  void Directory(const std::string& name) const;
+  void Link(const std::string& name, const std::string& target) const;
+  void Remove(const std::string& name) const;
+  void Rename(const std::string& from, const std::string& to) const;
+  void Mode(const std::string& name, unsigned mode) const;
+
+  /// A toolkit tree with all parts.
+  void Toolkit(const std::string& name, int major, int minor) const;
+  /// The wheels of CUDA 12 below a site-packages directory.
+  void Wheels12(const std::string& name, int minor) const;
+
+ private:
+  std::string root_;
+};
+
+class FakeMetaStore final : public MetaStore {
+ public:
+  std::optional<std::string> GetMeta(std::string_view name) override;
+  void PutMeta(std::string_view name, std::string_view value) override;
+
+  /// Every digest that was computed and every probe that ran was written.
+  [[nodiscard]] size_t writes();
+  /// Replaces the digest in each record about files, so that who believes it can be told.
+  void ForgeFileDigests();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string, std::less<>> records_;
+  size_t writes_ = 0;
+};
+
+/// Accepts an empty program, and those options that it is told to.
+class FakeCompiler final : public Compiler {
+ public:
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
+                                std::stop_token stop) override;
+
+  std::set<std::string> rejected_options;
+  std::optional<Error> error;              ///< every compile ends so
+  std::optional<std::string> broken_root;  ///< compiles of this toolchain end as kWorkerCrashed
+  std::atomic<int> compiles{0};
+};
+
+/// A registry over places of the test's own, that looks only when asked to.
+class TestedRegistry {
+ public:
+  TestedRegistry(SearchPlaces places, FakeMetaStore& meta, FakeCompiler& compiler);
+  TestedRegistry(RegistryOptions options, FakeMetaStore& meta, FakeCompiler& compiler);
+
+  ToolchainRegistry* operator->() { return &registry_; }
+  /// The only toolchain; fails the test if there is none or more.
+  ToolchainPtr Only();
+  /// What a request without wishes gets.
+  Result<ToolchainPtr> Default();
+  [[nodiscard]] std::vector<ToolchainReport> Reports();
+
+ private:
+  std::mutex mutex_;
+  std::vector<ToolchainReport> reports_;
+  ToolchainRegistry registry_;
+};
+
+/// Places with nothing in them but these roots.
+[[nodiscard]] SearchPlaces Roots(std::vector<std::string> roots);
+
+}  // namespace cccl_cached

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/toolchain_registry.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <future>
+
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+using cccl_cache::BuildKind;
+
+namespace {
+
+/// What a registry needs, and a toolkit of CUDA 13.0.
+struct Node {
+  Node() { tree.Toolkit("cuda", 13, 0); }
+
+  TempTree tree;
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+};
+
+RegistryOptions Options(SearchPlaces places) {
+  return {.places = std::move(places),
+          .own_uid = geteuid(),
+          .rescan_interval = std::chrono::hours(1),
+          .unknown_interval = std::chrono::hours(1)};
+}
+
+}  // namespace
+
+TEST_CASE("a toolchain is described with absolute paths, versions and capabilities") {
+  Node node;
+  node.compiler.rejected_options = {"--no-cache"};
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr toolchain = registry.Only();
+  CHECK(toolchain->version() == "13.0");
+  CHECK(toolchain->root == node.tree.Path("cuda"));
+  REQUIRE(toolchain->nvrtc);
+  CHECK(toolchain->nvrtc->path == node.tree.Path("cuda/lib/libnvrtc.so.13"));
+  CHECK(toolchain->nvrtc->preload ==
+        std::vector{node.tree.Path("cuda/lib/libnvrtc-builtins.so.13.0")});
+  CHECK(toolchain->nvjitlink->version == "13.0");
+  CHECK(toolchain->nvvm->path == node.tree.Path("cuda/nvvm/lib64/libnvvm.so.4"));
+  CHECK(toolchain->libdevice == node.tree.Path("cuda/nvvm/libdevice/libdevice.10.bc"));
+  CHECK(toolchain->headers.size() == 2);
+  CHECK(toolchain->capabilities.random_seed);
+  CHECK_FALSE(toolchain->capabilities.no_cache);
+}
+
+TEST_CASE("a second start reads no file and probes nothing") {
+  Node node;
+  const SearchPlaces places = Roots({node.tree.Path("cuda")});
+  const auto id = TestedRegistry(places, node.meta, node.compiler).Only()->id;
+  const size_t writes = node.meta.writes();
+  const int compiles = node.compiler.compiles;
+  CHECK(TestedRegistry(places, node.meta, node.compiler).Only()->id == id);
+  CHECK(node.meta.writes() == writes);
+  CHECK(node.compiler.compiles == compiles);
+}
+
+TEST_CASE("toolchains of several majors stand side by side, newest first") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  TestedRegistry registry(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}), node.meta,
+                          node.compiler);
+  const auto present = registry->Present();
+  REQUIRE(present.size() == 2);
+  CHECK(present[0]->version() == "13.0");
+  CHECK(present[1]->version() == "12.9");
+  CHECK((*registry->Select({.major = 12}, 0, BuildKind::kLink))->version() == "12.9");
+}
+
+TEST_CASE("the same contents at a second place are noted and not a second toolchain") {
+  Node node;
+  node.tree.Toolkit("copy", 13, 0);
+  TestedRegistry registry(Roots({node.tree.Path("cuda"), node.tree.Path("copy")}), node.meta,
+                          node.compiler);
+  CHECK(registry.Only()->root == node.tree.Path("cuda"));
+  CHECK(registry->Rejected().empty());
+  bool noted = false;
+  for (const ToolchainReport& report : registry.Reports()) {
+    noted |= report.text.starts_with(node.tree.Path("copy") + " has the same contents");
+  }
+  CHECK(noted);
+
+  // Once the first is gone, the second serves.
+  const auto id = registry.Only()->id;
+  node.tree.Remove("cuda");
+  const auto chosen = registry.Default();
+  REQUIRE(chosen.ok());
+  CHECK((*chosen)->root == node.tree.Path("copy"));
+  CHECK((*chosen)->id == id);
+}
+
+TEST_CASE("an installation that others can write is rejected with path, mode and way out") {
+  Node node;
+  node.tree.Mode("cuda/include/cccl", 0777);
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  CHECK(registry->Present().empty());
+  const auto rejected = registry->Rejected();
+  REQUIRE(rejected.size() == 1);
+  CHECK(rejected[0].root == node.tree.Path("cuda"));
+  CHECK_THAT(rejected[0].reason, Catch::Contains(node.tree.Path("cuda/include/cccl")) &&
+                                     Catch::Contains("0777") && Catch::Contains("chmod"));
+  const auto chosen = registry.Default();
+  REQUIRE_FALSE(chosen.ok());
+  CHECK(chosen.error().code == ErrorCode::kToolchainNotFound);
+  CHECK_THAT(chosen.error().message, Catch::Contains(rejected[0].reason));
+  CHECK(node.compiler.compiles == 0);
+}
+
+TEST_CASE("a toolchain whose compiler dies is rejected, and the others serve") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  node.compiler.broken_root = node.tree.Path("cuda");
+  TestedRegistry registry(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}), node.meta,
+                          node.compiler);
+  CHECK(registry.Only()->version() == "12.9");
+  REQUIRE(registry->Rejected().size() == 1);
+  CHECK_THAT(registry->Rejected()[0].reason, Catch::Contains("signal 11"));
+
+  // What was the matter may pass.
+  node.compiler.broken_root.reset();
+  registry->Rescan();
+  CHECK(registry->Present().size() == 2);
+}
+
+TEST_CASE("a changed toolchain is another one for the next request") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  CHECK(registry->Unchanged(*before));
+  REQUIRE(registry.Default().ok());
+  SECTION("a header written in place") {
+    node.tree.Write("cuda/include/cuda_runtime.h", "RUNTIME");
+  }
+  SECTION("a library replaced by renaming") {
+    node.tree.Write("new", "COMPILER");
+    node.tree.Rename("new", "cuda/lib/libnvrtc.so.13");
+  }
+  SECTION("a header added") { node.tree.Write("cuda/include/new.h", ""); }
+  SECTION("a header removed") { node.tree.Remove("cuda/include/cuda_runtime_api.h"); }
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->id != before->id);
+  CHECK((*after)->nvrtc->id != before->nvrtc->id);
+  CHECK((*after)->nvjitlink->id == before->nvjitlink->id);
+  CHECK(registry->Unchanged(**after));
+  CHECK_FALSE(registry->Unchanged(*before));
+}
+
+TEST_CASE("files that change and change back are not what they were in between") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "compiler");
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->id == before->id);
+  CHECK((*after)->serial != before->serial);
+  CHECK_FALSE(registry->Unchanged(*before));
+  CHECK(registry->Unchanged(**after));
+}
+
+TEST_CASE("a toolchain that others were allowed to write after the start serves no longer") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  REQUIRE(registry.Default().ok());
+  node.tree.Mode("cuda/lib", 0777);
+  CHECK_FALSE(registry.Default().ok());
+  node.tree.Mode("cuda/lib", 0755);
+  registry->Rescan();
+  CHECK(registry.Default().ok());
+}
+
+TEST_CASE("a stray file beside the libraries changes nothing") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  node.tree.Write("cuda/lib/libcublas.so.13", "");
+  CHECK(registry->Unchanged(*before));
+  registry->Rescan();
+  CHECK(registry.Only() == before);
+}
+
+TEST_CASE("a spelling that leads elsewhere now is no spelling any more") {
+  Node node;
+  node.tree.Link("link", "cuda");
+  TestedRegistry registry(Roots({node.tree.Path("link")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  REQUIRE(before->headers[0].aliases == std::vector{node.tree.Path("link/include")});
+  node.tree.Toolkit("other", 13, 1);
+  node.tree.Link("link", "other");
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->root == node.tree.Path("other"));
+}
+
+TEST_CASE("an unknown toolchain is looked for, but not each time") {
+  Node node;
+  RegistryOptions options = Options(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
+  SECTION("soon enough") {
+    options.unknown_interval = std::chrono::milliseconds(0);
+    TestedRegistry registry(options, node.meta, node.compiler);
+    CHECK_FALSE(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+    node.tree.Toolkit("new", 12, 9);
+    CHECK(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+  }
+  SECTION("too soon") {
+    TestedRegistry registry(options, node.meta, node.compiler);
+    REQUIRE(registry.Default().ok());
+    node.tree.Toolkit("new", 12, 9);
+    const auto chosen = registry->Select({.major = 12}, 0, BuildKind::kNvrtc);
+    REQUIRE_FALSE(chosen.ok());
+    CHECK(chosen.error().code == ErrorCode::kToolchainNotFound);
+    registry->Rescan();
+    CHECK(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+  }
+}
+
+TEST_CASE("new installations are found without anybody asking") {
+  Node node;
+  RegistryOptions options = Options(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
+  options.rescan_interval = std::chrono::milliseconds(1);
+  std::promise<void> found;
+  options.on_change = [&](std::span<const ToolchainPtr> present) {
+    if (present.size() == 2) found.set_value();
+  };
+  TestedRegistry registry(options, node.meta, node.compiler);
+  node.tree.Toolkit("new", 12, 9);
+  CHECK(found.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+}
+
+TEST_CASE("a request for another toolchain does not wait while one is identified") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+
+  /// Lets the probe of CUDA 13 wait for the test.
+  class Gate final : public Compiler {
+   public:
+    Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+                                  std::stop_token) override {
+      if (closed && job.toolchain->major == 13) {
+        reached.set_value();
+        closed = false;
+        opened.get_future().wait();
+      }
+      return CompileOutput{.succeeded = true};
+    }
+    std::atomic<bool> closed = false;
+    std::promise<void> reached;
+    std::promise<void> opened;
+  } compiler;
+
+  ToolchainRegistry registry(Options(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")})),
+                             node.meta, compiler, [](const ToolchainReport&) {});
+  REQUIRE(registry.Present().size() == 2);
+  compiler.closed = true;
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  auto waiting = std::async(std::launch::async,
+                            [&] { return registry.Select({.major = 13}, 0, BuildKind::kNvrtc); });
+  compiler.reached.get_future().wait();
+  CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+  CHECK(registry.Present().size() == 2);
+  compiler.opened.set_value();
+  CHECK(waiting.get().ok());
+}

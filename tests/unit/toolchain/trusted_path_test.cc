@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/trusted_path.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+
+namespace {
+
+constexpr uid_t kStranger = 54321;
+
+/// Makes `name` belong to somebody else: really if the test may, else by taking a foreign point of
+/// view.
+uid_t GiveAway(const TempTree& tree, const std::string& name) {
+  if (geteuid() != 0) return kStranger;
+  REQUIRE(lchown(tree.Path(name).c_str(), kStranger, kStranger) == 0);
+  return 0;
+}
+
+Result<TrustedPath> Follow(const TempTree& tree, const std::string& name, uid_t own = geteuid()) {
+  return FollowTrusted(tree.Path(name), own, PathRole::kHolder, nullptr);
+}
+
+void CheckDenied(const Result<TrustedPath>& followed, const std::string& path) {
+  REQUIRE_FALSE(followed.ok());
+  CHECK(followed.error().code == ErrorCode::kDenied);
+  CHECK_THAT(followed.error().message, Catch::StartsWith(path + " "));
+}
+
+}  // namespace
+
+TEST_CASE("a file that only its owner can write is trusted below a sticky /tmp") {
+  const TempTree tree;
+  tree.Write("a/file", "");
+  const auto followed = Follow(tree, "a/file");
+  REQUIRE(followed.ok());
+  CHECK(followed->path == tree.Path("a/file"));
+}
+
+TEST_CASE("a file that others can write is not trusted") {
+  const TempTree tree;
+  tree.Write("a/file", "");
+  for (const unsigned mode : {0664u, 0646u}) {
+    tree.Mode("a/file", mode);
+    CheckDenied(Follow(tree, "a/file"), tree.Path("a/file"));
+  }
+}
+
+TEST_CASE("a file below a directory that others can write is not trusted") {
+  const TempTree tree;
+  tree.Write("a/b/c/file", "");
+  for (const unsigned mode : {0775u, 0757u}) {
+    tree.Mode("a/b", mode);
+    CheckDenied(Follow(tree, "a/b/c/file"), tree.Path("a/b"));
+  }
+}
+
+TEST_CASE("a sticky directory may be passed through and may not hold the file itself") {
+  const TempTree tree;
+  tree.Write("a/b/file", "");
+  tree.Mode("a", 01777);
+  CHECK(Follow(tree, "a/b/file").ok());
+  tree.Mode("a", 0755);
+  tree.Mode("a/b", 01777);
+  CheckDenied(Follow(tree, "a/b/file"), tree.Path("a/b"));
+}
+
+TEST_CASE("a file or directory of another user is not trusted") {
+  const TempTree tree;
+  tree.Write("a/b/file", "");
+  const std::string name = GENERATE(as<std::string>(), "a/b/file", "a/b");
+  const uid_t own = GiveAway(tree, name);
+  const auto followed = Follow(tree, "a/b/file", own);
+  REQUIRE_FALSE(followed.ok());
+  CHECK(followed.error().code == ErrorCode::kDenied);
+  CHECK_THAT(followed.error().message, Catch::Contains("belongs to uid"));
+}
+
+TEST_CASE("a link is followed and the directories on the way to its target are checked") {
+  const TempTree tree;
+  tree.Write("real/inner/file", "");
+  tree.Link("links/relative", "../real/./inner");
+  tree.Link("links/absolute", tree.Path("links/relative"));
+  const auto followed = Follow(tree, "links/absolute/../inner/file");
+  REQUIRE(followed.ok());
+  CHECK(followed->path == tree.Path("real/inner/file"));
+  tree.Mode("real", 0777);
+  CheckDenied(Follow(tree, "links/absolute/file"), tree.Path("real"));
+}
+
+TEST_CASE("a link that another user put into a sticky directory is not followed") {
+  if (geteuid() != 0) return;  // Only root can make one.
+  const TempTree tree;
+  tree.Write("real/file", "");
+  tree.Directory("shared");
+  tree.Mode("shared", 01777);
+  tree.Link("shared/link", tree.Path("real"));
+  CHECK(Follow(tree, "shared/link/file").ok());
+  GiveAway(tree, "shared/link");
+  CheckDenied(Follow(tree, "shared/link/file"), tree.Path("shared/link"));
+}
+
+TEST_CASE("what does not exist, loops, or is no directory on the way is unavailable") {
+  const TempTree tree;
+  tree.Write("file", "");
+  tree.Link("loop", "loop");
+  for (const char* name : {"absent", "loop", "file/below", "absent/below"}) {
+    CAPTURE(name);
+    const auto followed = Follow(tree, name);
+    REQUIRE_FALSE(followed.ok());
+    CHECK(followed.error().code == ErrorCode::kUnavailable);
+  }
+}
+
+TEST_CASE("what is neither file nor directory is not trusted") {
+  const TempTree tree;
+  REQUIRE(mkfifo(tree.Path("fifo").c_str(), 0600) == 0);
+  CheckDenied(Follow(tree, "fifo"), tree.Path("fifo"));
+}
