@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "cccl_cache/client.h"
+
+namespace cccl_cache::cli {
+
+/// What scripts rely on; design and meaning in docs/guide-shell.md.
+enum ExitCode : int {
+  kDone = 0,
+  kDoesNotCompile = 1,
+  kUsage = 2,
+  kNoDaemon = 3,
+  kRefused = 4,
+  kOther = 5,
+};
+
+/// Options that stand before or after the command.
+struct CommonOptions {
+  std::string socket;
+  bool json = false;
+};
+
+/// Each adds its command; when that is the one on the command line, `*exit_code` becomes what it
+/// ended with. `common` must outlive `app`.
+void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+
+/// "cccl-cache-cli: MESSAGE" on stderr.
+void Complain(const std::string& message);
+/// The same for a failed call, with the exit code that belongs to it.
+int Explain(const Error& error);
+/// All of it to stdout; not kDone if that fails.
+int Print(std::string_view text);
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compile_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/driver.h"
+#include "cli/files.h"
+#include "cli/toolchain_choice.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+Kind KindOf(std::string_view emit) {
+  if (emit == "ptx") return Kind::kPtx;
+  if (emit == "ltoir") return Kind::kLtoIr;
+  if (emit == "optixir") return Kind::kOptixIr;
+  return Kind::kCubin;
+}
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
+  return joined;
+}
+
+}  // namespace
+
+void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
+                       CompileOptions* options) {
+  options->emit = kinds.front();
+  command
+      ->add_option("--arch", options->architecture,
+                   "Architecture to compile for, \"native\": that of this machine's first GPU")
+      ->required();
+  command
+      ->add_option("--emit", options->emit,
+                   "What to write: " + Join(kinds) + " (default: " + kinds.front() + ")")
+      ->check([kinds](const std::string& given) {
+        const bool known = std::find(kinds.begin(), kinds.end(), given) != kinds.end();
+        return known ? "" : "\"" + given + "\" is not one of " + Join(kinds);
+      });
+  command->add_option("-o,--output", options->output,
+                      "File to write, \"-\": standard output (default: the name of the input with "
+                      "the extension of what is written, in the working directory)");
+  AddRepeated(command, "--option", &options->options,
+              "An option for the compiler, as it is: --option=-lineinfo");
+  command->add_option("--toolchain", options->toolchain,
+                      "Major (13), version (12.9) or id of the toolchain (default: the newest that "
+                      "this machine's driver can load)");
+}
+
+CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
+                         std::vector<std::string>* values, const std::string& help) {
+  return command->add_option(names, *values, help)->allow_extra_args(false);
+}
+
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_view native_prefix) {
+  CompilePlan plan;
+  plan.kind = KindOf(options.emit);
+  plan.output = options.output;
+  plan.build.wanted = {plan.kind};
+  plan.build.working_directory = WorkingDirectory();
+  if (Expected<Done> chosen = ChooseToolchain(options.toolchain, &plan.build); !chosen.ok()) {
+    return std::move(chosen).error();
+  }
+  if (options.toolchain.empty()) plan.build.driver_version = DriverVersion();
+  plan.architecture = options.architecture;
+  if (options.architecture == "native") {
+    Expected<std::string> number = NativeArchitecture();
+    if (!number.ok()) return std::move(number).error();
+    plan.architecture = std::string(native_prefix) + *number;
+  }
+  return plan;
+}
+
+int ExplainPlan(const Error& error) {
+  Complain(error.message);
+  return error.status == CCCL_CACHE_INVALID_REQUEST ? kUsage : kOther;
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "cccl_cache/client.h"
+#include "cli/command.h"
+
+namespace cccl_cache::cli {
+
+/// What `build`, `link` and `nvvm` have in common.
+struct CompileOptions {
+  std::string architecture;
+  std::string emit;
+  std::string output;  ///< empty: derived from the first input
+  std::vector<std::string> options;
+  std::string toolchain;
+};
+
+/// Adds --arch, --emit, -o, --option and --toolchain. `kinds` are what --emit takes, the first is
+/// the default.
+void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
+                       CompileOptions* options);
+
+/// An option that is given once per value, so that the words after it stay arguments.
+CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
+                         std::vector<std::string>* values, const std::string& help);
+
+/// What to print where, once the options are understood.
+struct CompilePlan {
+  std::string architecture;  ///< "sm_90": `native` is resolved
+  Kind kind = Kind::kCubin;
+  std::string output;
+  BuildOptions build;
+};
+
+/// Resolves what depends on this machine: the driver, the working directory. Where an error's
+/// status is CCCL_CACHE_INVALID_REQUEST the command line is wrong.
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_view native_prefix);
+
+/// Sends the build and writes what came; returns the exit code.
+template <typename Build>
+int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
+
+/// Writes the artifact, the log and, where asked for, the JSON; returns the exit code.
+int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common);
+
+/// Says what is wrong with the command line, kUsage, or with the machine, kOther.
+int ExplainPlan(const Error& error);
+
+template <typename Build>
+int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  const Expected<BuildResult> result = client->Build(build, plan.build);
+  if (!result.ok()) return Explain(result.error());
+  return Report(*result, plan, common);
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cccl_cache::cli {
+
+/// Writes one JSON value, indented, commas where they belong. Text that is not UTF-8 becomes U+FFFD
+/// byte by byte. Not thread-safe.
+class JsonWriter {
+ public:
+  JsonWriter& BeginObject() { return Begin('{'); }
+  JsonWriter& EndObject() { return End('}'); }
+  JsonWriter& BeginArray() { return Begin('['); }
+  JsonWriter& EndArray() { return End(']'); }
+  /// Inside an object, before each value.
+  JsonWriter& Key(std::string_view key);
+
+  JsonWriter& String(std::string_view text);
+  JsonWriter& Integer(int64_t number);
+  /// Without a fraction where it has none.
+  JsonWriter& Number(double number);
+  JsonWriter& Boolean(bool value);
+
+  /// The text so far, with a newline at its end.
+  [[nodiscard]] std::string Finish();
+
+ private:
+  JsonWriter& Begin(char bracket);
+  JsonWriter& End(char bracket);
+  void Separate();
+  void Quote(std::string_view text);
+
+  std::string text_;
+  std::vector<bool> filled_;  ///< one per open bracket: it holds something already
+  bool after_key_ = false;
+};
+
+}  // namespace cccl_cache::cli

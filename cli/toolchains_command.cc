@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+#include "cli/json_writer.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+using Toolchains = cccl_cache_toolchains;
+
+template <typename T>
+T Sized() {
+  T value = {};
+  value.struct_size = sizeof(value);
+  return value;
+}
+
+cccl_cache_toolchain At(const Toolchains* toolchains, size_t index) {
+  auto toolchain = Sized<cccl_cache_toolchain>();
+  cccl_cache_toolchains_item(toolchains, index, &toolchain);
+  return toolchain;
+}
+
+cccl_cache_component ComponentAt(const Toolchains* toolchains, size_t toolchain, size_t index) {
+  auto component = Sized<cccl_cache_component>();
+  cccl_cache_toolchains_component(toolchains, toolchain, index, &component);
+  return component;
+}
+
+cccl_cache_rejected_toolchain RejectedAt(const Toolchains* toolchains, size_t index) {
+  auto rejected = Sized<cccl_cache_rejected_toolchain>();
+  cccl_cache_toolchains_rejected(toolchains, index, &rejected);
+  return rejected;
+}
+
+void WriteToolchain(const Toolchains* all, size_t index, JsonWriter* json) {
+  const cccl_cache_toolchain toolchain = At(all, index);
+  json->BeginObject();
+  json->Key("id").String(View(toolchain.id));
+  json->Key("version").String(View(toolchain.version));
+  json->Key("root").String(View(toolchain.root));
+  json->Key("selected_by_default").Boolean(toolchain.selected_by_default != 0);
+  json->Key("components").BeginArray();
+  for (size_t i = 0; i < toolchain.component_count; ++i) {
+    const cccl_cache_component component = ComponentAt(all, index, i);
+    json->BeginObject();
+    json->Key("name").String(View(component.name));
+    json->Key("version").String(View(component.version));
+    json->Key("id").String(View(component.id));
+    json->Key("path").String(View(component.path));
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("header_directories").BeginArray();
+  for (size_t i = 0; i < toolchain.header_directory_count; ++i) {
+    json->String(View(cccl_cache_toolchains_header_directory(all, index, i)));
+  }
+  json->EndArray();
+  json->Key("accepted_options").BeginArray();
+  for (size_t i = 0; i < toolchain.accepted_option_count; ++i) {
+    json->String(View(cccl_cache_toolchains_accepted_option(all, index, i)));
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
+std::string Json(const Toolchains* toolchains) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("toolchains").BeginArray();
+  for (size_t i = 0; i < cccl_cache_toolchains_count(toolchains); ++i) {
+    WriteToolchain(toolchains, i, &json);
+  }
+  json.EndArray();
+  json.Key("rejected").BeginArray();
+  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(toolchains); ++i) {
+    const cccl_cache_rejected_toolchain rejected = RejectedAt(toolchains, i);
+    json.BeginObject();
+    json.Key("root").String(View(rejected.root));
+    json.Key("reason").String(View(rejected.reason));
+    json.EndObject();
+  }
+  json.EndArray();
+  return json.EndObject().Finish();
+}
+
+std::string Text(const Toolchains* toolchains) {
+  constexpr size_t kShortId = 12;
+  std::string text;
+  const size_t count = cccl_cache_toolchains_count(toolchains);
+  if (count == 0) text = "no toolchain\n";
+  for (size_t i = 0; i < count; ++i) {
+    const cccl_cache_toolchain toolchain = At(toolchains, i);
+    text.append(toolchain.selected_by_default != 0 ? "* " : "  ");
+    text.append(View(toolchain.version)).append("  ");
+    text.append(View(toolchain.id).substr(0, kShortId)).append("  ");
+    text.append(View(toolchain.root)).append("  (");
+    for (size_t part = 0; part < toolchain.component_count; ++part) {
+      const cccl_cache_component component = ComponentAt(toolchains, i, part);
+      text.append(part == 0 ? "" : ", ").append(View(component.name));
+      text.append(" ").append(View(component.version));
+    }
+    text.append(")\n");
+  }
+  for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(toolchains); ++i) {
+    const cccl_cache_rejected_toolchain rejected = RejectedAt(toolchains, i);
+    text.append("not used: ").append(View(rejected.root)).append(": ");
+    text.append(View(rejected.reason)).append("\n");
+  }
+  return text;
+}
+
+int Run(const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  const Expected<Client::Toolchains> toolchains = client->GetToolchains();
+  if (!toolchains.ok()) return Explain(toolchains.error());
+  return Print(common.json ? Json(toolchains->get()) : Text(toolchains->get()));
+}
+
+}  // namespace
+
+void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "toolchains",
+      "List the CUDA installations that the daemon uses (*: by default), and those it doesn't");
+  command->footer("Example: cccl-cache-cli toolchains --json");
+  command->callback([&common, exit_code] { *exit_code = Run(common); });
+}
+
+}  // namespace cccl_cache::cli
