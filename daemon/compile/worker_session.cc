@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kStayPatience{5};
 constexpr std::chrono::seconds kReportPatience{10};
 /// Keeps sums of times in range.
 constexpr std::chrono::hours kLongestLimit{24 * 365};
-constexpr size_t kChunkBytes = 256 * 1024;
+constexpr size_t kChunkBytes = 64 * 1024;
 
 }  // namespace
 

@@ -24,6 +24,8 @@ using Cause = SessionEnd::Cause;
 using Catch::Matchers::Contains;
 using std::chrono::milliseconds;
 
+constexpr uint64_t kMaxReply = 120'000;
+
 /// The test plays zygote and worker: everything is said before the session looks.
 class Stage {
  public:
@@ -63,7 +65,7 @@ class Stage {
 
   SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {}) {
     const StopEvent event(std::move(stop));
-    WorkerSession session(std::move(sockets), 1024);
+    WorkerSession session(std::move(sockets), kMaxReply);
     return session.Run(event.fd(), limit);
   }
   /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
@@ -94,6 +96,16 @@ TEST_CASE("an answer counts once the zygote says that its worker is dead") {
   CHECK(stage.Running());
 }
 
+TEST_CASE("an answer that is still in the socket when its worker is dead is read to its end") {
+  Stage stage;
+  stage.SaySpawned();
+  stage.WriteFrame(std::string(kMaxReply, 'x'));
+  stage.Say(Exited{});
+  const SessionEnd end = stage.Run();
+  REQUIRE(end.payload.has_value());
+  CHECK(end.payload->size() == kMaxReply);
+}
+
 TEST_CASE("half an answer is none") {
   Stage stage;
   stage.SaySpawned();
@@ -119,11 +131,11 @@ TEST_CASE("a worker that says more than its answer is ended, even after a full a
 TEST_CASE("an answer over the bound is not read") {
   Stage stage;
   stage.SaySpawned();
-  stage.WriteFrame(std::string(1025, 'x'));
+  stage.WriteFrame(std::string(kMaxReply + 1, 'x'));
   stage.Say(Exited{});
   const SessionEnd end = stage.Run();
   CHECK(end.cause == Cause::kBadReply);
-  CHECK_THAT(end.detail, Contains("1025") && Contains("1024"));
+  CHECK_THAT(end.detail, Contains("120001") && Contains("120000"));
 }
 
 TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") {

@@ -3,6 +3,7 @@
 #include "daemon/compile/zygote_pool.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -27,11 +28,15 @@ TEST_CASE("a warmed toolchain is loaded before its first job") {
 TEST_CASE("a zygote killed between two jobs is replaced and reported") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
-  kill(ChildrenOf().at(0), SIGKILL);
+  const pid_t zygote = ChildrenOf().at(0);
+  kill(zygote, SIGKILL);
+  siginfo_t info;
+  REQUIRE(waitid(P_PID, static_cast<id_t>(zygote), &info, WEXITED | WNOWAIT) == 0);
   CHECK(fixture.Compile("").ok());
   CHECK(fixture.toolkit->loads() == 2);
   CHECK(ChildrenOf().size() == 1);
-  CHECK(fixture.reports().size() == 1);
+  REQUIRE(fixture.reports().size() == 1);
+  CHECK_THAT(fixture.reports()[0], Contains("ended unexpectedly"));
 }
 
 TEST_CASE("a zygote killed during a job takes its worker along, and a fresh one does the job") {
