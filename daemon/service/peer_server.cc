@@ -21,6 +21,8 @@ constexpr int kKeepaliveMilliseconds = 60'000;
 constexpr int kMostThreads = 4;
 /// Room for the frame of a message that is as large as allowed.
 constexpr int kMessageSlack = 64 << 10;
+/// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
+constexpr size_t kQuotaSlack = 256u << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
 
 constexpr const char* kServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Admin",
@@ -36,7 +38,7 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
 /// Against peers who use what no count of ours sees: HTTP/2 itself, health and reflection.
 void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
   grpc::ResourceQuota quota("peer");
-  quota.Resize(limits.bytes_in_flight_per_uid);
+  quota.Resize(limits.bytes_in_flight_per_uid + kQuotaSlack);
   quota.SetMaxThreads(kMostThreads);
   builder.SetResourceQuota(quota);
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <unistd.h>
@@ -64,6 +65,9 @@ class Server::Impl {
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
   Status Start() {
+    // Never taken back: the last grpc_shutdown waits up to 10 s for a poller that a large reply
+    // started, and the process is about to end anyway.
+    grpc_init();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     acceptor_ = std::make_unique<Acceptor>(
