@@ -19,11 +19,11 @@ std::string DirectoryFromSystemd(const Surroundings& surroundings, std::string_v
   return list.substr(0, list.find(':'));
 }
 
-/// Root, or the unprivileged user of the system service: systemd gives no XDG_RUNTIME_DIR to that
-/// one.
+/// Root, or the unprivileged user of the system service: systemd makes its directories, and gives
+/// no XDG_RUNTIME_DIR to that one.
 bool ServesTheNode(const Surroundings& surroundings) {
   if (surroundings.uid == 0) return true;
-  return !DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY").empty() &&
+  return !DirectoryFromSystemd(surroundings, "STATE_DIRECTORY").empty() &&
          surroundings.Variable("XDG_RUNTIME_DIR").empty();
 }
 
@@ -44,7 +44,7 @@ std::string Below(const std::string& directory, std::string_view name) {
 std::string DefaultSocket(const Surroundings& surroundings) {
   const std::string made = DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY");
   if (!made.empty()) return made + "/socket";
-  if (surroundings.uid == 0) return "/run/cccl-cached/socket";
+  if (ServesTheNode(surroundings)) return "/run/cccl-cached/socket";
   return Below(AbsoluteVariable(surroundings, "XDG_RUNTIME_DIR"), "/cccl-cached/socket");
 }
 
@@ -67,6 +67,8 @@ Configuration DefaultConfiguration(const Surroundings& surroundings) {
 }
 
 std::string DefaultConfigFile(const Surroundings& surroundings) {
+  const std::string made = DirectoryFromSystemd(surroundings, "CONFIGURATION_DIRECTORY");
+  if (!made.empty()) return made + "/config.toml";
   if (ServesTheNode(surroundings)) return surroundings.system_config_file;
   return Below(UserDirectory(surroundings, "XDG_CONFIG_HOME", "/.config"),
                "/cccl-cached/config.toml");

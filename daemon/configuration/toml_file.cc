@@ -3,7 +3,6 @@
 #include "daemon/configuration/toml_file.h"
 
 #include <fmt/format.h>
-
 #include <toml++/toml.h>
 
 #include <cerrno>

@@ -19,13 +19,17 @@ TEST_CASE("root serves the node from the node's places") {
 TEST_CASE("the system service serves the node as an unprivileged user") {
   Surroundings service;
   service.uid = 990;
-  service.environment = {{"RUNTIME_DIRECTORY", "/run/cccl-cached"},
-                         {"STATE_DIRECTORY", "/var/lib/cccl-cached:/var/lib/other"}};
+  service.environment = {{"STATE_DIRECTORY", "/var/lib/cccl-cached:/var/lib/other"}};
   const Configuration configuration = DefaultConfiguration(service);
   CHECK(configuration.socket == "/run/cccl-cached/socket");
   CHECK(configuration.state_dir == "/var/lib/cccl-cached");
   CHECK(configuration.socket_mode == 0666);
   CHECK(DefaultConfigFile(service) == "/etc/cccl-cached/config.toml");
+
+  service.environment["RUNTIME_DIRECTORY"] = "/run/other";
+  service.environment["CONFIGURATION_DIRECTORY"] = "/etc/other";
+  CHECK(DefaultConfiguration(service).socket == "/run/other/socket");
+  CHECK(DefaultConfigFile(service) == "/etc/other/config.toml");
 }
 
 TEST_CASE("a user gets places of his own") {

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configured.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+
+#include <chrono>
+#include <vector>
+
+namespace cccl_cached {
+
+BuildLimits BuildLimitsOf(const Configuration& configuration) {
+  BuildLimits limits;
+  limits.compile.time = configuration.build_timeout;
+  limits.compile.memory_bytes = configuration.worker_memory_limit;
+  limits.slots = configuration.jobs;
+  limits.queued = configuration.queue_limit;
+  limits.queued_per_uid = configuration.queue_limit_per_uid;
+  limits.remember_failures =
+      std::chrono::ceil<std::chrono::seconds>(configuration.remember_failures);
+  return limits;
+}
+
+ServiceLimits ServiceLimitsOf(const Configuration& configuration) {
+  ServiceLimits limits;
+  limits.message_bytes = configuration.message_limit;
+  limits.source_bytes = configuration.source_limit;
+  limits.headers = configuration.header_limit;
+  limits.upload_bytes = configuration.upload_limit;
+  limits.upload_bytes_per_uid = configuration.upload_limit_per_uid;
+  limits.connections = configuration.connection_limit;
+  limits.connections_per_uid = configuration.connection_limit_per_uid;
+  limits.calls = configuration.call_limit;
+  limits.calls_per_uid = configuration.call_limit_per_uid;
+  limits.bytes_in_flight = configuration.in_flight_limit;
+  limits.bytes_in_flight_per_uid = configuration.in_flight_limit_per_uid;
+  return limits;
+}
+
+Result<ListenOptions> ListenOptionsOf(const Configuration& configuration) {
+  ListenOptions options;
+  options.path = configuration.socket;
+  options.mode = configuration.socket_mode;
+  if (configuration.socket_group.empty()) return options;
+  group entry{};
+  group* found = nullptr;
+  std::vector<char> buffer(1 << 16);
+  getgrnam_r(configuration.socket_group.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) {
+    return Error{
+        ErrorCode::kInvalidRequest,
+        fmt::format("socket_group: this machine has no group \"{}\": make it with groupadd, or "
+                    "name another one",
+                    configuration.socket_group)};
+  }
+  options.group = found->gr_gid;
+  return options;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "daemon/configuration/configuration.h"
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/result.h"
+#include "daemon/service/listening_socket.h"
+#include "daemon/service/service_limits.h"
+
+/// What the configuration means to each layer.
+namespace cccl_cached {
+
+[[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
+[[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
+/// kInvalidRequest: there is no such group.
+[[nodiscard]] Result<ListenOptions> ListenOptionsOf(const Configuration& configuration);
+
+}  // namespace cccl_cached

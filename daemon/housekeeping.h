@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "daemon/compile/worker_compiler.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/core/toolchain.h"
+#include "daemon/process/log.h"
+
+namespace cccl_cached {
+
+/// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
+/// first job, ends the zygotes of toolchains that are gone, and keeps the counters over a restart,
+/// also after a kill. Everything handed in must outlive it.
+class Housekeeping {
+ public:
+  struct Parts {
+    Toolchains& toolchains;
+    WorkerCompiler& compiler;
+    MetaStore& meta;
+    Statistics& statistics;
+    Log& log;
+  };
+
+  /// Takes the counters up where the last daemon left them.
+  explicit Housekeeping(Parts parts);
+  /// Keeps the counters one last time.
+  ~Housekeeping();
+  Housekeeping(const Housekeeping&) = delete;
+  Housekeeping& operator=(const Housekeeping&) = delete;
+
+ private:
+  void Run(std::stop_token stop);
+  void WarmDefaultToolchain();
+  void KeepCounters();
+
+  const Parts parts_;
+  std::string kept_;  ///< counters as they were written last; used by one thread at a time
+
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::jthread thread_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace cccl_cached {
+
+/// Raises the number of descriptors that this process may open as far as it is allowed to.
+void RaiseFileLimit();
+
+}  // namespace cccl_cached

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cccl_cached {
+
+/// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+void AppendJsonString(std::string& json, std::string_view text);
+
+}  // namespace cccl_cached

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/worker_path.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+
+namespace cccl_cached {
+
+Result<std::string> FindWorker() {
+  // Relative to the executable, so that an installation can be moved as a whole.
+  constexpr std::array<const char*, 2> kPlaces = {CCCL_CACHED_INSTALLED_WORKER,
+                                                  CCCL_CACHED_BUILT_WORKER};
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::string tried;
+  for (const char* place : kPlaces) {
+    const std::string path = (self.parent_path() / place).lexically_normal().string();
+    if (access(path.c_str(), X_OK) == 0) return path;
+    tried += (tried.empty() ? "" : " and ") + path;
+  }
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("cccl-cached-worker is missing: looked for {}; install it with the daemon",
+                  tried)};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// The cccl-cached-worker that belongs to this executable: installed beside it, or built with it.
+[[nodiscard]] Result<std::string> FindWorker();
+
+}  // namespace cccl_cached

@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The check itself can fail."""
+
+import pathlib
+import tempfile
+import unittest
+
+import layering
+
+
+class Layering(unittest.TestCase):
+    def test_arrows_down_are_allowed(self):
+        for path, header in (
+            ("daemon/store/a.cc", "daemon/core/tier.h"),
+            ("daemon/core/a.cc", "proto/digest.h"),
+            ("daemon/worker/a.cc", "daemon/compile/frame.h"),
+            ("daemon/main.cc", "daemon/service/server.h"),
+            ("daemon/store/a.cc", "rocksdb/db.h"),
+            ("daemon/worker/a.cc", "sys/mman.h"),
+            ("cli/a.cc", "cccl_cache/client.h"),
+            ("daemon/core/a.cc", "vector"),
+        ):
+            self.assertIsNone(layering.complaint(path, header), (path, header))
+
+    def test_arrows_up_and_across_are_not(self):
+        for path, header in (
+            ("daemon/core/a.cc", "daemon/store/rocksdb_store.h"),
+            ("daemon/core/a.h", "daemon/main.h"),
+            ("daemon/store/a.cc", "daemon/toolchain/toolchain_registry.h"),
+            ("daemon/worker/a.cc", "daemon/compile/zygote.h"),
+            ("daemon/compile/a.cc", "daemon/worker/worker.h"),
+            ("daemon/compile/a.cc", "daemon/service/server.h"),
+            ("client/src/a.cc", "daemon/core/result.h"),
+            ("cli/a.cc", "client/src/channel.h"),
+            ("proto/a.h", "daemon/core/result.h"),
+        ):
+            self.assertIsNotNone(layering.complaint(path, header), (path, header))
+
+    def test_libraries_stop_in_their_adapters(self):
+        for path, header in (
+            ("daemon/core/a.cc", "rocksdb/db.h"),
+            ("daemon/core/a.cc", "grpcpp/grpcpp.h"),
+            ("daemon/core/a.cc", "cccl_cache/v1/build.pb.h"),
+            ("daemon/service/a.cc", "spdlog/spdlog.h"),
+            ("daemon/service/a.cc", "cccl_cache/v1/build.pb-c.h"),
+            ("daemon/toolchain/a.cc", "dlfcn.h"),
+            ("daemon/worker/a.cc", "nvrtc.h"),
+            ("client/include/cccl_cache/a.h", "nghttp2/nghttp2.h"),
+            ("daemon/store/a.cc", "boost/any.hpp"),
+        ):
+            self.assertIsNotNone(layering.complaint(path, header), (path, header))
+
+    def test_a_file_with_a_wrong_include_is_found(self):
+        with tempfile.TemporaryDirectory() as directory:
+            core = pathlib.Path(directory) / "daemon" / "core"
+            core.mkdir(parents=True)
+            (core / "a.cc").write_text('#include <vector>\n#  include "daemon/service/server.h"\n')
+            found = list(layering.complaints(pathlib.Path(directory)))
+            self.assertEqual(len(found), 1)
+            self.assertTrue(found[0].startswith("daemon/core/a.cc:2: "))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/signals.h"
+
+#include <catch2/catch.hpp>
+
+using namespace cccl_cached;
+using namespace std::chrono_literals;
+
+TEST_CASE("signals wait until somebody asks") {
+  const Signals signals;
+  CHECK(signals.Wait(0ms) == Told::kNothing);
+  std::raise(SIGHUP);
+  CHECK(signals.Wait(10s) == Told::kReload);
+  std::raise(SIGTERM);
+  CHECK(signals.Wait(10s) == Told::kStop);
+  std::raise(SIGINT);
+  CHECK(signals.Wait(10s) == Told::kStop);
+  CHECK(signals.Wait(0ms) == Told::kNothing);
+}
