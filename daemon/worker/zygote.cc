@@ -158,13 +158,13 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
   // Until it is reaped the pid can't be another's.
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (pidfd.valid()) {
-    const int attached[] = {pidfd.get()};
-    Report(status.get(), Spawned{pid}, attached);
-  } else {
+  if (!pidfd.valid()) {
     Report(status.get(), SpawnFailed{std::string("pidfd_open: ") + strerror(errno)});
     kill(pid, SIGKILL);
+    return;
   }
+  const int attached[] = {pidfd.get()};
+  Report(status.get(), Spawned{pid}, attached);
   workers_.emplace(pid, std::move(status));
 }
 
