@@ -83,15 +83,7 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   return RunCompile(build, *plan, common);
 }
 
-}  // namespace
-
-void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("build", "Compile CUDA C++ with NVRTC");
-  command->footer(
-      "The toolchain's own headers (CUDA's and CCCL's) are searched after the -I directories.\n"
-      "Example: cccl-cache-cli build reduce.cu --arch sm_90 --std c++17 -I include -o "
-      "reduce.cubin");
-  const auto arguments = std::make_shared<BuildArguments>();
+void AddArguments(CLI::App* command, BuildArguments* arguments) {
   command->add_option("FILE", arguments->file, "Source, \"-\": standard input")->required();
   AddCompileOptions(command, {"cubin", "ptx", "ltoir", "optixir"}, &arguments->compile);
   AddRepeated(command, "-I", &arguments->include_directories, "Directory to look for headers in");
@@ -103,6 +95,20 @@ void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
               "Header that comes with the source: NAME=FILE");
   command->add_option("--name", arguments->name,
                       "Name of the program in messages and for quoted includes (default: FILE)");
+}
+
+}  // namespace
+
+void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand("build", "Compile CUDA C++ with NVRTC");
+  command->footer(
+      "The toolchain's own headers (CUDA's and CCCL's) are searched after the -I directories.\n"
+      "Example: cccl-cache-cli build reduce.cu --arch sm_90 --std c++17 -I include -o "
+      "reduce.cubin");
+  const auto arguments = std::make_shared<BuildArguments>();
+  // Made only for the command that is there: it is a good part of what this process does.
+  command->preparse_callback(
+      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 

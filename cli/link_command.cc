@@ -57,6 +57,14 @@ int Run(const LinkArguments& arguments, const CommonOptions& common) {
   return RunCompile(build, *plan, common);
 }
 
+void AddArguments(CLI::App* command, LinkArguments* arguments) {
+  command
+      ->add_option("FILE", arguments->files,
+                   "Inputs in link order; the type follows from the extension or the contents")
+      ->required();
+  AddCompileOptions(command, {"cubin", "ptx"}, &arguments->compile);
+}
+
 }  // namespace
 
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
@@ -67,11 +75,9 @@ void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
       "--option=-lto.\n"
       "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin");
   const auto arguments = std::make_shared<LinkArguments>();
-  command
-      ->add_option("FILE", arguments->files,
-                   "Inputs in link order; the type follows from the extension or the contents")
-      ->required();
-  AddCompileOptions(command, {"cubin", "ptx"}, &arguments->compile);
+  // Made only for the command that is there: it is a good part of what this process does.
+  command->preparse_callback(
+      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 

@@ -54,13 +54,7 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
   return RunCompile(build, *plan, common);
 }
 
-}  // namespace
-
-void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
-  command->footer(
-      "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
-  const auto arguments = std::make_shared<NvvmArguments>();
+void AddArguments(CLI::App* command, NvvmArguments* arguments) {
   command
       ->add_option("FILE", arguments->files,
                    "Modules in order; lazy:FILE adds one of which only what is used is compiled")
@@ -68,6 +62,18 @@ void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
   AddCompileOptions(command, {"ptx", "ltoir"}, &arguments->compile);
   command->add_flag("--libdevice", arguments->libdevice,
                     "Add the toolchain's own libdevice, lazily");
+}
+
+}  // namespace
+
+void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
+  command->footer(
+      "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
+  const auto arguments = std::make_shared<NvvmArguments>();
+  // Made only for the command that is there: it is a good part of what this process does.
+  command->preparse_callback(
+      [command, arguments](size_t) { AddArguments(command, arguments.get()); });
   command->callback([arguments, &common, exit_code] { *exit_code = Run(*arguments, common); });
 }
 
