@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/build_reply.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "client/src/message_sinks.h"
+#include "tests/unit/client/stand_in_daemon.h"
+
+using cccl_cache::BuildReply;
+using cccl_cache::ChunkedReply;
+using cccl_cache::Message;
+
+namespace {
+
+Message ToMessage(const std::string& bytes) {
+  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
+  return message;
+}
+
+v1::BuildReply TwoArtifacts() {
+  v1::BuildReply reply = HitWithCubin("the cubin");
+  v1::Artifact* ptx = reply.add_artifacts();
+  ptx->set_kind(v1::ARTIFACT_KIND_PTX);
+  ptx->set_size(3);
+  ptx->set_contents("ptx");
+  return reply;
+}
+
+v1::BuildChunk ReplyChunk(uint64_t first, uint64_t second) {
+  v1::BuildReply reply = TwoArtifacts();
+  reply.mutable_artifacts(0)->clear_contents();
+  reply.mutable_artifacts(0)->set_size(first);
+  reply.mutable_artifacts(1)->clear_contents();
+  reply.mutable_artifacts(1)->set_size(second);
+  v1::BuildChunk chunk;
+  *chunk.mutable_reply() = reply;
+  return chunk;
+}
+
+v1::BuildChunk DataChunk(const std::string& data) {
+  v1::BuildChunk chunk;
+  chunk.set_data(data);
+  return chunk;
+}
+
+}  // namespace
+
+TEST_CASE("artifacts stay in the memory in which they were received") {
+  Message message = ToMessage(TwoArtifacts().SerializeAsString());
+  const char* start = message.bytes.get();
+  const char* end = start + message.size;
+  const auto reply = BuildReply::Decode(std::move(message));
+  REQUIRE(reply.ok());
+  REQUIRE(reply->artifact_count() == 2);
+  CHECK(reply->contents(0) == "the cubin");
+  CHECK(reply->contents(1) == "ptx");
+  CHECK((reply->contents(0).data() > start && reply->contents(0).data() < end));
+  CHECK(std::string(reply->fields().key) == "00ff");
+  CHECK(reply->fields().artifacts[1]->size == 3);
+}
+
+TEST_CASE("an artifact that is not as long as it claims is refused") {
+  v1::BuildReply reply = TwoArtifacts();
+  reply.mutable_artifacts(1)->set_size(4);
+  const auto decoded = BuildReply::Decode(ToMessage(reply.SerializeAsString()));
+  REQUIRE_FALSE(decoded.ok());
+  CHECK(decoded.error().status == CCCL_CACHE_PROTOCOL);
+}
+
+TEST_CASE("a reply that is cut off anywhere is refused or an honest shorter one") {
+  const std::string whole = TwoArtifacts().SerializeAsString();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const auto decoded = BuildReply::Decode(ToMessage(whole.substr(0, size)));
+    if (decoded.ok()) CHECK(decoded->artifact_count() < 2);
+  }
+}
+
+TEST_CASE("bytes that are no reply are refused") {
+  CHECK_FALSE(BuildReply::Decode(ToMessage("not protobuf at all")).ok());
+  CHECK_FALSE(BuildReply::Decode(ToMessage("\x7a\x7f")).ok());
+}
+
+TEST_CASE("a reply in chunks is put together across the boundaries of its artifacts") {
+  ChunkedReply sink;
+  REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 3).SerializeAsString())));
+  CHECK_FALSE(sink.complete());
+  REQUIRE(sink.Take(ToMessage(DataChunk("ab").SerializeAsString())));
+  REQUIRE(sink.Take(ToMessage(DataChunk("cde").SerializeAsString())));
+  REQUIRE(sink.Take(ToMessage(DataChunk("xyz").SerializeAsString())));
+  REQUIRE(sink.complete());
+  const auto reply =
+      BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
+  REQUIRE(reply.ok());
+  CHECK(reply->contents(0) == "abcde");
+  CHECK(reply->contents(1) == "xyz");
+  CHECK_FALSE(reply->needs_chunks());
+}
+
+TEST_CASE("empty artifacts need no chunk") {
+  ChunkedReply sink;
+  REQUIRE(sink.Take(ToMessage(ReplyChunk(0, 0).SerializeAsString())));
+  CHECK(sink.complete());
+}
+
+TEST_CASE("chunks that do not fit what was announced are refused") {
+  ChunkedReply before;
+  CHECK_FALSE(before.Take(ToMessage(DataChunk("data before the reply").SerializeAsString())));
+  ChunkedReply beyond;
+  REQUIRE(beyond.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
+  CHECK_FALSE(beyond.Take(ToMessage(DataChunk("abc").SerializeAsString())));
+  ChunkedReply twice;
+  REQUIRE(twice.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
+  CHECK_FALSE(twice.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
+  ChunkedReply huge;
+  CHECK_FALSE(huge.Take(ToMessage(ReplyChunk(uint64_t{1} << 60, 1).SerializeAsString())));
+}
+
+TEST_CASE("a call that is sent again starts its reply anew") {
+  ChunkedReply sink;
+  REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 0).SerializeAsString())));
+  REQUIRE(sink.Take(ToMessage(DataChunk("lost").SerializeAsString())));
+  sink.Restart();
+  REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 0).SerializeAsString())));
+  REQUIRE(sink.Take(ToMessage(DataChunk("found").SerializeAsString())));
+  REQUIRE(sink.complete());
+  CHECK(sink.contents()[0].View() == "found");
+}

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/socket_address.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "client/src/file_descriptor.h"
+#include "tests/unit/client/temporary_directory.h"
+
+using cccl_cache::FileDescriptor;
+using cccl_cache::FindSocket;
+using cccl_cache::SocketSearch;
+
+namespace {
+
+// A socket in a directory of its own.
+class Place {
+ public:
+  explicit Place(const std::string& root)
+      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    std::filesystem::create_directories(root + "/cccl-cached");
+    directory_ = root + "/cccl-cached";
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    REQUIRE(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] std::string path() const { return directory_ + "/socket"; }
+
+ private:
+  FileDescriptor socket_;
+  std::string directory_;
+};
+
+struct Fixture {
+  TemporaryDirectory root;
+  Place users{root.File("user")};
+  Place systems{root.File("system")};
+  SocketSearch search{"", "", root.File("user"), systems.path()};
+};
+
+}  // namespace
+
+TEST_CASE("an explicit socket comes first, then the environment's, the user's, the system's") {
+  Fixture places;
+  places.search.explicit_path = "/explicit";
+  places.search.named_path = "/named";
+  CHECK(*FindSocket(places.search) == "/explicit");
+  places.search.explicit_path.clear();
+  CHECK(*FindSocket(places.search) == "/named");
+  places.search.named_path.clear();
+  CHECK(*FindSocket(places.search) == places.users.path());
+  std::filesystem::remove(places.users.path());
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("without a runtime directory, or with a relative one, there is no user's socket") {
+  Fixture places;
+  places.search.runtime_directory.clear();
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  places.search.runtime_directory = "user";
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("a socket whose directory others can write is not trusted") {
+  Fixture places;
+  REQUIRE(chmod(places.users.directory().c_str(), 0777) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chmod(places.systems.directory().c_str(), 0775) == 0);
+  const auto none = FindSocket(places.search);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().status == CCCL_CACHE_NO_DAEMON);
+  CHECK(none.error().message.find("can be written by other users") != std::string::npos);
+  CHECK(none.error().message.find(places.systems.directory()) != std::string::npos);
+}
+
+TEST_CASE("nor one below a directory that others can write, unless that is sticky") {
+  Fixture places;
+  REQUIRE(chmod(places.root.File("user").c_str(), 0777) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chmod(places.root.File("user").c_str(), 01777) == 0);
+  CHECK(*FindSocket(places.search) == places.users.path());
+}
+
+TEST_CASE("nor one behind a symbolic link") {
+  Fixture places;
+  const std::string moved = places.root.File("moved");
+  std::filesystem::rename(places.users.directory(), moved);
+  std::filesystem::create_directory_symlink(moved, places.users.directory());
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("another user's directory is not trusted, but root may give the system's away") {
+  if (geteuid() != 0) return;  // only root can make such directories
+  Fixture places;
+  constexpr uid_t kSomebody = 12345;
+  REQUIRE(chown(places.users.directory().c_str(), kSomebody, kSomebody) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chown(places.systems.directory().c_str(), kSomebody, kSomebody) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chown(places.root.File("system").c_str(), kSomebody, kSomebody) == 0);
+  CHECK_FALSE(FindSocket(places.search).ok());
+}
+
+TEST_CASE("what is not there is left to connecting, which says so best") {
+  const TemporaryDirectory root;
+  const SocketSearch search{"", "", "", root.File("absent") + "/socket"};
+  CHECK(FindSocket(search).ok());
+}
