@@ -10,6 +10,12 @@
 #include "daemon/service/grpc_status.h"
 
 namespace cccl_cached {
+namespace {
+
+/// Whatever is in a message of this size, parsing it costs little.
+constexpr uint64_t kHarmlessBytes = 64u << 10;
+
+}  // namespace
 
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context,
                      Form form)
@@ -49,8 +55,10 @@ Status BuildCall::ReadRequest() {
   if (size > backend_.limits.message_bytes) return NotARequest();
   cccl_cache::v1::BuildRequest message;
   {
-    grpc::ProtoBufferReader counted(&message_);
-    if (auto counts = CheckFieldCounts(counted, backend_.limits); !counts) return counts;
+    if (size > kHarmlessBytes) {
+      grpc::ProtoBufferReader counted(&message_);
+      if (auto counts = CheckFieldCounts(counted, backend_.limits); !counts) return counts;
+    }
     grpc::ProtoBufferReader parsed(&message_);
     if (!message.ParseFromZeroCopyStream(&parsed)) return NotARequest();
   }

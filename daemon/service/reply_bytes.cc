@@ -24,6 +24,9 @@ namespace v1 = cccl_cache::v1;
 static_assert(v1::BuildReply::kArtifactsFieldNumber == 15);
 static_assert(v1::Artifact::kContentsFieldNumber == 15);
 
+/// Kind, size, digest, mark, and the tags and lengths around them.
+constexpr uint64_t kLongestArtifactHead = 96;
+
 /// Part of the artifact's own bytes; keeps the artifact alive until gRPC has sent them.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
   auto* owner = new ArtifactPtr(artifact);
@@ -74,8 +77,7 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
   std::vector<grpc::Slice> slices;
   std::string head = ToProto(answer).SerializeAsString();
   // What the descriptions of all artifacts need is set aside first: these always go.
-  uint64_t size = head.size();
-  for (const ArtifactPart* part : parts) size += ArtifactHead(*part, true).size();
+  uint64_t size = head.size() + parts.size() * kLongestArtifactHead;
   for (const ArtifactPart* part : parts) {
     const bool fits = size <= limit && part->bytes.size() <= limit - size;
     head += ArtifactHead(*part, fits);
