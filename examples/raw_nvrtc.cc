@@ -21,7 +21,8 @@ using Program = struct _nvrtcProgram*;
 
 /// The functions of NVRTC that one compile takes. The library stays loaded.
 struct Nvrtc {
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*,
+                const char* const*) = nullptr;
   int (*compile)(Program, int, const char* const*) = nullptr;
   int (*log_size)(Program, size_t*) = nullptr;
   int (*log)(Program, char*) = nullptr;
