@@ -73,6 +73,9 @@ RocksdbStoreOptions StoreOptions(const Configuration& configuration, const Memor
 RegistryOptions ToolchainOptions(const Configuration& configuration) {
   RegistryOptions options;
   options.places = SystemSearchPlaces(configuration.toolchain_root);
+  if (configuration.toolchain_search == ToolchainSearch::kRoots) {
+    options.places = {.roots = configuration.toolchain_root, .targets = options.places.targets};
+  }
   options.own_uid = geteuid();
   return options;
 }

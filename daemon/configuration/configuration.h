@@ -13,6 +13,8 @@ namespace cccl_cached {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
 enum class LogFormat : uint8_t { kText, kJson };
+/// Where CUDA is looked for: where it is usually installed and in toolchain_root, or only there.
+enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
 /// What can be set. The table in settings.cc says how each member is named, written and explained;
 /// the defaults that depend on who runs the daemon come from defaults.cc. A plain value.
@@ -23,6 +25,7 @@ struct Configuration {
   std::string socket_group;  ///< empty: as the file comes
   uint64_t jobs = 1;
   std::vector<std::string> toolchain_root;
+  ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
 

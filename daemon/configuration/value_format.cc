@@ -162,4 +162,14 @@ Result<LogFormat> LogFormatFormat::Parse(std::string_view text) {
 
 std::string LogFormatFormat::Show(LogFormat value) { return ShowChoice(value, kLogFormats); }
 
+Result<ToolchainSearch> ToolchainSearchFormat::Parse(std::string_view text) {
+  if (text == "everywhere") return ToolchainSearch::kEverywhere;
+  if (text == "roots") return ToolchainSearch::kRoots;
+  return Bad(fmt::format("\"{}\" is neither \"everywhere\" nor \"roots\"", text));
+}
+
+std::string ToolchainSearchFormat::Show(ToolchainSearch value) {
+  return value == ToolchainSearch::kRoots ? "roots" : "everywhere";
+}
+
 }  // namespace cccl_cached

@@ -81,4 +81,11 @@ struct LogFormatFormat {
   static std::string Show(LogFormat value);
 };
 
+struct ToolchainSearchFormat {
+  static constexpr std::string_view kPlaceholder = "WHERE";
+  static constexpr bool kBare = false;
+  static Result<ToolchainSearch> Parse(std::string_view text);
+  static std::string Show(ToolchainSearch value);
+};
+
 }  // namespace cccl_cached

@@ -114,7 +114,7 @@ class Daemon:
         self.log = self.directory / "log"
 
     def command(self):
-        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--system-toolchains=false"]
+        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
         for root in self.roots:
             command += ["--toolchain-root", root]
         return command + self.flags
