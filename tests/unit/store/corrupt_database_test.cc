@@ -81,9 +81,9 @@ TEST_CASE("corrupt_entry: a bit flipped anywhere in a closed database is a miss 
     Fill(*store, 0, kEntries);
   }
   Damage damage;
-  FlipEverywhere(temporary / "state", 24, damage);
-  CHECK(damage.tried > 100);
-  CHECK(damage.noticed > 20);
+  FlipEverywhere(temporary / "state", 9, damage);
+  CHECK(damage.tried > 60);
+  CHECK(damage.noticed > 8);
 }
 
 TEST_CASE(
@@ -92,9 +92,9 @@ TEST_CASE(
   const TemporaryDirectory temporary;
   ChildProcess({"fill-and-die", temporary / "state", std::to_string(kEntries)}).Wait();
   Damage damage;
-  FlipEverywhere(temporary / "state", 24, damage);
-  CHECK(damage.tried > 50);
-  CHECK(damage.noticed > 5);
+  FlipEverywhere(temporary / "state", 9, damage);
+  CHECK(damage.tried > 30);
+  CHECK(damage.noticed > 2);
 }
 
 TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The distribution's RocksDB and what it loads are not built with ThreadSanitizer, which therefore
+// does not see how their threads agree. Read by the sanitizer's runtime alone; other builds do not
+// call it.
+extern "C" {
+const char* __tsan_default_options();
+const char* __tsan_default_suppressions();
+}
+
+const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }
+
+const char* __tsan_default_suppressions() {
+  return "called_from_lib:librocksdb.so\n"
+         "race:librocksdb.so\n";
+}
