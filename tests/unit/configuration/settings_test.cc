@@ -26,7 +26,8 @@ TEST_CASE("each setting changes a value of its own") {
     Configuration changed;
     // One of these fits every kind of value and is nobody's default.
     bool set = false;
-    for (const char* text : {"/somewhere", "17", "3MiB", "77s", "0751", "debug", "json", "staff"}) {
+    for (const char* text :
+         {"/somewhere", "17", "3MiB", "77s", "0751", "debug", "json", "roots", "staff"}) {
       if (set = setting.set(changed, {text}).ok(); set) break;
     }
     REQUIRE(set);
