@@ -161,7 +161,6 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
       {.toolchains = toolchains,
        .compiler = compiler,
        .tiers = {&memory, &store},
-       .meta = store,
        .statistics = statistics,
        .observe = [&log](const BuildRecord& record) { LogBuild(log, record); }},
       geteuid(), build_limits);

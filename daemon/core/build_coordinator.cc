@@ -45,8 +45,12 @@ Digest QuarantineKey(uid_t uid, const BuildPlan& plan) {
   return hasher.Finish();
 }
 
-std::string ShowsPathsName(const Digest& fingerprint) {
-  return fmt::format("shows-paths/{}", fingerprint.View());
+// Under this key the tiers keep, as an artifact without parts, that the output of a fingerprint
+// shows paths: evicted like everything else, so that no client can make it pile up.
+Digest ShowsPathsKey(const Digest& fingerprint) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("output shows paths", fingerprint.View());
+  return hasher.Finish();
 }
 
 std::string UncacheableReason(const Landing& landing) {
@@ -193,7 +197,8 @@ class BuildCoordinator::Impl {
   bool ShowsPaths(const BuildPlan& plan) {
     if (plan.path_dependent || plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc)
       return false;
-    return parts_.meta.GetMeta(ShowsPathsName(plan.fingerprint)).has_value();
+    Landing marker;
+    return LookUp(ShowsPathsKey(plan.fingerprint), &marker);
   }
 
   Digest FlightKey(const BuildPlan& plan) {
@@ -243,13 +248,17 @@ class BuildCoordinator::Impl {
 
   void Keep(const BuildPlan& plan, const Landing& landing) {
     if (landing.looked_outside) looks_outside_.Remember(plan.fingerprint, true);
-    if (landing.shows_paths) parts_.meta.PutMeta(ShowsPathsName(plan.fingerprint), "1");
+    if (landing.shows_paths) Store(ShowsPathsKey(plan.fingerprint), std::make_shared<Artifact>());
     if (!landing.keepable()) return;
     if (landing.output.succeeded) {
-      for (Tier* tier : parts_.tiers) tier->Put(plan.key, landing.output.artifact);
+      Store(plan.key, landing.output.artifact);
     } else if (landing.output.artifact->log.size() <= kRememberedLogBytes) {
       failures_.Remember(plan.fingerprint, landing.output);
     }
+  }
+
+  void Store(const Digest& key, const ArtifactPtr& artifact) {
+    for (Tier* tier : parts_.tiers) tier->Put(key, artifact);
   }
 
   bool MustStartAgain(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) const {

@@ -76,7 +76,6 @@ class BuildCoordinator {
     Toolchains& toolchains;
     Compiler& compiler;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
-    MetaStore& meta;
     Statistics& statistics;
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty

@@ -49,8 +49,10 @@ define void @k(i32* %p) {
 """
 
 
-def raw(**job):
-    done = subprocess.run([sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True, timeout=PATIENCE)
+def raw(cwd="/", **job):
+    job["root"] = str(pathlib.Path(job["root"]).resolve())
+    done = subprocess.run([sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True, timeout=PATIENCE,
+                          cwd=cwd)
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     assert told["code"] == 0, base64.b64decode(told["outputs"].get("log", "")).decode()
@@ -114,11 +116,13 @@ def test_same_bytes_as_raw_nvrtc(real, directory, name, text, headers):
 
 
 def test_same_bytes_as_raw_where_paths_show(real, directory):
+    """Under a name that points to no file: raw NVRTC writes a file's time into the line table (decision 7)."""
     source = directory / "lines.cu"
     source.write_text(PLAIN)
-    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=PLAIN, name=str(source),
+    name = "/nowhere/src/lines.cu"
+    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=PLAIN, name=name, cwd=directory,
                    options=["-arch=sm_90", SEED, "-lineinfo", *(f"-I{each}" for each in header_directories(real))])
-    assert built(real, directory, source, "cubin", "--option=-lineinfo") == expected["cubin"]
+    assert built(real, directory, source, "cubin", "--option=-lineinfo", "--name", name) == expected["cubin"]
 
 
 @pytest.mark.parametrize("name, text", [("plain", PLAIN), ("reduction", REDUCTION)])

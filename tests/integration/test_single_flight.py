@@ -12,8 +12,8 @@ WAITING = "//fake: wait-for gate\n//fake: unique\n"
 
 
 def start_cli(daemon, directory, number):
+    """A process that builds k.cu of the directory."""
     source = directory / "k.cu"
-    source.write_text(WAITING)
     return subprocess.Popen(
         [PLACES.cli, "--socket", daemon.socket, "--json", "build", str(source), "--arch", "sm_90", "-o",
          str(directory / f"out{number}")],
@@ -27,6 +27,7 @@ def joined(daemon, callers):
 
 
 def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
+    (directory / "k.cu").write_text(WAITING)
     callers = [start_cli(fake, directory, number) for number in range(64)]
     toolkit.await_arrivals("gate", 1)
     wait_for(lambda: joined(fake, 64), "64 callers")
@@ -77,6 +78,7 @@ def test_last_waiter_cancels(fake, toolkit):
 
 
 def test_leader_leaves(fake, toolkit, directory):
+    (directory / "k.cu").write_text(WAITING)
     leader = start_cli(fake, directory, "leader")
     toolkit.await_arrivals("gate", 1)
     followers = [start_cli(fake, directory, number) for number in range(8)]

@@ -17,7 +17,6 @@ using testing::FakeCompiler;
 using testing::FakeToolchains;
 using testing::MakeRequest;
 using testing::MakeToolchain;
-using testing::MapMeta;
 using testing::MapTier;
 using testing::Succeed;
 
@@ -34,8 +33,8 @@ struct Bench {
     limits.slots = slots;
     limits.queued_per_uid = 4;
     coordinator = std::make_unique<BuildCoordinator>(
-        BuildCoordinator::Parts{toolchains, compiler, {&memory, &disk}, meta, statistics, {}},
-        kOwnUid, limits);
+        BuildCoordinator::Parts{toolchains, compiler, {&memory, &disk}, statistics, {}}, kOwnUid,
+        limits);
   }
 
   BuildAnswer BuildOne(const std::string& source, const Peer& peer = kAlice) {
@@ -56,7 +55,6 @@ struct Bench {
   FakeCompiler compiler;
   MapTier memory{TierName::kMemory};
   MapTier disk{TierName::kDisk};
-  MapMeta meta;
   Statistics statistics;
   std::unique_ptr<BuildCoordinator> coordinator;
 };

@@ -177,24 +177,6 @@ class MapTier final : public Tier {
   std::map<cccl_cache::Digest, ArtifactPtr> entries_;
 };
 
-class MapMeta final : public MetaStore {
- public:
-  std::optional<std::string> GetMeta(std::string_view name) override {
-    std::lock_guard lock(mutex_);
-    const auto found = values_.find(std::string(name));
-    if (found == values_.end()) return std::nullopt;
-    return found->second;
-  }
-  void PutMeta(std::string_view name, std::string_view value) override {
-    std::lock_guard lock(mutex_);
-    values_[std::string(name)] = value;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> values_;
-};
-
 /// Gathers the answers of many calls.
 class Answers {
  public:
