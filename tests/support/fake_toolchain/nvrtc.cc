@@ -12,27 +12,16 @@
 #include <vector>
 
 #include "tests/support/fake_toolchain/mapped_control.h"
-#include "tests/support/fake_toolchain/questions.h"
+#include "tests/support/fake_toolchain/nvrtc_code.h"
 #include "tests/support/fake_toolchain/script.h"
 #include "tests/support/fake_toolchain/source.h"
 
 using fake_toolchain::Control;
 using fake_toolchain::Effects;
 using fake_toolchain::Ending;
+using enum fake_toolchain::NvrtcCode;
 
 namespace {
-
-enum Code {
-  kSuccess = 0,
-  kOutOfMemory = 1,
-  kInvalidInput = 3,
-  kInvalidProgram = 4,
-  kInvalidOption = 5,
-  kCompilation = 6,
-  kNoNamesAfterCompilation = 8,
-  kNoNamesBeforeCompilation = 9,
-  kNameNotValid = 10,
-};
 
 constexpr int kMajor = FAKE_CUDA_MAJOR;
 constexpr int kMinor = FAKE_CUDA_MINOR;
@@ -198,31 +187,6 @@ int Copy(const std::string& bytes, size_t extra, char* to) {
 }  // namespace
 
 extern "C" {
-
-const char* nvrtcGetErrorString(int code) {
-  switch (code) {
-    case kSuccess:
-      return "NVRTC_SUCCESS";
-    case kOutOfMemory:
-      return "NVRTC_ERROR_OUT_OF_MEMORY";
-    case kInvalidInput:
-      return "NVRTC_ERROR_INVALID_INPUT";
-    case kInvalidProgram:
-      return "NVRTC_ERROR_INVALID_PROGRAM";
-    case kInvalidOption:
-      return "NVRTC_ERROR_INVALID_OPTION";
-    case kCompilation:
-      return "NVRTC_ERROR_COMPILATION";
-    case kNoNamesAfterCompilation:
-      return "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
-    case kNoNamesBeforeCompilation:
-      return "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
-    case kNameNotValid:
-      return "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
-    default:
-      return "NVRTC_ERROR unknown";
-  }
-}
 
 int nvrtcVersion(int* major, int* minor) {
   *major = kMajor;

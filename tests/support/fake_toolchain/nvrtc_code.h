@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace fake_toolchain {
+
+/// The results of NVRTC that the fake one gives.
+enum NvrtcCode {
+  kSuccess = 0,
+  kOutOfMemory = 1,
+  kInvalidInput = 3,
+  kInvalidProgram = 4,
+  kInvalidOption = 5,
+  kCompilation = 6,
+  kNoNamesAfterCompilation = 8,
+  kNoNamesBeforeCompilation = 9,
+  kNameNotValid = 10,
+};
+
+}  // namespace fake_toolchain
