@@ -13,11 +13,6 @@
 namespace cccl_cache {
 namespace {
 
-// How long acknowledgements wait for the answer to come first, and after how many bytes the server
-// has to hear that there is room for more.
-constexpr int kPatienceMilliseconds = 5;
-constexpr size_t kWorthTelling = size_t{4} << 20;
-
 Error ConnectError(const std::string& path, int error) {
   switch (error) {
     case EAGAIN:
@@ -68,10 +63,11 @@ Connection::~Connection() {
 
 CallEnd Connection::Run(Call* call) {
   session_.Start(call);
-  Send();
   Progress progress = Progress::kNone;
   while (!call->ended()) {
-    if (call->unsent() > 0 || unflushed_ > 0 || unacknowledged_ > kWorthTelling) Send();
+    // A server that refuses a request may close before it read it all: what it said is still to be
+    // read.
+    if (!broken_ && Flush() == Progress::kBroken) broken_ = true;
     if (session_.over()) {
       call->End(CallEnd::kMalformed);
       break;
@@ -102,42 +98,25 @@ bool Connection::Usable() {
 }
 
 bool Connection::Wait(const Deadline& deadline) {
-  // The server waits for no acknowledgement: an answer that comes soon saves us telling, and it
-  // reading them.
-  if (session_.wants_write() && unflushed_ == 0) {
-    const int patience = std::min(deadline.PollTimeout(), kPatienceMilliseconds);
-    if (Poll(patience)) return true;
-    Send();
-  }
-  return Poll(deadline.PollTimeout());
-}
-
-bool Connection::Poll(int timeout) {
-  const Deadline end = Deadline::After(std::chrono::milliseconds(timeout));
   pollfd waiting = {socket_.get(), POLLIN, 0};
   if (unflushed_ > 0 && !broken_) waiting.events |= POLLOUT;
   while (true) {
-    const int ready = poll(&waiting, 1, end.PollTimeout());
+    const int ready = poll(&waiting, 1, deadline.PollTimeout());
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
 }
 
-void Connection::Send() {
-  // A server that refuses a request may close before it read it all: what it said is still to be
-  // read.
-  if (!broken_ && Flush() == Progress::kBroken) broken_ = true;
-}
-
 Connection::Progress Connection::Flush() {
-  if (unflushed_ == 0) {
-    output_.Clear();
-    flushed_ = {};
-    session_.Send(&output_);
-    unflushed_ = output_.size();
-    unacknowledged_ = 0;
-  }
-  while (unflushed_ > 0) {
+  while (true) {
+    // Again once all is out: the server may have made room for more meanwhile.
+    if (unflushed_ == 0) {
+      output_.Clear();
+      flushed_ = {};
+      session_.Send(&output_);
+      unflushed_ = output_.size();
+      if (unflushed_ == 0) return Progress::kMade;
+    }
     std::array<iovec, 64> pieces;
     msghdr message = {};
     message.msg_iov = pieces.data();
@@ -148,7 +127,6 @@ Connection::Progress Connection::Flush() {
     flushed_ = output_.Advance(flushed_, static_cast<size_t>(sent));
     unflushed_ -= static_cast<size_t>(sent);
   }
-  return Progress::kMade;
 }
 
 Connection::Progress Connection::Receive(Call* call) {
@@ -163,7 +141,6 @@ Connection::Progress Connection::Receive(Call* call) {
   }
   if (received == 0) return Progress::kBroken;
   const size_t size = static_cast<size_t>(received);
-  unacknowledged_ += size;
   const size_t in_room = std::min(size, room.size());
   bool understood = in_room == 0 || session_.Receive({room.data(), in_room});
   if (understood && size > in_room) {
@@ -184,7 +161,9 @@ void Connection::Finish(Call* call) {
   // What is still to be sent refers to the call's body, which does not outlive the call. A call
   // that ended before all of it was sent therefore ends the connection.
   if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
-  if (broken_ && unflushed_ == 0) Flush();
+  // The server asked something meanwhile (PING, SETTINGS), and this connection may say nothing for
+  // a long time.
+  if (unflushed_ == 0) Flush();
 }
 
 }  // namespace cccl_cache

@@ -43,8 +43,6 @@ class Connection {
 
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline);
-  bool Poll(int timeout);
-  void Send();
   /// Sends what waits to be sent, as far as the socket takes it.
   Progress Flush();
   /// Receives what there is; a large message goes straight to its place.
@@ -58,7 +56,6 @@ class Connection {
   ByteChain output_;
   ByteChain::Position flushed_;
   size_t unflushed_ = 0;
-  size_t unacknowledged_ = 0;  ///< bytes received since something was sent
   bool broken_ = false;
   std::array<char, 16384> staging_;
 };

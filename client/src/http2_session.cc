@@ -201,10 +201,9 @@ void Http2Session::Send(ByteChain* output) {
   output_ = nullptr;
 }
 
-bool Http2Session::wants_write() const { return nghttp2_session_want_write(session_.get()) != 0; }
-
 bool Http2Session::over() const {
-  return nghttp2_session_want_read(session_.get()) == 0 && !wants_write();
+  return nghttp2_session_want_read(session_.get()) == 0 &&
+         nghttp2_session_want_write(session_.get()) == 0;
 }
 
 }  // namespace cccl_cache

@@ -34,8 +34,6 @@ class Http2Session {
   [[nodiscard]] bool established() const { return established_; }
   /// It takes no more calls.
   [[nodiscard]] bool going_away() const { return going_away_; }
-  /// Send has something to add.
-  [[nodiscard]] bool wants_write() const;
   /// Nothing more will be said by either side.
   [[nodiscard]] bool over() const;
 

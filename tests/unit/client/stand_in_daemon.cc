@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/client/stand_in_daemon.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/health_check_service_interface.h>
 
 #include <utility>
@@ -64,8 +65,13 @@ class StandInDaemon::Services {
   Info info_;
 };
 
-StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers)
-    : socket_(std::move(socket)), services_(std::make_unique<Services>(std::move(answers))) {
+StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers, int largest_request)
+    : socket_(std::move(socket)),
+      services_(std::make_unique<Services>(std::move(answers))),
+      largest_request_(largest_request) {
+  // Never shut down: the last gRPC object of a process waits 10 s if large answers were written
+  // just before.
+  grpc_init();
   grpc::EnableDefaultHealthCheckService(true);
   Start();
 }
@@ -75,7 +81,7 @@ StandInDaemon::~StandInDaemon() { Stop(); }
 void StandInDaemon::Start() {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
-  builder.SetMaxReceiveMessageSize(16 << 20);
+  builder.SetMaxReceiveMessageSize(largest_request_);
   builder.SetMaxSendMessageSize(64 << 20);
   services_->Register(&builder);
   server_ = builder.BuildAndStart();

@@ -27,7 +27,7 @@ struct StandInAnswers {
 /// A stock gRPC server with canned answers on a Unix socket: what the client must get along with.
 class StandInDaemon {
  public:
-  StandInDaemon(std::string socket, StandInAnswers answers);
+  StandInDaemon(std::string socket, StandInAnswers answers, int largest_request = 16 << 20);
   ~StandInDaemon();
   StandInDaemon(const StandInDaemon&) = delete;
   StandInDaemon& operator=(const StandInDaemon&) = delete;
@@ -42,6 +42,7 @@ class StandInDaemon {
 
   const std::string socket_;
   const std::unique_ptr<Services> services_;
+  const int largest_request_;
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/channel.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <thread>
+
+#include "cccl_cache/client.h"
+#include "tests/unit/client/scripted_server.h"
+#include "tests/unit/client/stand_in_daemon.h"
+#include "tests/unit/client/temporary_directory.h"
+
+using cccl_cache::BuildResult;
+using cccl_cache::Client;
+using cccl_cache::Error;
+using cccl_cache::Expected;
+using cccl_cache::Kind;
+using cccl_cache::NvrtcBuild;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr uint8_t kSettings = 4;
+constexpr uint8_t kReset = 3;
+constexpr uint8_t kGoAway = 7;
+
+Expected<BuildResult> Build(Client& client, std::chrono::milliseconds timeout = 60s) {
+  return client.Build(NvrtcBuild{.source = "x"}, {.timeout = timeout});
+}
+
+StandInAnswers Hits(std::atomic<int>* calls = nullptr) {
+  StandInAnswers answers;
+  answers.build = [calls](auto*, const auto&, v1::BuildReply* reply) {
+    if (calls != nullptr) ++*calls;
+    *reply = HitWithCubin("cubin");
+    return grpc::Status::OK;
+  };
+  return answers;
+}
+
+Error ErrorOf(const Expected<BuildResult>& result) {
+  REQUIRE_FALSE(result.ok());
+  return result.error();
+}
+
+std::string Number(uint32_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("an error comes with the daemon's name for it, its text and when to come back") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.build = [](grpc::ServerContext* context, const auto&, auto*) {
+    context->AddTrailingMetadata("cccl-error", "overloaded");
+    context->AddTrailingMetadata("cccl-retry-ms", "1500");
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full\n100%: \xc3\xa9");
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  const Error error = ErrorOf(Build(*client));
+  CHECK(error.status == CCCL_CACHE_OVERLOADED);
+  CHECK(error.message == "the queue is full\n100%: \xc3\xa9");
+  CHECK(error.retry_after_ms == 1500);
+}
+
+TEST_CASE("nobody listening is told at once, with the socket and the way out") {
+  const TemporaryDirectory directory;
+  auto client = Client::Open(directory.File("socket"));
+  const Error error = ErrorOf(Build(*client));
+  CHECK(error.status == CCCL_CACHE_NO_DAEMON);
+  CHECK(error.message.find(directory.File("socket")) != std::string::npos);
+  CHECK(error.message.find("CCCL_CACHE_SOCKET") != std::string::npos);
+}
+
+TEST_CASE("a path that no socket can have is a bad request") {
+  auto client = Client::Open("/" + std::string(200, 'x'));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
+}
+
+TEST_CASE("a slow answer ends the call at its deadline, and the server learns of it") {
+  const TemporaryDirectory directory;
+  std::promise<bool> cancelled;
+  StandInAnswers answers;
+  answers.build = [&](grpc::ServerContext* context, const auto&, auto*) {
+    const auto patience = std::chrono::steady_clock::now() + 30s;
+    while (!context->IsCancelled() && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::yield();
+    }
+    cancelled.set_value(context->IsCancelled());
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
+  CHECK(std::chrono::steady_clock::now() - start < 20s);
+  CHECK(cancelled.get_future().get());
+}
+
+TEST_CASE("the server is told how long the caller waits") {
+  const TemporaryDirectory directory;
+  std::chrono::system_clock::time_point deadline;
+  StandInAnswers answers = Hits();
+  answers.build = [&](grpc::ServerContext* context, const auto&, v1::BuildReply* reply) {
+    deadline = context->deadline();
+    *reply = HitWithCubin("");
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  const auto before = std::chrono::system_clock::now();
+  REQUIRE(Build(*client, 100s).ok());
+  CHECK(deadline > before + 60s);
+  CHECK(deadline < std::chrono::system_clock::now() + 101s);
+}
+
+TEST_CASE("a server that says nothing does not hold a caller beyond its deadline") {
+  const TemporaryDirectory directory;
+  const ScriptedServer silent(directory.File("socket"),
+                              [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
+}
+
+TEST_CASE("a server that never stops talking does not hold a caller beyond its deadline") {
+  const TemporaryDirectory directory;
+  const ScriptedServer chatty(directory.File("socket"), [](int fd, int) {
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
+    constexpr uint8_t kOfTheFuture = 0xee;  // frames of unknown types are to be ignored
+    const std::string talk = ScriptedServer::Frame(kOfTheFuture, 0, 0, std::string(10'000, 'x'));
+    while (send(fd, talk.data(), talk.size(), MSG_NOSIGNAL) > 0) {
+    }
+  });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
+}
+
+TEST_CASE("a connection closed before the server's settings means overloaded, and is tried again") {
+  const TemporaryDirectory directory;
+  const ScriptedServer closing(directory.File("socket"), [](int, int) {});
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
+  CHECK(closing.connections() > 3);
+  CHECK(closing.connections() < 50);
+}
+
+TEST_CASE("what is no gRPC server is named as such") {
+  const TemporaryDirectory directory;
+  const ScriptedServer web(directory.File("socket"), [](int fd, int) {
+    ScriptedServer::Say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    ScriptedServer::ReadToEnd(fd);
+  });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_PROTOCOL);
+}
+
+TEST_CASE("a connection that is lost in the middle is tried once more, not for ever") {
+  const TemporaryDirectory directory;
+  const ScriptedServer dying(directory.File("socket"), [](int fd, int) {
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
+    char request[64];
+    REQUIRE(read(fd, request, sizeof(request)) > 0);
+  });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(dying.connections() == 2);
+}
+
+TEST_CASE("a stream that the server refuses is sent again") {
+  const TemporaryDirectory directory;
+  constexpr uint32_t kRefusedStream = 7;
+  const ScriptedServer refusing(directory.File("socket"), [](int fd, int) {
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kReset, 0, 1, Number(kRefusedStream)));
+    ScriptedServer::ReadToEnd(fd);
+  });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
+  CHECK(refusing.connections() > 3);
+}
+
+TEST_CASE("a server that goes away before it took the call leaves it to the next connection") {
+  const TemporaryDirectory directory;
+  const ScriptedServer leaving(directory.File("socket"), [](int fd, int) {
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kGoAway, 0, 0, Number(0) + Number(0)));
+    ScriptedServer::ReadToEnd(fd);
+  });
+  auto client = Client::Open(directory.File("socket"));
+  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(leaving.connections() > 3);
+}
+
+TEST_CASE("a call in progress is finished by a server that goes away") {
+  const TemporaryDirectory directory;
+  std::promise<void> entered;
+  std::promise<void> stopping;
+  auto stop_seen = stopping.get_future().share();
+  StandInAnswers answers;
+  answers.build = [&](auto*, const auto&, v1::BuildReply* reply) {
+    entered.set_value();
+    stop_seen.wait();
+    *reply = HitWithCubin("late");
+    return grpc::Status::OK;
+  };
+  StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  auto build = std::async(std::launch::async, [&] { return Build(*client); });
+  entered.get_future().wait();
+  std::thread stop([&] { daemon.Stop(30s); });
+  // gRPC takes its socket away when it begins to stop.
+  while (access(daemon.socket().c_str(), F_OK) == 0) std::this_thread::yield();
+  stopping.set_value();
+  const auto result = build.get();
+  stop.join();
+  REQUIRE(result.ok());
+  CHECK(result->artifact(Kind::kCubin) == "late");
+}
+
+TEST_CASE("a daemon that was restarted is found again") {
+  const TemporaryDirectory directory;
+  std::atomic<int> calls{0};
+  StandInDaemon daemon(directory.File("socket"), Hits(&calls));
+  auto client = Client::Open(daemon.socket());
+  for (int i = 1; i <= 3; ++i) {
+    REQUIRE(Build(*client).ok());
+    daemon.Stop();
+    CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_NO_DAEMON);
+    daemon.Start();
+    REQUIRE(Build(*client).ok());
+    CHECK(calls == 2 * i);
+  }
+}
+
+TEST_CASE("threads that share a client get each its own answer") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.build = [](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {
+    *reply = HitWithCubin(request.nvrtc().source().inline_bytes());
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string source(static_cast<size_t>(1 + i * 977), static_cast<char>('a' + thread));
+        const auto result = client->Build(NvrtcBuild{.source = source});
+        if (result.ok() && result->artifact(Kind::kCubin) == source) ++right;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(right == 400);
+}
+
+TEST_CASE("a forked child uses the client on a connection of its own") {
+  const TemporaryDirectory directory;
+  StandInDaemon daemon(directory.File("socket"), Hits());
+  auto client = Client::Open(daemon.socket());
+  REQUIRE(Build(*client).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool both = Build(*client).ok() && Build(*client).ok();
+    _exit(both ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(Build(*client).ok());
+}
