@@ -42,8 +42,9 @@ struct DigestHash {
   }
 };
 
-/// Incremental SHA-256 over tagged, length-prefixed values. Every value is preceded by its tag and its
-/// length, so no two different sequences of values feed the hash the same bytes. Not thread-safe.
+/// Incremental SHA-256 over tagged, length-prefixed values. Every value is preceded by its tag and
+/// its length, so no two different sequences of values feed the hash the same bytes. Not
+/// thread-safe.
 class Hasher {
  public:
   Hasher() { sha256_init(&context_); }

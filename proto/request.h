@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-/// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after blobs were
-/// resolved. Both sides of the socket compute fingerprints from these types.
+/// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
+/// blobs were resolved. Both sides of the socket compute fingerprints from these types.
 namespace cccl_cache {
 
 /// Stored in entries and fed to hashes: values never change.

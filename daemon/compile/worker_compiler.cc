@@ -59,9 +59,7 @@ Status WorkerCompiler::Warm(const Toolchain& toolchain) {
 }
 
 void WorkerCompiler::KeepOnly(std::span<const ToolchainPtr> toolchains) {
-  std::vector<cccl_cache::Digest> ids;
-  for (const ToolchainPtr& toolchain : toolchains) ids.push_back(toolchain->id);
-  pool_.KeepOnly(ids);
+  pool_.KeepOnly(toolchains);
 }
 
 }  // namespace cccl_cached

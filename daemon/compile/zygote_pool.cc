@@ -20,7 +20,7 @@ ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFun
 
 Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain,
                                                     std::stop_token stop) {
-  const Key key(toolchain.id, EncodeControlMessage(HelloFor(toolchain)));
+  const Key key(toolchain.serial, EncodeControlMessage(HelloFor(toolchain)));
   Zygotes retired;
   {
     std::unique_lock lock(mutex_);
@@ -84,12 +84,14 @@ void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view
   std::erase_if(slots_, [&](const auto& entry) { return entry.second.zygote == zygote; });
 }
 
-void ZygotePool::KeepOnly(std::span<const cccl_cache::Digest> toolchain_ids) {
+void ZygotePool::KeepOnly(std::span<const ToolchainPtr> toolchains) {
   Zygotes retired;
   const std::lock_guard lock(mutex_);
   for (auto slot = slots_.begin(); slot != slots_.end();) {
-    const bool kept = slot->second.starting ||
-                      std::ranges::find(toolchain_ids, slot->first.first) != toolchain_ids.end();
+    const uint64_t serial = slot->first.first;
+    const bool kept =
+        slot->second.starting ||
+        std::ranges::any_of(toolchains, [&](const auto& each) { return each->serial == serial; });
     if (!kept) retired.push_back(std::move(slot->second.zygote));
     slot = kept ? std::next(slot) : slots_.erase(slot);
   }

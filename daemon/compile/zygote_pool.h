@@ -49,12 +49,12 @@ class ZygotePool {
   /// Gives up this zygote, for a reason that is reported.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
   /// Gives up the zygotes of all toolchains but these.
-  void KeepOnly(std::span<const cccl_cache::Digest> toolchain_ids);
+  void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
  private:
-  /// The id, and what a zygote is told: a toolchain that is still being probed has no id that says
-  /// it all.
-  using Key = std::pair<cccl_cache::Digest, std::string>;
+  /// The serial, not the id: files that were changed and changed back have their old id again, and
+  /// a zygote that loaded them in between must not serve it. And what a zygote is told.
+  using Key = std::pair<uint64_t, std::string>;
   struct Slot {
     std::shared_ptr<Zygote> zygote;  ///< null: none yet
     bool starting = false;

@@ -22,6 +22,7 @@ ToolchainPtr Describe(const std::string& root, int major) {
   const std::string suffix = std::to_string(major);
   const std::string version = major == 12 ? "12.4" : "13.0";
   toolchain->id = cccl_cache::Sha256(root);
+  toolchain->serial = static_cast<uint64_t>(major);
   toolchain->major = major;
   toolchain->minor = major == 12 ? 4 : 0;
   toolchain->root = root;
