@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# check_symbols.sh LIBRARY HEADER: the library exports exactly the functions that the header declares.
+set -eu
+library=$1
+header=$2
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort)
+declared=$(grep -o 'cccl_cache_[a-z_]*(' "$header" | tr -d '(' | sort -u)
+if [ "$exported" != "$declared" ]; then
+  echo "exported:" "$exported"
+  echo "declared:" "$declared"
+  exit 1
+fi
+if readelf -d "$library" | grep NEEDED | grep -E 'grpc|protobuf\.so|protobuf-lite'; then
+  echo "the client library must not need gRPC or protobuf's C++ runtime"
+  exit 1
+fi

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "cccl_cache/client.h"
+#include "tests/unit/client/stand_in_daemon.h"
+#include "tests/unit/client/temporary_directory.h"
+
+using cccl_cache::Client;
+using cccl_cache::LinkBuild;
+using cccl_cache::NvrtcBuild;
+using cccl_cache::NvvmBuild;
+using cccl_cache::Outcome;
+using cccl_cache::View;
+
+namespace {
+
+// Keeps the last request; answers with a hit.
+struct Recorder {
+  v1::BuildRequest seen;
+  TemporaryDirectory directory;
+  StandInDaemon daemon{directory.File("socket"), Answers()};
+  Client client = *Client::Open(daemon.socket());
+
+  StandInAnswers Answers() {
+    StandInAnswers answers;
+    answers.build = [this](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {
+      seen = request;
+      *reply = HitWithCubin("c");
+      return grpc::Status::OK;
+    };
+    return answers;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a link sends its inputs in order, with their types") {
+  Recorder recorder;
+  const std::string contents("with\0nul", 8);
+  const LinkBuild build{.inputs = {{CCCL_CACHE_INPUT_LTOIR, "a.ltoir", contents},
+                                   {CCCL_CACHE_INPUT_ANY, "b", "bytes"}},
+                        .options = {"-arch=sm_90", "-lto"}};
+  REQUIRE(recorder.client.Build(build, {.toolchain_version = "12.9"}).ok());
+  const v1::LinkProgram& link = recorder.seen.link();
+  REQUIRE(link.inputs_size() == 2);
+  CHECK(link.inputs(0).type() == v1::LINK_INPUT_TYPE_LTOIR);
+  CHECK(link.inputs(0).contents().inline_bytes() == contents);
+  CHECK(link.inputs(1).type() == v1::LINK_INPUT_TYPE_UNSPECIFIED);
+  CHECK(link.inputs(1).name() == "b");
+  CHECK(link.options(1) == "-lto");
+  CHECK(recorder.seen.toolchain().version() == "12.9");
+  CHECK_FALSE(recorder.seen.has_nvrtc());
+}
+
+TEST_CASE("NVVM modules keep their order, and which are lazy") {
+  Recorder recorder;
+  const NvvmBuild build{.modules = {{"a.ll", "ir"}, {"b.bc", "bc", true}},
+                        .options = {"-arch=compute_90"},
+                        .add_libdevice = true};
+  REQUIRE(recorder.client.Build(build, {.toolchain_id = "0123456789"}).ok());
+  const v1::NvvmProgram& nvvm = recorder.seen.nvvm();
+  REQUIRE(nvvm.modules_size() == 2);
+  CHECK_FALSE(nvvm.modules(0).lazy());
+  CHECK(nvvm.modules(1).lazy());
+  CHECK(nvvm.modules(1).contents().inline_bytes() == "bc");
+  CHECK(nvvm.add_libdevice());
+  CHECK(recorder.seen.toolchain().id() == "0123456789");
+}
+
+TEST_CASE("an empty source is sent as one") {
+  Recorder recorder;
+  REQUIRE(recorder.client.Build(NvrtcBuild{}).ok());
+  CHECK(recorder.seen.has_nvrtc());
+  CHECK(recorder.seen.nvrtc().source().inline_bytes().empty());
+}
+
+TEST_CASE("a text with a NUL is refused by name before anything is sent, contents may have them") {
+  Recorder recorder;
+  const std::string nul("a\0b", 3);
+  const auto refused = recorder.client.Build(NvrtcBuild{.source = "x", .options = {"-a", nul}});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(refused.error().message.find("an option") != std::string::npos);
+  CHECK_FALSE(recorder.seen.has_nvrtc());
+  CHECK_FALSE(recorder.client.Build(NvrtcBuild{.name = nul}).ok());
+  CHECK_FALSE(recorder.client.Build(NvrtcBuild{}, {.working_directory = nul}).ok());
+  REQUIRE(recorder.client.Build(NvrtcBuild{.source = nul, .headers = {{"h", nul}}}).ok());
+  CHECK(recorder.seen.nvrtc().source().inline_bytes() == nul);
+  CHECK(recorder.seen.nvrtc().headers(0).contents().inline_bytes() == nul);
+}
+
+TEST_CASE("code that does not compile is an answer with its log and the compiler's code") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.build = [](auto*, const auto&, v1::BuildReply* reply) {
+    reply->set_outcome(v1::OUTCOME_FAILED);
+    reply->set_log("k.cu(1): error");
+    reply->set_native_code(6);
+    reply->set_remembered(true);
+    reply->set_reason("does not compile");
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  const auto result = Client::Open(daemon.socket())->Build(NvrtcBuild{.source = "x"});
+  REQUIRE(result.ok());
+  CHECK(result->outcome() == Outcome::kFailed);
+  CHECK_FALSE(result->compiled());
+  CHECK(result->log() == "k.cu(1): error");
+  CHECK(result->reason() == "does not compile");
+  CHECK(result->info().native_code == 6);
+  CHECK(result->info().remembered != 0);
+  CHECK(result->artifacts().empty());
+  CHECK(result->toolchain_id().empty());
+}
+
+TEST_CASE("a program that knows fewer fields is given those, and no more") {
+  Recorder recorder;
+  cccl_cache_client* client = nullptr;
+  cccl_cache_open_options where = {sizeof(where), cccl_cache::Bytes(recorder.daemon.socket())};
+  REQUIRE(cccl_cache_open(&where, &client, nullptr) == CCCL_CACHE_OK);
+  cccl_cache_nvrtc program = {};
+  program.struct_size = offsetof(cccl_cache_nvrtc, append_toolchain_headers);
+  program.append_toolchain_headers = 1;  // beyond what the program says it knows
+  cccl_cache_result* result = nullptr;
+  REQUIRE(cccl_cache_build_nvrtc(client, &program, nullptr, &result, nullptr) == CCCL_CACHE_OK);
+  CHECK_FALSE(recorder.seen.nvrtc().append_toolchain_headers());
+  cccl_cache_result_info info;
+  std::memset(&info, 0x5a, sizeof(info));
+  info.struct_size = offsetof(cccl_cache_result_info, key);
+  cccl_cache_result_describe(result, &info);
+  CHECK(info.struct_size == offsetof(cccl_cache_result_info, key));
+  CHECK(info.outcome == CCCL_CACHE_HIT);
+  CHECK(info.key.size == 0x5a5a5a5a5a5a5a5a);
+  cccl_cache_result_free(result);
+  cccl_cache_close(client);
+}
+
+TEST_CASE("texts that the library hands out end with a NUL") {
+  Recorder recorder;
+  const auto result = recorder.client.Build(NvrtcBuild{});
+  REQUIRE(result.ok());
+  CHECK(std::strlen(result->info().key.data) == result->info().key.size);
+  CHECK(std::strlen(result->info().log.data) == result->info().log.size);
+}
+
+TEST_CASE("an error need not be taken, and freeing nothing does nothing") {
+  const TemporaryDirectory directory;
+  const std::string socket = directory.File("socket");
+  cccl_cache_client* client = nullptr;
+  const cccl_cache_open_options where = {sizeof(where), cccl_cache::Bytes(socket)};
+  REQUIRE(cccl_cache_open(&where, &client, nullptr) == CCCL_CACHE_OK);
+  CHECK(View(cccl_cache_client_socket(client)) == socket);
+  int32_t serving = 0;
+  CHECK(cccl_cache_check_health(client, 0, &serving, nullptr) == CCCL_CACHE_NO_DAEMON);
+  cccl_cache_close(client);
+  cccl_cache_close(nullptr);
+  cccl_cache_error_free(nullptr);
+  cccl_cache_result_free(nullptr);
+  cccl_cache_stats_free(nullptr);
+  cccl_cache_toolchains_free(nullptr);
+  cccl_cache_info_free(nullptr);
+}
+
+TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.stats = [](v1::StatsReply* reply) {
+    v1::Statistic* hits = reply->add_statistics();
+    hits->set_name("hits_total");
+    hits->set_label("memory");
+    hits->set_value(7);
+    reply->set_version("1.2.3");
+    return grpc::Status::OK;
+  };
+  answers.toolchains = [](v1::ToolchainsReply* reply) {
+    v1::Toolchain* toolchain = reply->add_toolchains();
+    toolchain->set_version("13.0");
+    toolchain->add_components()->set_name("nvrtc");
+    toolchain->add_header_directories("/include");
+    toolchain->add_accepted_options("--pch");
+    reply->add_rejected()->set_reason("others can write it");
+    return grpc::Status::OK;
+  };
+  answers.info = [](v1::InfoReply* reply) {
+    reply->set_version("1.2.3");
+    reply->set_uid(77);
+    reply->mutable_limits()->set_message_bytes(16);
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers);
+  auto client = Client::Open(daemon.socket());
+  CHECK(*client->Health());
+
+  const auto stats = client->GetStats();
+  REQUIRE(stats.ok());
+  cccl_cache_statistic statistic = {};
+  statistic.struct_size = sizeof(statistic);
+  cccl_cache_stats_item(stats->get(), 0, &statistic);
+  CHECK(View(statistic.label) == "memory");
+  CHECK(statistic.value == 7);
+  CHECK(View(cccl_cache_stats_version(stats->get())) == "1.2.3");
+
+  const auto toolchains = client->GetToolchains();
+  REQUIRE(toolchains.ok());
+  REQUIRE(cccl_cache_toolchains_count(toolchains->get()) == 1);
+  cccl_cache_component component = {};
+  component.struct_size = sizeof(component);
+  cccl_cache_toolchains_component(toolchains->get(), 0, 0, &component);
+  CHECK(View(component.name) == "nvrtc");
+  CHECK(View(cccl_cache_toolchains_header_directory(toolchains->get(), 0, 0)) == "/include");
+  CHECK(View(cccl_cache_toolchains_accepted_option(toolchains->get(), 0, 0)) == "--pch");
+  CHECK(cccl_cache_toolchains_rejected_count(toolchains->get()) == 1);
+
+  const auto info = client->GetInfo();
+  REQUIRE(info.ok());
+  cccl_cache_daemon about = {};
+  about.struct_size = sizeof(about);
+  cccl_cache_info_describe(info->get(), &about);
+  CHECK(about.uid == 77);
+  CHECK(about.message_bytes == 16);
+}
+
+TEST_CASE("a call that the daemon does not know says that it is older") {
+  const TemporaryDirectory directory;
+  const StandInDaemon daemon(directory.File("socket"), {});
+  const auto stats = Client::Open(daemon.socket())->GetStats();
+  REQUIRE_FALSE(stats.ok());
+  CHECK(stats.error().status == CCCL_CACHE_PROTOCOL);
+  CHECK(stats.error().message.find("older") != std::string::npos);
+}
