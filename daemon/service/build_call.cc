@@ -23,7 +23,7 @@ BuildCall::BuildCall(BuildBackend& backend, Peer peer, grpc::CallbackServerConte
       peer_(std::move(peer)),
       context_(context),
       form_(form),
-      meeting_(std::make_shared<Meeting>()) {
+      pending_(std::make_shared<PendingBuild>(backend.builder)) {
   auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
   if (!call) {
     Fail(call.error());
@@ -76,52 +76,16 @@ Status BuildCall::ReadRequest() {
 }
 
 void BuildCall::StartBuild() {
-  bool gone = false;
-  {
-    std::lock_guard lock(meeting_->mutex);
-    gone = meeting_->cancelled;
-    if (!gone) meeting_->waiting = this;
-  }
-  if (gone) {
-    Fail(Error{ErrorCode::kCancelled, "the caller left"});
-    return;
-  }
-  // The answer can come, and this object go, before Build returns.
-  const auto meeting = meeting_;
-  Builder& builder = backend_.builder;
-  const auto request = request_.request;
+  // The answer can come, and this object go, before Start returns.
   const Peer peer = peer_;
-  const auto ticket = builder.Build(request, peer, [meeting](Result<BuildAnswer> answer) {
-    BuildCall* call = nullptr;
-    {
-      std::lock_guard lock(meeting->mutex);
-      call = std::exchange(meeting->waiting, nullptr);
-    }
-    if (call != nullptr) call->Answer(std::move(answer));
-  });
-  bool left = false;
-  {
-    std::lock_guard lock(meeting->mutex);
-    meeting->ticket = ticket;
-    left = meeting->cancelled;
-  }
-  if (left) builder.Leave(ticket);
+  const bool started =
+      PendingBuild::Start(pending_, request_.request, peer,
+                          [this](Result<BuildAnswer> answer) { Answer(std::move(answer)); });
+  if (!started) Fail(Error{ErrorCode::kCancelled, "the caller left"});
 }
 
 void BuildCall::OnCancel() {
-  BuildCoordinator::Ticket ticket = 0;
-  BuildCall* call = nullptr;
-  {
-    std::lock_guard lock(meeting_->mutex);
-    meeting_->cancelled = true;
-    call = std::exchange(meeting_->waiting, nullptr);
-    ticket = meeting_->ticket;
-  }
-  // Not waiting: either the request is still being read, and its end will see `cancelled`, or it is
-  // answered.
-  if (call == nullptr) return;
-  if (ticket != 0) backend_.builder.Leave(ticket);
-  Fail(Error{ErrorCode::kCancelled, "the caller left"});
+  if (pending_->Cancel()) Fail(Error{ErrorCode::kCancelled, "the caller left"});
 }
 
 void BuildCall::Answer(Result<BuildAnswer> answer) {

@@ -6,12 +6,12 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "daemon/core/peer.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/convert.h"
+#include "daemon/service/pending_build.h"
 #include "daemon/service/read_gate.h"
 #include "daemon/service/reply_bytes.h"
 
@@ -34,15 +34,6 @@ class BuildCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   void OnDone() override;
 
  private:
-  /// Where the builder's answer, the client's leaving and the call itself meet. The answer may come
-  /// after the call is gone, so it holds this and not the call.
-  struct Meeting {
-    std::mutex mutex;
-    BuildCall* waiting = nullptr;  ///< until one of the two has taken it: that one ends the call
-    bool cancelled = false;
-    BuildCoordinator::Ticket ticket = 0;
-  };
-
   void StartReading() override;
   void StartBuild();
   [[nodiscard]] Status ReadRequest();
@@ -54,7 +45,7 @@ class BuildCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
   const Peer peer_;
   grpc::CallbackServerContext& context_;
   const Form form_;
-  const std::shared_ptr<Meeting> meeting_;
+  const std::shared_ptr<PendingBuild> pending_;
   Share call_;
   Share bytes_;
   grpc::ByteBuffer message_;

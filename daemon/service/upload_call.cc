@@ -103,6 +103,8 @@ void UploadCall::KeepAndReply() {
 }
 
 void UploadCall::Fail(const Error& error) {
+  // Before the caller hears of it, so that his next upload finds the room.
+  kept_.Release();
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
   Finish(ToGrpcStatus(error, context_));
 }
