@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "daemon/core/build_answer.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/failure_memory.h"
 #include "daemon/core/fair_queue.h"
@@ -51,12 +52,6 @@ Digest ShowsPathsKey(const Digest& fingerprint) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("output shows paths", fingerprint.View());
   return hasher.Finish();
-}
-
-std::string UncacheableReason(const Landing& landing) {
-  if (!landing.uncacheable_reason.empty()) return landing.uncacheable_reason;
-  if (landing.toolchain_changed) return "the toolchain changed on disk while this was compiled";
-  return "the output shows where its sources lie";
 }
 
 }  // namespace
@@ -154,13 +149,14 @@ class BuildCoordinator::Impl {
   bool TryToAnswer(WaiterPtr* waiter) {
     const BuildPlan& plan = *(*waiter)->plan;
     if (auto error = quarantine_.Find(QuarantineKey((*waiter)->peer.uid, plan))) {
+      error->message += "; it died twice on this input lately, so it was not tried again";
       Answer(std::move(*waiter), *error);
       return true;
     }
     if (!plan.uncacheable_reason.empty()) return false;
     if (auto failure = failures_.Find(plan.fingerprint)) {
       parts_.statistics.Add(Counter::kRememberedFailures);
-      BuildAnswer answer = AnswerFrom(**waiter, *failure);
+      BuildAnswer answer = AnswerOf(*(*waiter)->plan, *failure);
       answer.remembered = true;
       Answer(std::move(*waiter), std::move(answer));
       return true;
@@ -188,7 +184,7 @@ class BuildCoordinator::Impl {
     const bool memory = hit.tier == TierName::kMemory;
     parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
     parts_.statistics.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
-    BuildAnswer answer = AnswerFrom(*waiter, hit.output);
+    BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
     answer.outcome = Outcome::kHit;
     answer.tier = hit.tier;
     Answer(std::move(waiter), std::move(answer));
@@ -276,38 +272,16 @@ class BuildCoordinator::Impl {
       return Answer(std::move(waiter), *landing.error);
     }
     if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
-    BuildAnswer answer = AnswerFrom(*waiter, landing.output);
-    answer.compile_time = landing.compile_time;
-    answer.queue_time =
-        std::max(microseconds{0}, duration_cast<microseconds>(landing.started - waiter->joined));
-    if (!landing.output.succeeded) {
-      if (waiter->leads) parts_.statistics.Add(Counter::kCompileFailures);
-    } else if (!landing.keepable()) {
-      if (waiter->leads) parts_.statistics.Add(Counter::kUncacheable);
-      answer.outcome = Outcome::kUncacheable;
-      answer.reason = UncacheableReason(landing);
-    } else if (!waiter->leads) {
+    BuildAnswer answer = AnswerOf(*waiter, landing);
+    if (waiter->leads && answer.outcome == Outcome::kFailed) {
+      parts_.statistics.Add(Counter::kCompileFailures);
+    } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
+      parts_.statistics.Add(Counter::kUncacheable);
+    } else if (answer.outcome == Outcome::kJoined) {
       parts_.statistics.Add(Counter::kJoins);
       parts_.statistics.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
-      answer.outcome = Outcome::kJoined;
     }
     Answer(std::move(waiter), std::move(answer));
-  }
-
-  BuildAnswer AnswerFrom(const Waiter& waiter, const CompileOutput& output) {
-    const BuildPlan& plan = *waiter.plan;
-    BuildAnswer answer;
-    answer.outcome = output.succeeded ? Outcome::kBuilt : Outcome::kFailed;
-    answer.key = plan.key;
-    answer.fingerprint = plan.fingerprint;
-    answer.toolchain_id = plan.job.toolchain->id;
-    answer.toolchain_version = plan.job.toolchain->version();
-    answer.artifact = output.artifact;
-    answer.log = WithClientNames(plan, output.artifact->log);
-    answer.native_code = output.native_code;
-    if (!output.succeeded)
-      answer.reason = fmt::format("the compiler answered {}", output.native_name);
-    return answer;
   }
 
   void Refuse(WaiterPtr waiter, const Error& error) {

@@ -71,7 +71,7 @@ class FlightTable {
     uid_t uid = 0;
     WaiterPtr waiter;
   };
-  /// The caller waits no longer, and will not be answered.
+  /// The caller waits no longer, and will not be answered. If it led, the next one leads.
   Left Leave(Ticket ticket);
   /// The caller is taken out of its flight to be answered otherwise: its ticket stays open.
   Left TakeOut(Ticket ticket);

@@ -146,6 +146,7 @@ TEST_CASE("leader_leaves: those who wait get the result of the compile that it b
   REQUIRE(answers.size() == 1);
   REQUIRE(answers[0].ok());
   CHECK(answers[0]->artifact->parts[0].bytes == "a");
+  CHECK(answers[0]->outcome == Outcome::kBuilt);
   CHECK(bench.compiler.started() == 1);
   CHECK(of_leader.size() == 0);
 }
