@@ -9,6 +9,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
+option(CCCL_CACHED_FUZZ "Build the fuzz targets (clang)" OFF)
 set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 
 add_library(cccl_cached_options INTERFACE)
