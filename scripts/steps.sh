@@ -11,22 +11,29 @@ fail() {
   exit 1
 }
 
-# quietly TITLE COMMAND...: runs a command with its output in a file, and says every 15 s that it goes on.
+# Says every 15 s what the last line of a log is, until the script ends or it is told to stop.
+_show_progress() { # _show_progress LOG
+  local next=$((SECONDS + 15))
+  while kill -0 $$ 2>/dev/null; do
+    sleep 0.5
+    ((SECONDS < next)) && continue
+    next=$((next + 15))
+    say "  ... $(tail -n 1 "$1" | cut -c 1-100)"
+  done
+}
+
+# quietly TITLE COMMAND...: runs a command with its output in a file. The command stays in the foreground: what is
+# started with & does not hear of an interrupt.
 quietly() {
-  local title=$1 log status=0 begin=$SECONDS next=15 pid
+  local title=$1 log status=0 progress
   shift
   log=$(mktemp)
   say "$title"
-  "$@" >"$log" 2>&1 </dev/null &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.2
-    if ((SECONDS - begin >= next)); then
-      next=$((next + 15))
-      say "  ... $(tail -n 1 "$log" | cut -c 1-100)"
-    fi
-  done
-  wait "$pid" || status=$?
+  _show_progress "$log" &
+  progress=$!
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  kill "$progress"
+  wait "$progress" 2>/dev/null || true
   if ((status != 0)); then
     tail -n 60 "$log" >&2
     rm -f "$log"
