@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every measurement and prints the table. Started by scripts/bench."""
+
+import argparse
+import os
+import signal
+import sys
+
+import measurements
+from servers import Servers
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench")
+    parser.add_argument("--build", required=True, help="build directory")
+    parser.add_argument("--cuda", required=True, help="root of the CUDA toolkit to compile with")
+    parser.add_argument("--quick", action="store_true", help="a short run: is anything far off?")
+    parser.add_argument(
+        "--only", choices=("hits", "processes", "compiles"), action="append", help="leave the others out; repeatable"
+    )
+    return parser.parse_args()
+
+
+def rows(servers, given):
+    effort = measurements.Effort.quick() if given.quick else measurements.Effort()
+    wanted = given.only or ("hits", "processes", "compiles")
+    fake_root = servers.build / "tests/support/fake_cuda13"
+    if "hits" in wanted:
+        yield from measurements.hits(servers, fake_root, effort)
+    if "processes" in wanted:
+        if "hits" not in wanted:
+            servers.daemon("fake", fake_root)
+        yield from measurements.whole_process(servers, effort)
+    if "compiles" in wanted:
+        yield from measurements.compiles(servers, given.cuda, effort)
+
+
+def table(found):
+    verdicts = {None: "", True: "met", False: "MISSED"}
+    lines = [("what: beside", "ours", "beside", "ours / beside", "bar", "", "goal")]
+    lines += [(r.what, r.ours, r.beside, r.value, r.bar, verdicts[r.met], r.goal) for r in found]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
+
+
+def main():
+    given = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    load = os.getloadavg()[0]
+    found = []
+    with Servers(given.build) as servers:
+        for row in rows(servers, given):
+            found.append(row)
+            print(f"  {row.what}: {row.value or row.beside}", file=sys.stderr, flush=True)
+    print(
+        f"\nMedians, sides in turn in one run; client caches off. {os.cpu_count()} processors, load "
+        f"{load:.1f} before, {os.getloadavg()[0]:.1f} after.\n"
+    )
+    print("\n".join(table(found)))
+
+
+main()

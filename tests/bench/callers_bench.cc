@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS [RAW_OPTION]...
+//
+// What many processes get that need the same new programs at once. ROUNDS times in turn: "one", one
+// process asks the daemon for KEYS new programs; "many", PROCESSES processes ask for the same KEYS
+// new programs, each in an order of its own; "raw", as many processes compile them by themselves
+// (not if NVRTC is "-"). After each turn of the daemon's a line "one compiles" or "many compiles".
+#include <cccl_cache/client.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/bench/forked_callers.h"
+#include "tests/bench/raw_nvrtc.h"
+
+namespace {
+
+/// Programs that no daemon has seen.
+struct Programs {
+  std::string source;
+  int first = 0;  // number of the first one
+  int count = 1;
+  const pid_t owner = getpid();
+
+  /// The same programs in another order for each caller.
+  [[nodiscard]] std::string Text(int caller, int index) const {
+    const int number = first + (index + caller * 3) % count;
+    return "// " + std::to_string(owner) + "\n#define ROUND " + std::to_string(number) + "\n" +
+           source;
+  }
+};
+
+bool AskDaemon(cccl_cache::Client& client, const std::string& text) {
+  cccl_cache::NvrtcBuild build;
+  build.source = text;
+  build.name = "kernel.cu";
+  build.options = {"-arch=sm_90"};
+  build.append_toolchain_headers = true;
+  cccl_cache::BuildOptions options;
+  options.wanted = {cccl_cache::Kind::kCubin};
+  const auto result = client.Build(build, options);
+  if (result && result->compiled()) return true;
+  std::fprintf(stderr, "ours: %s\n",
+               result ? std::string(result->log()).c_str() : result.error().message.c_str());
+  return false;
+}
+
+double Compiles(const std::string& socket) {
+  auto client = cccl_cache::Client::Open(socket);
+  if (!client) return -1;
+  const auto stats = client->GetStats();
+  if (!stats) return -1;
+  for (size_t i = 0; i < cccl_cache_stats_count(stats->get()); ++i) {
+    cccl_cache_statistic statistic = {};
+    statistic.struct_size = sizeof(statistic);
+    cccl_cache_stats_item(stats->get(), i, &statistic);
+    if (cccl_cache::View(statistic.name) == "compiles_total") return statistic.value;
+  }
+  return -1;
+}
+
+bool RunDaemon(const char* side, const std::string& socket, const Programs& programs,
+               int processes) {
+  const auto task = [&](int caller) {
+    auto client = cccl_cache::Client::Open(socket);
+    for (int i = 0; client && i < programs.count; ++i) {
+      if (!AskDaemon(*client, programs.Text(caller, i))) return false;
+    }
+    return client.ok();
+  };
+  const double before = Compiles(socket);
+  const double took = cccl_cached::RunForked(processes, task);
+  const double after = Compiles(socket);
+  if (took < 0 || before < 0 || after < 0) return false;
+  std::printf("%s\t%.0f\n%s compiles\t%.0f\n", side, took, side, after - before);
+  return true;
+}
+
+bool RunRaw(const std::string& library, const std::vector<std::string>& options,
+            const Programs& programs, int processes) {
+  const auto task = [&](int caller) {
+    const auto nvrtc = cccl_cached::RawNvrtc::Load(library);
+    if (nvrtc == nullptr) return false;
+    for (int i = 0; i < programs.count; ++i) {
+      if (nvrtc->Compile(programs.Text(caller, i), options).empty()) return false;
+    }
+    return true;
+  };
+  const double took = cccl_cached::RunForked(processes, task);
+  if (took >= 0) std::printf("raw\t%.0f\n", took);
+  return took >= 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 7) {
+    std::fprintf(stderr,
+                 "usage: bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS "
+                 "[RAW_OPTION]...\n");
+    return 2;
+  }
+  const std::string socket = argv[1];
+  const std::string library = argv[2];
+  std::ifstream file(argv[3], std::ios::binary);
+  Programs programs;
+  programs.source.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  if (programs.source.empty()) return 5;
+  const int processes = std::atoi(argv[5]);
+  programs.count = std::atoi(argv[6]);
+  const std::vector<std::string> options(argv + 7, argv + argc);
+  for (int round = 0; round < std::atoi(argv[4]); ++round) {
+    if (!RunDaemon("one", socket, programs, 1)) return 5;
+    programs.first += programs.count;
+    if (!RunDaemon("many", socket, programs, processes)) return 5;
+    if (library != "-" && !RunRaw(library, options, programs, processes)) return 5;
+    programs.first += programs.count;
+  }
+}

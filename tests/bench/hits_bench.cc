@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS
+//
+// Asks all sides for SIZE bytes in turn, CALLS calls a turn. The daemon at DAEMON_SOCKET uses the
+// fake toolchain and is asked by two sides: our client, and gRPC's.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/bench/daemon_side.h"
+#include "tests/bench/grpc_side.h"
+#include "tests/bench/redis_side.h"
+
+namespace {
+
+using cccl_cached::Question;
+using cccl_cached::Side;
+using Sides = std::vector<std::unique_ptr<Side>>;
+
+/// As long as the source of a small kernel.
+Question Ask(size_t size) {
+  Question question{size, "//fake: output-size " + std::to_string(size) + "\n"};
+  while (question.source.size() < 2000) question.source += "// one more line of a kernel\n";
+  return question;
+}
+
+bool Turn(Side& side, const Question& question, int calls, std::vector<double>& times) {
+  for (int i = 0; i < calls; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (!side.Ask(question)) {
+      std::fprintf(stderr, "%s: no answer of %zu bytes\n", side.name(), question.size);
+      return false;
+    }
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    times.push_back(took.count());
+  }
+  return true;
+}
+
+bool Run(const Sides& sides, const Question& question, int rounds, int calls) {
+  std::vector<double> warm_up;
+  for (const auto& side : sides) {
+    if (!Turn(*side, question, 20, warm_up)) return false;
+  }
+  std::vector<std::vector<double>> times(sides.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const size_t turn = (i + static_cast<size_t>(round)) % sides.size();
+      if (!Turn(*sides[turn], question, calls, times[turn])) return false;
+    }
+  }
+  for (size_t i = 0; i < sides.size(); ++i) {
+    for (const double time : times[i]) std::printf("%s\t%.2f\n", sides[i]->name(), time);
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 7) {
+    std::fprintf(stderr,
+                 "usage: bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS\n");
+    return 2;
+  }
+  Sides sides;
+  sides.push_back(cccl_cached::OpenDaemonSide(argv[1]));
+  sides.push_back(cccl_cached::OpenGrpcSide("echo", argv[2]));
+  sides.push_back(cccl_cached::OpenGrpcSide("ours by stock client", argv[1]));
+  sides.push_back(cccl_cached::OpenRedisSide(argv[3]));
+  for (const auto& side : sides) {
+    if (side == nullptr) return 5;
+  }
+  const Question question = Ask(std::strtoul(argv[4], nullptr, 10));
+  return Run(sides, question, std::atoi(argv[5]), std::atoi(argv[6])) ? 0 : 5;
+}

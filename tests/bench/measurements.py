@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The measurements: each runs a program of this folder and returns rows of the table."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+HIT_SIZES = ((2 << 10, "2 KB"), (180 << 10, "180 KB"), (1 << 20, "1 MB"))
+STORM_CALLERS = 64
+SWARM_PROCESSES = 8
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table: a figure of ours beside that of another, in microseconds or of its own unit."""
+
+    what: str
+    ours: str
+    beside: str
+    value: str
+    bar: str = ""
+    goal: str = ""
+    met: bool | None = None  # of the bar
+
+
+@dataclasses.dataclass
+class Effort:
+    """How often each thing is measured."""
+
+    hit_rounds: int = 60
+    hit_calls: int = 50
+    processes: int = 400
+    misses: int = 15
+    storms: int = 5
+    swarm_keys: int = 20
+
+    @classmethod
+    def quick(cls):
+        return cls(hit_rounds=10, processes=60, misses=3, storms=1, swarm_keys=2)
+
+
+def run(program, *arguments, environment=None):
+    """The figures that a program printed, by side."""
+    done = subprocess.run(
+        [str(program), *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, **(environment or {})},
+    )
+    figures = {}
+    for line in done.stdout.splitlines():
+        side, _, figure = line.rpartition("\t")
+        figures.setdefault(side, []).append(float(figure))
+    return figures
+
+
+def percentile(figures, share):
+    ordered = sorted(figures)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def microseconds(figures):
+    return f"{statistics.median(figures):.0f} us (p99 {percentile(figures, 0.99):.0f})"
+
+
+def milliseconds(figures):
+    return f"{statistics.median(figures) / 1000:.1f} ms"
+
+
+def ratio(ours, beside):
+    return statistics.median(ours) / statistics.median(beside)
+
+
+def hits(servers, fake_root, effort):
+    daemon, echo, redis = servers.daemon("fake", fake_root), servers.echo(), servers.redis()
+    for size, name in HIT_SIZES:
+        figures = run(
+            servers.build / "tests/bench/bench_hits", daemon, echo, redis, size, effort.hit_rounds, effort.hit_calls
+        )
+        ours, bars = figures["ours"], size == 180 << 10
+        value = ratio(ours, figures["echo"])
+        yield Row(
+            f"hit, {name}: stock client, empty gRPC server", microseconds(ours), microseconds(figures["echo"]),
+            f"{value:.2f}x", "0.90x" if bars else "", "0.75x" if bars else "", value <= 0.9 if bars else None,
+        )
+        yield Row(
+            f"hit, {name}: stock client, this daemon", microseconds(ours), microseconds(figures["ours by stock client"]),
+            f"{ratio(ours, figures['ours by stock client']):.2f}x",
+        )
+        yield Row(
+            f"hit, {name}: Redis GET, hiredis", microseconds(ours), microseconds(figures["redis"]),
+            f"{ratio(ours, figures['redis']):.2f}x", "", "1.0x (later lane)" if bars else "",
+        )
+
+
+def object_source(size):
+    """C++ whose object holds `size` bytes that do not compress, as a cubin of the fake toolchain does."""
+    seed = random.randrange(1 << 31)
+    return f"""struct Filler {{ unsigned char bytes[{size}]; }};
+constexpr Filler Fill() {{
+  Filler filler{{}};
+  unsigned state = {seed}u;
+  for (unsigned char& byte : filler.bytes) byte = (state = state * 1664525u + 1013904223u) >> 24;
+  return filler;
+}}
+extern const Filler filler;
+constexpr Filler filler = Fill();
+"""
+
+
+def whole_process(servers, effort):
+    size, place = 180 << 10, servers.place
+    socket = place / "fake" / "socket"
+    (place / "kernel.cu").write_text(f"//fake: output-size {size}\n" + "// one more line of a kernel\n" * 70)
+    (place / "object.cc").write_text(object_source(size))
+    cli = [
+        servers.build / "cli/cccl-cache-cli", "--socket", socket, "build", place / "kernel.cu", "--arch", "sm_90",
+        "-o", place / "kernel.cubin",
+    ]
+    ccache = ["ccache", "gcc", "-fconstexpr-ops-limit=100000000", "-fconstexpr-loop-limit=1000000", "-c",
+              place / "object.cc", "-o", place / "object.o"]
+    figures = run(
+        servers.build / "tests/bench/bench_processes", effort.processes, *cli, "--", *ccache, "--", "/bin/true",
+        environment={"CCACHE_DIR": str(place / "ccache")},
+    )
+    value = ratio(figures["0"], figures["1"])
+    kilobytes = [f"{(place / name).stat().st_size / 1024:.0f} KB" for name in ("kernel.cubin", "object.o")]
+    yield Row(
+        f"hit, whole process ({kilobytes[0]}): ccache gcc -c ({kilobytes[1]})", microseconds(figures["0"]),
+        microseconds(figures["1"]), f"{value:.2f}x", "1.2x", "1.0x", value <= 1.2,
+    )
+    yield Row("  /bin/true beside it", microseconds(figures["0"]), microseconds(figures["2"]), "")
+
+
+def describe(servers, socket):
+    """(path of NVRTC, options of a raw compile) of the toolchain that the daemon uses: same compiler, same headers."""
+    done = subprocess.run(
+        [servers.build / "cli/cccl-cache-cli", "--socket", socket, "--json", "toolchains"], stdout=subprocess.PIPE,
+        check=True,
+    )
+    chosen = next(t for t in json.loads(done.stdout)["toolchains"] if t["selected_by_default"])
+    library = next(c["path"] for c in chosen["components"] if c["name"] == "nvrtc")
+    options = ["-arch=sm_90", *(f"-I{directory}" for directory in chosen["header_directories"])]
+    if "--no-cache" in chosen["accepted_options"]:
+        options.append("--no-cache")
+    return library, options
+
+
+def compiles(servers, cuda_root, effort):
+    socket = servers.daemon("cuda", cuda_root)
+    library, options = describe(servers, socket)
+    environment = {"LD_LIBRARY_PATH": str(pathlib.Path(library).parent)}
+    programs = servers.build / "tests/bench"
+
+    figures = run(
+        programs / "bench_misses", socket, library, FOLDER.parents[1] / "examples/reduce.cu", effort.misses, *options,
+        environment=environment,
+    )
+    ours, raw = statistics.median(figures["ours"]), statistics.median(figures["raw"])
+    yield Row(
+        "miss, never seen (CUB reduction): raw NVRTC", milliseconds(figures["ours"]), milliseconds(figures["raw"]),
+        f"{ours / raw:.2f}x, {(ours - raw) / 1000:+.1f} ms", "1.10x + 20 ms", "1.05x + 5 ms",
+        ours <= 1.1 * raw + 20_000,
+    )
+
+    figures = run(
+        programs / "bench_callers", socket, "-", FOLDER / "sort.cu", effort.storms, STORM_CALLERS, 1,
+        environment=environment,
+    )
+    value, most = ratio(figures["many"], figures["one"]), max(figures["many compiles"])
+    yield Row(
+        f"{STORM_CALLERS} processes, one new key: one process", milliseconds(figures["many"]),
+        milliseconds(figures["one"]), f"{value:.2f}x, {most:.0f} compile" + "s" * (most != 1), "1.25x, 1 compile",
+        "1.10x, 1 compile", value <= 1.25 and most == 1,
+    )
+
+    figures = run(
+        programs / "bench_callers", socket, library, FOLDER / "sort.cu", 1, SWARM_PROCESSES, effort.swarm_keys,
+        *options, environment=environment,
+    )
+    value, most = ratio(figures["many"], figures["raw"]), max(figures["many compiles"])
+    keys = effort.swarm_keys
+    yield Row(
+        f"{SWARM_PROCESSES} processes x the same {keys} new keys: by themselves", milliseconds(figures["many"]),
+        milliseconds(figures["raw"]), f"{value:.2f}x, {most:.0f} compiles", f"{keys} compiles",
+        f"0.2x, {keys} compiles", most == keys,
+    )

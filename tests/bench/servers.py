@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of the benchmark's own, on Unix sockets in a temporary directory, ended by pid."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+
+PATIENCE = 120.0  # seconds; only ever spent by a server that does not start
+
+
+def answers(path):
+    """Whether somebody listens there."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+class Server:
+    """A process that listens on a Unix socket."""
+
+    def __init__(self, command, path, log):
+        self.socket = str(path)
+        self.log = pathlib.Path(log)
+        with open(log, "ab") as output:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        deadline = time.monotonic() + PATIENCE
+        while not answers(path):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError(f"{command[0]} does not listen on {path}:\n{self.log.read_text(errors='replace')}")
+            time.sleep(0.02)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+
+
+class Servers:
+    """Starts them, and stops all at the end."""
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build)
+        self.directory = tempfile.TemporaryDirectory(prefix="bench", dir="/tmp")
+        self.place = pathlib.Path(self.directory.name)
+        os.chmod(self.place, 0o755)
+        self.running = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for server in reversed(self.running):
+            server.stop()
+        self.directory.cleanup()
+
+    def _start(self, name, command, path):
+        server = Server([str(word) for word in command], path, self.place / f"{name}.log")
+        self.running.append(server)
+        return server.socket
+
+    def daemon(self, name, toolchain_root):
+        """A daemon that knows this toolchain alone."""
+        path = self.place / name / "socket"
+        command = [
+            self.build / "daemon/cccl-cached", "--socket", path, "--state-dir", self.place / f"{name}.state",
+            "--toolchain-search", "roots", "--toolchain-root", toolchain_root, "--log-level", "warning",
+        ]
+        return self._start(name, command, path)
+
+    def echo(self):
+        path = self.place / "echo.sock"
+        return self._start("echo", [self.build / "tests/bench/bench_echo_server", path], path)
+
+    def redis(self):
+        path = self.place / "redis.sock"
+        command = [
+            "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
+            "--dir", self.place, "--daemonize", "no",
+        ]
+        return self._start("redis", command, path)

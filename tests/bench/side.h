@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace cccl_cached {
+
+/// What is asked for in the hit benchmark: a build whose cubin has this many bytes.
+struct Question {
+  size_t size = 0;
+  std::string source;
+};
+
+/// One of the ways to get the same number of bytes from another process. Not thread-safe.
+class Side {
+ public:
+  virtual ~Side() = default;
+  [[nodiscard]] virtual const char* name() const = 0;
+  /// Asks once and waits for the answer; false: there was none, or not of that size. Says why on
+  /// stderr.
+  virtual bool Ask(const Question& question) = 0;
+};
+
+}  // namespace cccl_cached
