@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {

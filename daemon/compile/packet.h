@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {

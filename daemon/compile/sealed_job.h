@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/compile/file_descriptor.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "daemon/compile/file_descriptor.h"
 #include "daemon/compile/frame.h"
 #include "daemon/compile/packet.h"
 #include "daemon/compile/reply_buffer.h"
 #include "daemon/compile/zygote.h"
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 

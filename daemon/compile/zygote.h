@@ -10,8 +10,8 @@
 #include <string>
 
 #include "daemon/compile/child_process.h"
-#include "daemon/compile/file_descriptor.h"
 #include "daemon/compile/frame.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
 

@@ -47,9 +47,9 @@ Status Acceptor::Watch(int fd, uint32_t events, uint64_t id) {
 }
 
 Status Acceptor::Start() {
-  epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
-  stop_.Reset(eventfd(0, EFD_CLOEXEC));
-  spare_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  epoll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
+  stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!epoll_.valid() || !stop_.valid() || !spare_.valid()) {
     return SystemError("cannot set up the accept loop");
   }
@@ -96,7 +96,7 @@ void Acceptor::Run() {
 
 void Acceptor::AcceptSome(int listener) {
   for (int i = 0; i < kAtOnce; ++i) {
-    UniqueFd socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       Adopt(std::move(socket));
       continue;
@@ -110,16 +110,16 @@ void Acceptor::AcceptSome(int listener) {
 }
 
 void Acceptor::TurnAway(int listener) {
-  spare_.Reset();
-  UniqueFd turned_away(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  turned_away.Reset();
-  spare_.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  spare_.Close();
+  FileDescriptor turned_away(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  turned_away.Close();
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-void Acceptor::Adopt(UniqueFd socket) {
+void Acceptor::Adopt(FileDescriptor socket) {
   auto peer = ReadPeerCredentials(socket.get());
   if (!peer) return;
-  UniqueFd watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!watched.valid()) return;
   auto connection = callbacks_.admit(std::move(socket), *peer);
   if (connection == nullptr) return;

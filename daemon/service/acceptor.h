@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/core/result.h"
 #include "daemon/service/listening_socket.h"
-#include "daemon/service/unique_fd.h"
 
 namespace cccl_cached {
 
@@ -28,7 +28,7 @@ class Acceptor {
  public:
   struct Callbacks {
     /// Takes the socket over, or closes it and returns null.
-    std::function<std::unique_ptr<Connection>(UniqueFd, const Peer&)> admit;
+    std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
     std::function<void()> tick;  ///< every few seconds
   };
 
@@ -43,21 +43,21 @@ class Acceptor {
 
  private:
   struct Watched {
-    UniqueFd socket;  ///< a duplicate: it sees the hang-up whoever closes first
+    FileDescriptor socket;  ///< a duplicate: it sees the hang-up whoever closes first
     std::unique_ptr<Connection> connection;
   };
 
   [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
   void Run();
   void AcceptSome(int listener);
-  void Adopt(UniqueFd socket);
+  void Adopt(FileDescriptor socket);
   void TurnAway(int listener);
 
   std::vector<ListeningSocket> listeners_;
   const Callbacks callbacks_;
-  UniqueFd epoll_;
-  UniqueFd stop_;
-  UniqueFd spare_;  ///< given up for a moment when descriptors have run out
+  FileDescriptor epoll_;
+  FileDescriptor stop_;
+  FileDescriptor spare_;  ///< given up for a moment when descriptors have run out
   uint64_t next_id_ = 0;
   std::map<uint64_t, Watched> connections_;
   std::thread thread_;

@@ -89,7 +89,7 @@ Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
         ErrorCode::kUnavailable,
         fmt::format("{} exists and is not a socket: move it, or configure another path", path)};
   }
-  UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe.valid()) return SystemError("cannot make a socket for", path);
   const int connected =
       connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
@@ -169,12 +169,12 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
   if (auto safe = CheckDirectory(directory); !safe) return safe.error();
   // Held from the look at a stale file to the rename: of two daemons that start at once, one sees
   // the other.
-  UniqueFd lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
     return SystemError("cannot lock the directory", directory);
   }
   if (auto clear = ClearTheWay(options.path, *address); !clear) return clear.error();
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return SystemError("cannot make a socket for", options.path);
   if (auto bound = BindAs(fd.get(), options); !bound) return bound.error();
   struct stat info;
@@ -208,7 +208,7 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
-    result.push_back(ListeningSocket(UniqueFd(fd), PathOf(fd)));
+    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd)));
   }
   return result;
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
-#include "daemon/service/unique_fd.h"
 
 namespace cccl_cached {
 
@@ -44,10 +44,11 @@ class ListeningSocket {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  ListeningSocket(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  ListeningSocket(FileDescriptor fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
   void Unlink();
 
-  UniqueFd fd_;
+  FileDescriptor fd_;
   std::string path_;
   bool made_ = false;
   dev_t device_ = 0;

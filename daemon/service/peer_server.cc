@@ -79,7 +79,7 @@ void PeerServer::Start(const ServiceLimits& limits) {
   SetServing(true);
 }
 
-void PeerServer::Serve(UniqueFd socket, pid_t pid) {
+void PeerServer::Serve(FileDescriptor socket, pid_t pid) {
   {
     std::lock_guard lock(mutex_);
     pids_[socket.get()] = pid;

@@ -9,12 +9,12 @@
 #include <memory>
 #include <mutex>
 
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/service/admin_service.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
 #include "daemon/service/info_service.h"
-#include "daemon/service/unique_fd.h"
 
 namespace cccl_cached {
 
@@ -38,7 +38,7 @@ class PeerServer {
   /// False if gRPC could not start it.
   [[nodiscard]] bool started() const { return server_ != nullptr; }
   /// A connection whose peer has this server's credentials, and the pid.
-  void Serve(UniqueFd socket, pid_t pid);
+  void Serve(FileDescriptor socket, pid_t pid);
   /// What health says from now on.
   void SetServing(bool serving);
   /// Ends every connection: at once those without calls, the others when their calls end or the

@@ -28,7 +28,7 @@ class PeerServers::OpenConnection final : public Connection {
 
 PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }
 
-std::unique_ptr<Connection> PeerServers::Connect(UniqueFd socket, const Peer& peer) {
+std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Peer& peer) {
   auto share = parts_.backend.budget.Take(peer.uid, Resource::kConnections);
   if (!share) {
     parts_.backend.statistics.Add(Counter::kRefused);

@@ -10,11 +10,11 @@
 #include <tuple>
 #include <vector>
 
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/service/acceptor.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/peer_server.h"
-#include "daemon/service/unique_fd.h"
 
 namespace cccl_cached {
 
@@ -31,7 +31,7 @@ class PeerServers {
 
   /// Serves the socket, or closes it if the peer has too many connections already. The result
   /// counts the connection until it is destroyed.
-  [[nodiscard]] std::unique_ptr<Connection> Connect(UniqueFd socket, const Peer& peer);
+  [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
   void SetServing(bool serving);
   /// All at once; returns when the last one has ended.
   void Shutdown(std::chrono::milliseconds deadline);

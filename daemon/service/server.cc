@@ -71,7 +71,7 @@ class Server::Impl {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     acceptor_ = std::make_unique<Acceptor>(
-        std::move(listeners_), Acceptor::Callbacks{[this](UniqueFd socket, const Peer& peer) {
+        std::move(listeners_), Acceptor::Callbacks{[this](FileDescriptor socket, const Peer& peer) {
                                                      return peer_servers_.Connect(std::move(socket),
                                                                                   peer);
                                                    },

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/toolchain/owned_fd.h"
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {
 
-bool IsStill(const OwnedFd& fd, const FileStamp& stamp) {
+bool IsStill(const FileDescriptor& fd, const FileStamp& stamp) {
   struct stat status {};
   return fstat(fd.get(), &status) == 0 && FileStamp::Of(status) == stamp;
 }
@@ -24,7 +24,7 @@ bool IsStill(const OwnedFd& fd, const FileStamp& stamp) {
 std::optional<cccl_cache::Digest> DigestOfFile(const SurveyedFile& file,
                                                const std::stop_token& stop) {
   // Read, not mapped: a file that shrinks under a mapping would kill the daemon.
-  const OwnedFd fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const FileDescriptor fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid() || !IsStill(fd, file.stamp)) return std::nullopt;
   std::vector<char> buffer(std::min<uint64_t>(file.stamp.size + 1, 1 << 20));
   cccl_cache::Hasher hasher;

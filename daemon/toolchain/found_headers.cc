@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/toolchain/owned_fd.h"
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {
@@ -37,8 +37,8 @@ bool HoldsCudaHeaders(const std::string& directory) {
 /// The major that the runtime's headers are of; nothing if these headers don't tell.
 std::optional<int> MajorOfHeaders(const std::string& directory) {
   static constexpr std::string_view kDefine = "#define CUDART_VERSION";
-  const OwnedFd fd(open((directory + "/cuda_runtime_api.h").c_str(),
-                        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const FileDescriptor fd(open((directory + "/cuda_runtime_api.h").c_str(),
+                               O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::string beginning(32 * 1024, '\0');

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/toolchain/owned_fd.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/toolchain/trusted_path.h"
 
 namespace cccl_cached {
@@ -45,7 +45,7 @@ class InstallationWatch final : public LookupObserver {
   void Drain();
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
 
-  const OwnedFd inotify_;
+  const FileDescriptor inotify_;
   bool complete_ = true;
   std::map<int, Directory> directories_;  ///< by watch; constant after the survey
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {

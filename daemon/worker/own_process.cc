@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {

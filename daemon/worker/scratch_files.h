@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 

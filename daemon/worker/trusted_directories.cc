@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/worker/lexical_path.h"
 #include "daemon/worker/real_files.h"
 

@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
-#include "daemon/compile/file_descriptor.h"
 #include "daemon/compile/frame.h"
 #include "daemon/compile/packet.h"
+#include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 #include "daemon/worker/compiler_libraries.h"
 

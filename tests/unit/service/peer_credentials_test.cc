@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "daemon/service/unique_fd.h"
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 TEST_CASE("the kernel tells who is at the other end") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-  UniqueFd here(pair[0]);
-  UniqueFd there(pair[1]);
+  FileDescriptor here(pair[0]);
+  FileDescriptor there(pair[1]);
   const auto peer = ReadPeerCredentials(here.get());
   REQUIRE(peer.ok());
   CHECK(peer->uid == getuid());
@@ -28,7 +28,7 @@ TEST_CASE("the kernel tells who is at the other end") {
 }
 
 TEST_CASE("a descriptor that is no Unix socket is an error") {
-  UniqueFd file(dup(0));
+  FileDescriptor file(dup(0));
   CHECK_FALSE(ReadPeerCredentials(file.get()).ok());
 }
 

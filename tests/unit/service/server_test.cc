@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/info.grpc.pb.h"
-#include "daemon/service/unique_fd.h"
+#include "daemon/core/file_descriptor.h"
 #include "proto/fingerprint.h"
 #include "tests/unit/service/running_server.h"
 
@@ -32,8 +32,8 @@ namespace v1 = cccl_cache::v1;
 int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-  UniqueFd here(pair[0]);
-  UniqueFd there(pair[1]);
+  FileDescriptor here(pair[0]);
+  FileDescriptor there(pair[1]);
   const pid_t child = fork();
   if (child == 0) {
     // Only system calls from here on: the parent has threads.
@@ -186,12 +186,12 @@ TEST_CASE("connections of one user are bounded and the one too many is closed at
   ServiceLimits limits;
   limits.connections_per_uid = 3;
   RunningServer running(limits);
-  std::vector<UniqueFd> open;
+  std::vector<FileDescriptor> open;
   for (int i = 0; i < 3; ++i) open.emplace_back(ConnectRaw(running.socket()));
-  UniqueFd refused(ConnectRaw(running.socket()));
+  FileDescriptor refused(ConnectRaw(running.socket()));
   CHECK(IsClosedByPeer(refused.get()));
   char byte = 0;
-  for (const UniqueFd& fd : open) {
+  for (const FileDescriptor& fd : open) {
     // What is open has been greeted with the server's SETTINGS.
     CHECK(recv(fd.get(), &byte, 1, MSG_PEEK) == 1);
   }
@@ -207,7 +207,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
     if (i % 10 == 0) {
       CHECK(BuildOver(*running.BuildStub()) == "cubin");
     } else {
-      UniqueFd fd(ConnectRaw(running.socket()));
+      FileDescriptor fd(ConnectRaw(running.socket()));
       REQUIRE(fd.valid());
     }
   }
@@ -224,7 +224,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
 
 TEST_CASE("bytes that are not HTTP/2 end their own connection alone") {
   RunningServer running;
-  UniqueFd fd(ConnectRaw(running.socket()));
+  FileDescriptor fd(ConnectRaw(running.socket()));
   const std::string garbage(1000, 'g');
   REQUIRE(write(fd.get(), garbage.data(), garbage.size()) == 1000);
   CHECK(IsClosedByPeer(fd.get()));
@@ -310,8 +310,8 @@ TEST_CASE("shutdown lets calls in flight finish and takes no new connections") {
   auto answer = std::async(std::launch::async, [&] { return BuildOver(*stub); });
   REQUIRE(running.builder.WaitForWaiting(1));
   std::thread stopping([&] { running.server->Shutdown(std::chrono::seconds(60)); });
-  for (UniqueFd probe(ConnectRaw(running.socket())); probe.valid();) {
-    probe.Reset(ConnectRaw(running.socket()));
+  for (FileDescriptor probe(ConnectRaw(running.socket())); probe.valid();) {
+    probe = FileDescriptor(ConnectRaw(running.socket()));
   }
   running.builder.AnswerAll(MakeAnswer("finished"));
   CHECK(answer.get() == "finished");

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/compile/file_descriptor.h"
+#include "daemon/core/file_descriptor.h"
 #include "tests/unit/worker/temporary_directory.h"
 
 using namespace cccl_cached;
