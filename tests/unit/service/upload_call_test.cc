@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/service/running_server.h"
 
@@ -108,22 +112,24 @@ TEST_CASE("bytes of uploads are bounded and a refused upload gives its part back
 TEST_CASE("uploads in progress are bounded") {
   RunningServer running;
   auto stub = running.BuildStub();
-  struct Open {
-    grpc::ClientContext context;
-    v1::UploadReply reply;
-    std::unique_ptr<grpc::ClientWriter<v1::UploadChunk>> writer;
-  };
-  std::vector<std::unique_ptr<Open>> open;
-  for (int i = 0; i < 17; ++i) {
-    auto& upload = *open.emplace_back(std::make_unique<Open>());
-    upload.writer = stub->Upload(&upload.context, &upload.reply);
+  std::vector<grpc::ClientContext> contexts(17);
+  std::promise<void> one_ended;
+  std::atomic<int> ended = 0;
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> uploads;
+  for (auto& context : contexts) {
+    uploads.emplace_back([&] {
+      v1::UploadReply reply;
+      // None of them ends by itself: only a refusal does.
+      const auto status = stub->Upload(&context, &reply)->Finish();
+      if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
+      if (++ended == 1) one_ended.set_value();
+    });
   }
-  size_t refused = 0;
-  for (auto& upload : open) {
-    upload->writer->WritesDone();
-    const auto status = upload->writer->Finish();
-    if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
-  }
+  CHECK(one_ended.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  CHECK(refused == 1);
+  for (auto& context : contexts) context.TryCancel();
+  for (auto& upload : uploads) upload.join();
   CHECK(refused == 1);
 }
 
