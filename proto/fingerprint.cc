@@ -16,7 +16,8 @@ namespace {
 //   program     = nvrtc | link | nvvm
 //   nvrtc       = "source" base-name n*option[options] n*"expression"[expressions]
 //   n*header[headers]
-//                 n*root[roots] "path-dependent" [paths]
+//                 n*root[roots] "working-directory-known"
+//                 "path-dependent" [paths]
 //   header      = "header-name" "header-contents"          sorted by name; of one name, in the
 //   request's order expression                                              sorted, without
 //   duplicates base-name   = "name"                                    what follows the last '/',
@@ -24,9 +25,12 @@ namespace {
 //   canonical argument, in the request's order
 //               | "option-directory"                        canonical name only: the place of a
 //               root
-//   root        = "toolchain-root" | "outside-root"         the place in the toolchain; empty
-//   paths       = "program-path" n*"root-path"[root-paths] "working-directory"     only if
-//   path-dependent = 1 link        = n*(input)[inputs] n*option[options] input       = "type"
+//   root        = "toolchain-root" | "outside-root" | "nowhere-root"     the place in the
+//   toolchain; empty;
+//                 empty: a relative name without a working directory
+//   paths       = "program-path" *"root-as-named" n*"root-path"[root-paths] "working-directory"
+//   only if path-dependent = 1 link        = n*(input)[inputs] n*option[options] input       =
+//   "type"
 //   ["input-name"] "contents" nvvm        = n*(module)[modules] "libdevice" n*option[options]
 //   module      = "lazy" "module-name" "contents"
 //
@@ -94,17 +98,26 @@ void HashProgram(Hasher& hasher, const NvrtcProgram& program,
 void HashRoots(Hasher& hasher, const std::vector<FingerprintRoot>& roots) {
   hasher.AppendValue("roots", roots.size());
   for (const FingerprintRoot& root : roots) {
-    const bool outside = root.toolchain_directory.empty();
-    hasher.AppendValue(outside ? "outside-root" : "toolchain-root", root.toolchain_directory);
+    if (!root.toolchain_directory.empty()) {
+      hasher.AppendValue("toolchain-root", root.toolchain_directory);
+    } else {
+      hasher.AppendValue(root.path.empty() ? "nowhere-root" : "outside-root", "");
+    }
   }
 }
 
 void HashNvrtc(Hasher& hasher, const FingerprintInput& input, const NvrtcProgram& program) {
   HashProgram(hasher, program, AllOf(input.options));
   HashRoots(hasher, input.roots);
+  // Relative names of files are looked up there, or nowhere.
+  hasher.AppendValue("working-directory-known", input.request.working_directory.empty() ? 0 : 1);
   hasher.AppendValue("path-dependent", input.path_dependent ? 1 : 0);
   if (!input.path_dependent) return;
   hasher.AppendValue("program-path", program.name);
+  for (const ParsedOption& option : input.options) {
+    const bool root = option.rule != nullptr && option.rule->names_directory;
+    if (root) hasher.AppendValue("root-as-named", option.value);
+  }
   hasher.AppendValue("root-paths", input.roots.size());
   for (const FingerprintRoot& root : input.roots) hasher.AppendValue("root-path", root.path);
   hasher.AppendValue("working-directory", input.request.working_directory);

@@ -118,6 +118,12 @@ Result<uint64_t> CountFormat::Parse(std::string_view text) {
   return *number;
 }
 
+Result<uint64_t> ThreadCountFormat::Parse(std::string_view text) {
+  Result<uint64_t> count = CountFormat::Parse(text);
+  if (count && *count > 1024) return Bad(fmt::format("{} is more than 1024", *count));
+  return count;
+}
+
 std::string CountFormat::Show(uint64_t value) { return fmt::format("{}", value); }
 
 Result<uint64_t> SizeFormat::Parse(std::string_view text) {
@@ -129,6 +135,12 @@ Result<uint64_t> SizeFormat::Parse(std::string_view text) {
         text));
   }
   return *bytes;
+}
+
+Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {
+  Result<uint64_t> size = SizeFormat::Parse(text);
+  if (size && *size > 1ull << 30) return Bad(fmt::format("{} is more than 1GiB", text));
+  return size;
 }
 
 std::string SizeFormat::Show(uint64_t value) { return ShowWithUnit(value, kSizeUnits); }

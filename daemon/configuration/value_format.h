@@ -51,12 +51,22 @@ struct CountFormat {
   static std::string Show(uint64_t value);
 };
 
+/// Threads: a whole number from 1 to 1024.
+struct ThreadCountFormat : CountFormat {
+  static Result<uint64_t> Parse(std::string_view text);
+};
+
 /// Bytes: 512MiB.
 struct SizeFormat {
   static constexpr std::string_view kPlaceholder = "SIZE";
   static constexpr bool kBare = false;
   static Result<uint64_t> Parse(std::string_view text);
   static std::string Show(uint64_t value);
+};
+
+/// Bytes of one message: at most 1GiB, which is what gRPC can count.
+struct MessageSizeFormat : SizeFormat {
+  static Result<uint64_t> Parse(std::string_view text);
 };
 
 /// A span of time: 90s.

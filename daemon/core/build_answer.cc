@@ -11,8 +11,7 @@ namespace {
 
 std::string UncacheableReason(const Landing& landing) {
   if (!landing.uncacheable_reason.empty()) return landing.uncacheable_reason;
-  if (landing.toolchain_changed) return "the toolchain changed on disk while this was compiled";
-  return "the output shows where its sources lie";
+  return "the toolchain changed on disk while this was compiled";
 }
 
 }  // namespace

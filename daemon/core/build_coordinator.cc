@@ -31,6 +31,11 @@ constexpr size_t kRememberedLogBytes = 64 << 10;
 // A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 
+Error Unsettled() {
+  return Error{ErrorCode::kUnavailable,
+               "what this build depends on keeps changing on disk; try again when it has settled"};
+}
+
 Digest Combine(const Digest& first, const Digest& second) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("first", first.View());
@@ -96,13 +101,9 @@ class BuildCoordinator::Impl {
 
   void Leave(Ticket ticket) {
     const FlightTable::Left left = flights_.Leave(ticket);
-    if (left.flight == 0) return;
-    if (left.last) {
-      queue_->Remove(left.flight);
-      parts_.statistics.Add(Counter::kCancelled);
-    } else if (left.last_of_uid) {
-      queue_->Withdraw(left.flight, left.uid);
-    }
+    if (!left.last) return;
+    queue_->Remove(left.flight);
+    parts_.statistics.Add(Counter::kCancelled);
   }
 
   void Drain(std::chrono::milliseconds deadline) {
@@ -233,11 +234,13 @@ class BuildCoordinator::Impl {
     Keep(plan, landing);
     std::vector<WaiterPtr> waiters = flights_.Finish(flight);
     for (WaiterPtr& waiter : waiters) {
-      if (MustStartAgain(*waiter, plan, landing)) {
+      if (Suits(*waiter, plan, landing)) {
+        AnswerLanding(std::move(waiter), landing);
+      } else if (waiter->restarts >= kMaxRestarts) {
+        Answer(std::move(waiter), Unsettled());
+      } else {
         ++waiter->restarts;
         Start(std::move(waiter));
-      } else {
-        AnswerLanding(std::move(waiter), landing);
       }
     }
   }
@@ -257,11 +260,13 @@ class BuildCoordinator::Impl {
     for (Tier* tier : parts_.tiers) tier->Put(key, artifact);
   }
 
-  bool MustStartAgain(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) const {
-    if (landing.tier != TierName::kNone || waiter.restarts >= kMaxRestarts) return false;
-    if (landing.start_again()) return true;
-    if (!landing.looked_outside) return false;
-    return waiter.plan->view != plan.view || !waiter.joined_before_start;
+  // Whether the landing is an answer to what this waiter asked.
+  static bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
+    if (landing.tier != TierName::kNone) return true;
+    const bool same_files = waiter.plan->view == plan.view && waiter.joined_before_start;
+    if (landing.looked_outside && !same_files) return false;
+    if (landing.shows_paths) return false;
+    return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
   }
 
   void AnswerLanding(WaiterPtr waiter, const Landing& landing) {

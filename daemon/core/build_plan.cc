@@ -244,7 +244,8 @@ std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
 }
 
 bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
-  if (plan.path_dependent) return false;
+  const bool nvrtc = plan.job.request->kind() == BuildKind::kNvrtc;
+  if (plan.path_dependent || !nvrtc) return false;
   // PTX writes the characters of a string constant as numbers.
   static const std::string kAsNumbers = NumbersOf(kCanonicalPrefix, ", ");
   static const std::string kAsDenseNumbers = NumbersOf(kCanonicalPrefix, ",");

@@ -33,6 +33,7 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
     if (known && waiting_in_[item].contains(uid)) return Ok{};
     const auto line = lines_.find(uid);
     if (line != lines_.end() && line->second.size() >= bounds_.per_uid) {
+      if (known) return Ok{};
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} builds of uid {} wait already; come back later, or raise "
                                "queued_per_uid in the daemon's configuration",
@@ -61,14 +62,6 @@ void FairQueue::RemoveFromLine(uint64_t item, uid_t uid) {
   if (!line->second.empty()) return;
   lines_.erase(line);
   rotation_.remove(uid);
-}
-
-void FairQueue::Withdraw(uint64_t item, uid_t uid) {
-  std::lock_guard lock(mutex_);
-  const auto found = waiting_in_.find(item);
-  if (found == waiting_in_.end() || found->second.erase(uid) == 0) return;
-  RemoveFromLine(item, uid);
-  if (found->second.empty()) waiting_in_.erase(found);
 }
 
 bool FairQueue::Remove(uint64_t item) {

@@ -39,11 +39,10 @@ class FairQueue {
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
 
-  /// Puts the item at the end of the uid's line. kOverloaded if that line or the queue is full; an
-  /// item that waits already in another line stays there. Once in a line, once more is no change.
+  /// Puts the item at the end of the uid's line. An item that waits in another uid's line already
+  /// stays there too, and then a full line is no error: it only gets no better place. kOverloaded
+  /// if the item is new and the line or the queue is full.
   Status Add(uint64_t item, uid_t uid);
-  /// Takes the item out of one uid's line.
-  void Withdraw(uint64_t item, uid_t uid);
   /// Takes the item out of all lines. False: it did not wait (any more).
   bool Remove(uint64_t item);
 

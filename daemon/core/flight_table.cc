@@ -80,12 +80,9 @@ FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::sto
                                    [&](const WaiterPtr& each) { return each->ticket == ticket; });
   left.flight = id;
   left.waiter = std::move(*waiter);
-  left.uid = left.waiter->peer.uid;
   flight.waiters.erase(waiter);
   left.last = flight.waiters.empty();
   if (left.waiter->leads && !left.last) flight.waiters.front()->leads = true;
-  left.last_of_uid = std::none_of(flight.waiters.begin(), flight.waiters.end(),
-                                  [&](const auto& each) { return each->peer.uid == left.uid; });
   if (left.last) {
     StopJoining(id, &flight);
     *stop = flight.stop;

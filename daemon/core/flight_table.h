@@ -67,8 +67,6 @@ class FlightTable {
   struct Left {
     uint64_t flight = 0;  ///< 0: it waited in none
     bool last = false;    ///< nobody is left: the flight was cancelled and is gone
-    bool last_of_uid = false;
-    uid_t uid = 0;
     WaiterPtr waiter;
   };
   /// The caller waits no longer, and will not be answered. If it led, the next one leads.

@@ -17,6 +17,13 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
+// One lowered name each is all that a compiler tells.
+std::vector<std::string> Distinct(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
+}
+
 /// A reply has room for this much of a log, and a person for less.
 constexpr size_t kLongestLog = 4u << 20;
 
@@ -143,7 +150,7 @@ cccl_cache::NvrtcProgram FromProto(v1::NvrtcProgram&& message, const ServiceLimi
     program.headers.push_back({std::move(name), std::move(contents)});
   }
   program.name_expressions =
-      convert.Options("nvrtc.name_expressions", *message.mutable_name_expressions());
+      Distinct(convert.Options("nvrtc.name_expressions", *message.mutable_name_expressions()));
   for (auto& variable : *message.mutable_environment()) {
     if (convert.error()) break;
     auto name = convert.Name("nvrtc.environment.name", std::move(*variable.mutable_name()));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/peer_servers.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace {
 
 /// Servers with and without connections: each has a thread.
 constexpr size_t kMostServers = 1024;
+// A user namespace gives one uid many groups, and so many credentials.
+constexpr int64_t kMostServersPerUid = 16;
 
 }  // namespace
 
@@ -34,10 +37,11 @@ std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Pe
     parts_.backend.statistics.Add(Counter::kRefused);
     return nullptr;
   }
-  std::unique_ptr<PeerServer> retired;
+  // Ended after the lock is released.
+  std::vector<std::unique_ptr<PeerServer>> retired;
   std::lock_guard lock(mutex_);
   if (stopped_) return nullptr;
-  if (entries_.size() > idle_kept_) retired = TakeIdle();
+  retired = TakeSurplus();
   Entry* entry = EntryOf(peer);
   if (entry == nullptr) return nullptr;
   ++entry->connections;
@@ -52,25 +56,29 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const Credentials credentials{peer.uid, peer.gid, peer.groups};
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
-  if (entries_.size() >= kMostServers) return nullptr;
+  const auto of_uid = std::ranges::count_if(
+      entries_, [&](const auto& entry) { return entry.first.uid == peer.uid; });
+  if (of_uid >= kMostServersPerUid || entries_.size() >= kMostServers) return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
   if (!serving_) server->SetServing(false);
   return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;
 }
 
-std::unique_ptr<PeerServer> PeerServers::TakeIdle() {
-  auto oldest = entries_.end();
+std::vector<std::unique_ptr<PeerServer>> PeerServers::TakeSurplus() {
+  std::vector<std::map<Credentials, Entry>::iterator> idle;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (entry->second.connections != 0) continue;
-    if (oldest == entries_.end() || entry->second.last_used < oldest->second.last_used) {
-      oldest = entry;
-    }
+    if (entry->second.connections == 0) idle.push_back(entry);
   }
-  if (oldest == entries_.end()) return nullptr;
-  auto server = std::move(oldest->second.server);
-  entries_.erase(oldest);
-  return server;
+  std::vector<std::unique_ptr<PeerServer>> surplus;
+  if (idle.size() <= idle_kept_) return surplus;
+  std::ranges::sort(idle, {}, [](const auto& entry) { return entry->second.last_used; });
+  idle.resize(idle.size() - idle_kept_);
+  for (const auto& entry : idle) {
+    surplus.push_back(std::move(entry->second.server));
+    entries_.erase(entry);
+  }
+  return surplus;
 }
 
 void PeerServers::Ended(const Credentials& credentials) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,8 +45,8 @@ class PeerServers {
   class OpenConnection;
 
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
-  /// The least recently used one without connections, or null.
-  [[nodiscard]] std::unique_ptr<PeerServer> TakeIdle();
+  /// Of those without connections the least recently used ones, down to the number that is kept.
+  [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
   void Ended(const Credentials& credentials);
 
   const PeerServerParts parts_;

@@ -32,7 +32,10 @@ VisiblePaths::VisiblePaths(const WorkerJob& job)
     entries_.push_back(
         {WithoutDots(mount.visible), mount.target.empty() ? "" : WithoutDots(mount.target)});
   }
-  if (!job.visible_working_directory.empty()) {
+  // Where real paths are seen and no working directory is known, "/" stands for "somewhere": it
+  // must not hide what absolute names mean.
+  const bool nowhere = job.working_directory.empty() && working_directory_ == "/";
+  if (!job.visible_working_directory.empty() && !nowhere) {
     entries_.push_back({working_directory_,
                         job.working_directory.empty() ? "" : WithoutDots(job.working_directory)});
   }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is on disk: kept across restarts, never wrong after a kill, never wrong after bits flipped."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -35,30 +36,35 @@ def test_restart_keeps_entries(fake):
 
 
 def test_killed_daemon(fake):
-    """kill -9 in a loop while clients build: never a wrong byte."""
+    """kill -9 in a loop while clients build, known keys and new ones: never a wrong byte."""
     expected = built_artifacts(fake, range(30))
-    wrong, answered = [], []
+    answered, wrong = [], []
+    fresh = itertools.count(1000)
+    told = {}  # what was answered for a new key, by whoever asked first
     stop = threading.Event()
+
+    def ask(number):
+        done = subprocess.run(
+            [PLACES.cli, "--socket", fake.socket, "--json", "build", "-", "--arch", "sm_90", "-o", os.devnull],
+            input=source(number).encode(), capture_output=True, timeout=60,
+        )
+        if done.returncode != 0:
+            return  # the daemon was away: an error, never a wrong answer
+        artifacts = json.loads(done.stdout)["artifacts"]
+        answered.append(number)
+        if artifacts != expected.get(number, artifacts):
+            wrong.append(number)
+        told.setdefault(number, artifacts)
 
     def client(seed):
         numbers = random.Random(seed)
         while not stop.is_set():
-            number = numbers.randrange(30)
-            done = subprocess.run(
-                [PLACES.cli, "--socket", fake.socket, "--json", "build", "-", "--arch", "sm_90", "-o", os.devnull],
-                input=source(number).encode(), capture_output=True, timeout=60,
-            )
-            if done.returncode != 0:
-                continue  # the daemon was away: an error, never a wrong answer
-            artifacts = json.loads(done.stdout)["artifacts"]
-            answered.append(number)
-            if artifacts != expected[number]:
-                wrong.append(number)
+            ask(numbers.randrange(30) if numbers.random() < 0.5 else next(fresh))
 
     clients = [threading.Thread(target=client, args=(seed,)) for seed in range(3)]
     for each in clients:
         each.start()
-    for round_number in range(8):
+    for _ in range(8):
         target = len(answered) + 10
         while len(answered) < target:
             stop.wait(0.01)
@@ -69,16 +75,22 @@ def test_killed_daemon(fake):
         each.join()
     assert not wrong
     assert len(answered) >= 80
-    assert built_artifacts(fake, range(30)) == expected
+    fake.stop()
+    fake.start()
+    assert built_artifacts(fake, told) == told
 
 
-def test_a_daemon_that_was_killed_serves_again_within_two_seconds(fake):
-    built_artifacts(fake, range(20))
+def test_a_daemon_that_was_killed_serves_again(fake):
+    """The goal is two seconds; the figure is the benchmark's, a test says that it does."""
+    known = built_artifacts(fake, range(20))
+    fake.stop()
+    fake.start()
     fake.kill()
     fake.start()
-    uptime = fake.stats()["uptime_seconds"]
-    assert uptime < 60
-    assert fake.build_json(source(0))["outcome"] in ("hit", "built")
+    for number in range(20):
+        told = fake.build_json(source(number))
+        assert told["outcome"] == "hit"
+        assert told["artifacts"] == known[number]
 
 
 def test_corrupt_entry(fake):

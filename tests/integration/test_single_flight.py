@@ -83,8 +83,10 @@ def test_leader_leaves(fake, toolkit, directory):
     toolkit.await_arrivals("gate", 1)
     followers = [start_cli(fake, directory, number) for number in range(8)]
     wait_for(lambda: joined(fake, 9), "nine callers")
+    before = fake.stats()["clients"]
     leader.kill()
     leader.wait()
+    wait_for(lambda: fake.stats()["clients"] < before, "the daemon to see the leader's end")
     toolkit.open("gate")
     for follower in followers:
         assert follower.wait(60) == 0, follower.stderr.read()

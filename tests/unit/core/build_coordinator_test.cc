@@ -329,6 +329,44 @@ TEST_CASE("a toolchain that changes under every compile is answered and not kept
   CHECK(bench.disk.size() == 0);
 }
 
+TEST_CASE("who has started again too often is never given what was made of another's files") {
+  Bench* the_bench = nullptr;
+  Bench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
+    if (call <= 3) {
+      the_bench->toolchains.Replace(MakeToolchain(std::to_string(call)));
+      return Succeed("x");
+    }
+    return LooksOutside(job, call);
+  });
+  the_bench = &bench;
+  auto elsewhere = MakeRequest("a");
+  elsewhere->working_directory = "/home/someone/else";
+  bench.compiler.Shut();
+  Answers first;
+  Answers second;
+  bench.coordinator->Build(MakeRequest("a"), kOwner, first.Collect());
+  bench.coordinator->Build(elsewhere, kOwner, second.Collect());
+  bench.compiler.Open();
+  const auto one = first.Wait(1).at(0);
+  const auto other = second.Wait(1).at(0);
+  REQUIRE(one.ok());
+  CHECK(one->artifact->parts[0].bytes == "from /home/someone");
+  if (other.ok()) {
+    CHECK(other->artifact->parts[0].bytes == "from /home/someone/else");
+  } else {
+    CHECK(other.error().code == ErrorCode::kUnavailable);
+  }
+}
+
+TEST_CASE("a link whose output holds a canonical name is not compiled again") {
+  Bench bench(
+      [](const CompileJob&, int) -> Result<CompileOutput> { return Succeed("/cccl-root-0/k.cu"); });
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program = cccl_cache::LinkProgram{{{cccl_cache::LinkInputType::kPtx, "a", "b"}}, {}};
+  CHECK(bench.Ask(request)->outcome == Outcome::kBuilt);
+  CHECK(bench.compiler.started() == 1);
+}
+
 TEST_CASE("an output that shows canonical names is compiled again under the real paths") {
   Bench bench([](const CompileJob& job, int) -> Result<CompileOutput> {
     return Succeed("built from " + job.program_name);

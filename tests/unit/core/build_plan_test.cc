@@ -51,6 +51,23 @@ TEST_CASE("the same program from another place has the same fingerprint") {
   CHECK(Plan(one).view != Plan(other).view);
 }
 
+TEST_CASE("a relative name that lies nowhere is another program than one that lies somewhere") {
+  const auto somewhere = Request("k.cu", {});
+  const auto nowhere = Request("k.cu", {});
+  nowhere->working_directory.clear();
+  CHECK(Plan(somewhere).fingerprint != Plan(nowhere).fingerprint);
+  const auto relative = Request("/a/k.cu", {"-Iinc"});
+  const auto lost = Request("/a/k.cu", {"-Iinc"});
+  lost->working_directory.clear();
+  CHECK(Plan(relative).fingerprint != Plan(lost).fingerprint);
+}
+
+TEST_CASE("where paths show, the spelling of a directory is part of the key") {
+  const auto relative = Request("/a/k.cu", {"-lineinfo", "-Iinc"});
+  const auto absolute = Request("/a/k.cu", {"-lineinfo", "-I/home/someone/inc"});
+  CHECK(Plan(relative).fingerprint != Plan(absolute).fingerprint);
+}
+
 TEST_CASE("a build whose output shows paths is keyed by them and sees them") {
   const BuildPlan here = Plan(Request("/a/k.cu", {"-lineinfo"}));
   const BuildPlan there = Plan(Request("/b/k.cu", {"-lineinfo"}));

@@ -73,14 +73,13 @@ TEST_CASE("an item that was removed does not run") {
   CHECK(line.recorder.Wait(2) == std::vector<uint64_t>{1000, 2});
 }
 
-TEST_CASE("withdrawing one user's interest leaves the item in the other's line") {
-  Line line;
+TEST_CASE("an item that waits already is no worse off for another user's full line") {
+  Line line(1, 10);
   CHECK(line.queue.Add(1, 7).ok());
+  CHECK(line.queue.Add(2, 8).ok());
   CHECK(line.queue.Add(1, 8).ok());
-  line.queue.Withdraw(1, 7);
-  CHECK(line.queue.waiting() == 1);
-  line.queue.Withdraw(1, 8);
-  CHECK(line.queue.waiting() == 0);
+  line.recorder.Release();
+  CHECK(line.recorder.Wait(3) == std::vector<uint64_t>{1000, 1, 2});
 }
 
 TEST_CASE("a full line refuses its user and nobody else") {
