@@ -7,7 +7,7 @@
 #include <string>
 
 #include "client/src/message_sinks.h"
-#include "tests/unit/client/stand_in_daemon.h"
+#include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildReply;
 using cccl_cache::ChunkedReply;

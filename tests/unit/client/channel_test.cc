@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/channel.h"
 
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +11,6 @@
 #include <thread>
 
 #include "cccl_cache/client.h"
-#include "tests/unit/client/scripted_server.h"
 #include "tests/unit/client/stand_in_daemon.h"
 #include "tests/unit/client/temporary_directory.h"
 
@@ -25,10 +23,6 @@ using cccl_cache::NvrtcBuild;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr uint8_t kSettings = 4;
-constexpr uint8_t kReset = 3;
-constexpr uint8_t kGoAway = 7;
 
 Expected<BuildResult> Build(Client& client, std::chrono::milliseconds timeout = 60s) {
   return client.Build(NvrtcBuild{.source = "x"}, {.timeout = timeout});
@@ -49,12 +43,6 @@ Error ErrorOf(const Expected<BuildResult>& result) {
   return result.error();
 }
 
-std::string Number(uint32_t number) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
-  return bytes;
-}
-
 }  // namespace
 
 TEST_CASE("an error comes with the daemon's name for it, its text and when to come back") {
@@ -71,20 +59,6 @@ TEST_CASE("an error comes with the daemon's name for it, its text and when to co
   CHECK(error.status == CCCL_CACHE_OVERLOADED);
   CHECK(error.message == "the queue is full\n100%: \xc3\xa9");
   CHECK(error.retry_after_ms == 1500);
-}
-
-TEST_CASE("nobody listening is told at once, with the socket and the way out") {
-  const TemporaryDirectory directory;
-  auto client = Client::Open(directory.File("socket"));
-  const Error error = ErrorOf(Build(*client));
-  CHECK(error.status == CCCL_CACHE_NO_DAEMON);
-  CHECK(error.message.find(directory.File("socket")) != std::string::npos);
-  CHECK(error.message.find("CCCL_CACHE_SOCKET") != std::string::npos);
-}
-
-TEST_CASE("a path that no socket can have is a bad request") {
-  auto client = Client::Open("/" + std::string(200, 'x'));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
 }
 
 TEST_CASE("a slow answer ends the call at its deadline, and the server learns of it") {
@@ -122,83 +96,6 @@ TEST_CASE("the server is told how long the caller waits") {
   REQUIRE(Build(*client, 100s).ok());
   CHECK(deadline > before + 60s);
   CHECK(deadline < std::chrono::system_clock::now() + 101s);
-}
-
-TEST_CASE("a server that says nothing does not hold a caller beyond its deadline") {
-  const TemporaryDirectory directory;
-  const ScriptedServer silent(directory.File("socket"),
-                              [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
-}
-
-TEST_CASE("a server that never stops talking does not hold a caller beyond its deadline") {
-  const TemporaryDirectory directory;
-  const ScriptedServer chatty(directory.File("socket"), [](int fd, int) {
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
-    constexpr uint8_t kOfTheFuture = 0xee;  // frames of unknown types are to be ignored
-    const std::string talk = ScriptedServer::Frame(kOfTheFuture, 0, 0, std::string(10'000, 'x'));
-    while (send(fd, talk.data(), talk.size(), MSG_NOSIGNAL) > 0) {
-    }
-  });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
-}
-
-TEST_CASE("a connection closed before the server's settings means overloaded, and is tried again") {
-  const TemporaryDirectory directory;
-  const ScriptedServer closing(directory.File("socket"), [](int, int) {});
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
-  CHECK(closing.connections() > 3);
-  CHECK(closing.connections() < 50);
-}
-
-TEST_CASE("what is no gRPC server is named as such") {
-  const TemporaryDirectory directory;
-  const ScriptedServer web(directory.File("socket"), [](int fd, int) {
-    ScriptedServer::Say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-    ScriptedServer::ReadToEnd(fd);
-  });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_PROTOCOL);
-}
-
-TEST_CASE("a connection that is lost in the middle is tried once more, not for ever") {
-  const TemporaryDirectory directory;
-  const ScriptedServer dying(directory.File("socket"), [](int fd, int) {
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
-    char request[64];
-    REQUIRE(read(fd, request, sizeof(request)) > 0);
-  });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
-  CHECK(dying.connections() == 2);
-}
-
-TEST_CASE("a stream that the server refuses is sent again") {
-  const TemporaryDirectory directory;
-  constexpr uint32_t kRefusedStream = 7;
-  const ScriptedServer refusing(directory.File("socket"), [](int fd, int) {
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kReset, 0, 1, Number(kRefusedStream)));
-    ScriptedServer::ReadToEnd(fd);
-  });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
-  CHECK(refusing.connections() > 3);
-}
-
-TEST_CASE("a server that goes away before it took the call leaves it to the next connection") {
-  const TemporaryDirectory directory;
-  const ScriptedServer leaving(directory.File("socket"), [](int fd, int) {
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
-    ScriptedServer::Say(fd, ScriptedServer::Frame(kGoAway, 0, 0, Number(0) + Number(0)));
-    ScriptedServer::ReadToEnd(fd);
-  });
-  auto client = Client::Open(directory.File("socket"));
-  CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
-  CHECK(leaving.connections() > 3);
 }
 
 TEST_CASE("a call in progress is finished by a server that goes away") {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace v1 = cccl_cache::v1;
+#include "tests/unit/client/canned_replies.h"
 
 /// What the stand-in answers; a call without a function is UNIMPLEMENTED. Called from gRPC's
 /// threads.
@@ -45,8 +45,3 @@ class StandInDaemon {
   const int largest_request_;
   std::unique_ptr<grpc::Server> server_;
 };
-
-/// A reply that is a hit with one cubin.
-v1::BuildReply HitWithCubin(std::string contents);
-/// Bytes that differ from place to place, so that a piece in the wrong place is noticed.
-std::string SomeBytes(size_t size);
