@@ -57,7 +57,7 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
   const auto of_uid = std::ranges::count_if(
-      entries_, [&](const auto& entry) { return entry.first.uid == peer.uid; });
+      entries_, [&](const auto& entry) { return std::get<0>(entry.first) == peer.uid; });
   if (of_uid >= kMostServersPerUid || entries_.size() >= kMostServers) return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
