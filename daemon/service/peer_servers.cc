@@ -11,7 +11,7 @@ namespace {
 
 /// Servers with and without connections: each has a thread.
 constexpr size_t kMostServers = 1024;
-// A user namespace gives one uid many groups, and so many credentials.
+/// A user namespace gives one uid many groups, and so many credentials.
 constexpr int64_t kMostServersPerUid = 16;
 
 }  // namespace
@@ -56,8 +56,10 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const Credentials credentials{peer.uid, peer.gid, peer.groups};
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
-  const auto of_uid = std::ranges::count_if(
-      entries_, [&](const auto& entry) { return std::get<0>(entry.first) == peer.uid; });
+  // Those without connections do not count: who changes groups often is not locked out by his past.
+  const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
+    return std::get<0>(entry.first) == peer.uid && entry.second.connections > 0;
+  });
   if (of_uid >= kMostServersPerUid || entries_.size() >= kMostServers) return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
