@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,6 +90,11 @@ Result<BuildAnswer> AnswerWithPeer(const cccl_cache::BuildRequest&, const Peer& 
   std::string text = std::to_string(peer.uid) + ":" + std::to_string(peer.gid);
   for (const gid_t group : peer.groups) text += "," + std::to_string(group);
   return MakeAnswer(text);
+}
+
+size_t Threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
 TEST_CASE("two_users: each call is known by the credentials of its own connection") {
@@ -175,11 +182,38 @@ TEST_CASE("servers of users who left are retired, those of users who stay are no
   running.builder.AnswerWith(AnswerWithPeer);
   auto stays = StubOver(ConnectAs(20000, 9, running.socket()));
   CHECK(BuildOver(*stays) == "20000:20000,7,9");
+  const size_t before = Threads();
   for (uid_t uid = 20001; uid < 20031; ++uid) {
     auto stub = StubOver(ConnectAs(uid, 9, running.socket()));
     CHECK(BuildOver(*stub) == std::to_string(uid) + ":" + std::to_string(uid) + ",7,9");
   }
+  // Each server has a thread; the news that a connection has ended may still be on its way.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (Threads() > before + 10 && std::chrono::steady_clock::now() < until) {
+    FileDescriptor(ConnectRaw(running.socket())).Close();
+  }
+  CHECK(Threads() <= before + 10);
   CHECK(BuildOver(*stays) == "20000:20000,7,9");
+}
+
+TEST_CASE("one user with many sets of groups has a bounded number of servers at one time") {
+  if (geteuid() != 0) {
+    WARN("only root can connect as somebody else");
+    return;
+  }
+  RunningServer running;
+  running.builder.AnswerWith(AnswerWithPeer);
+  for (gid_t group = 100; group < 120; ++group) {
+    auto alone = StubOver(ConnectAs(20001, group, running.socket()));
+    CHECK(BuildOver(*alone) == "20001:20001,7," + std::to_string(group));
+  }
+  std::vector<FileDescriptor> open;
+  for (gid_t group = 200; group < 217; ++group) {
+    open.emplace_back(ConnectAs(20002, group, running.socket()));
+  }
+  CHECK(IsClosedByPeer(open.back().get()));
+  char byte = 0;
+  CHECK(recv(open.front().get(), &byte, 1, MSG_PEEK) == 1);
 }
 
 TEST_CASE("connections of one user are bounded and the one too many is closed at once") {
