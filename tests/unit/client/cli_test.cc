@@ -121,7 +121,7 @@ TEST_CASE("standard input is stdin.cu, --name is another, - is standard output")
   CHECK(cli.seen.toolchain().id() == "0123abcd");
 }
 
-TEST_CASE("--emit chooses the artifact and adds what the compiler needs for it") {
+TEST_CASE("the option --emit chooses the artifact and adds what the compiler needs for it") {
   Fixture cli;
   cli.reply.mutable_artifacts(0)->set_kind(v1::ARTIFACT_KIND_LTOIR);
   CHECK(cli.Run({"build", "-", "--arch", "sm_90", "--emit", "ltoir"}).exit_code == 0);
@@ -135,7 +135,7 @@ TEST_CASE("--emit chooses the artifact and adds what the compiler needs for it")
   CHECK(Has(none.errors, "made no ptx for sm_90"));
 }
 
-TEST_CASE("--json says everything about the build, before or after the command") {
+TEST_CASE("the option --json says everything about the build, before or after the command") {
   Fixture cli;
   auto* name = cli.reply.add_lowered_names();
   name->set_expression("f<\"\t\">");
@@ -312,7 +312,7 @@ TEST_CASE("each command's help shows an example") {
   }
 }
 
-TEST_CASE("--arch native without a driver says what to do") {
+TEST_CASE("the option --arch native without a driver says what to do") {
   if (access("/dev/nvidiactl", F_OK) == 0) return;  // there is one
   Fixture cli;
   const CliResult result = cli.Run({"build", "-", "--arch", "native", "-o", "o"});
