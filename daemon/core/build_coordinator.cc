@@ -101,6 +101,8 @@ class BuildCoordinator::Impl {
 
   void Leave(Ticket ticket) {
     const FlightTable::Left left = flights_.Leave(ticket);
+    // A flight that others wait for keeps its place in the leaver's line: taking it out would race
+    // with the same user's joining again.
     if (!left.last) return;
     queue_->Remove(left.flight);
     parts_.statistics.Add(Counter::kCancelled);

@@ -36,16 +36,17 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
       if (known) return Ok{};
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} builds of uid {} wait already; come back later, or raise "
-                               "queued_per_uid in the daemon's configuration",
+                               "queue_limit_per_uid in the daemon's configuration",
                                bounds_.per_uid, uid),
                    kRetryAfter};
     }
     if (!known && waiting_in_.size() >= bounds_.total) {
-      return Error{ErrorCode::kOverloaded,
-                   fmt::format("{} builds wait already; come back later, or raise queued in the "
-                               "daemon's configuration",
-                               bounds_.total),
-                   kRetryAfter};
+      return Error{
+          ErrorCode::kOverloaded,
+          fmt::format("{} builds wait already; come back later, or raise queue_limit in the "
+                      "daemon's configuration",
+                      bounds_.total),
+          kRetryAfter};
     }
     if (line == lines_.end()) rotation_.push_back(uid);
     lines_[uid].push_back(item);

@@ -34,8 +34,8 @@ struct TierSize {
   uint64_t bytes = 0;
 };
 
-/// Small facts that survive a restart: toolchain stamps, counters, verdicts about fingerprints.
-/// Thread-safe.
+/// Small facts that survive a restart: toolchain stamps, counters. Not for what a client can
+/// multiply: nothing here is evicted. Thread-safe.
 class MetaStore {
  public:
   virtual ~MetaStore() = default;

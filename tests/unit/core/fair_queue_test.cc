@@ -88,6 +88,7 @@ TEST_CASE("a full line refuses its user and nobody else") {
   CHECK(line.queue.Add(2, 7).ok());
   CHECK(line.queue.Add(2, 7).ok());
   CHECK(line.queue.Add(3, 7).error().code == ErrorCode::kOverloaded);
+  CHECK(line.queue.Add(3, 7).error().message.find("queue_limit_per_uid") != std::string::npos);
   CHECK(line.queue.Add(4, 8).ok());
   CHECK(line.queue.Add(5, 9).error().code == ErrorCode::kOverloaded);
 }
