@@ -22,7 +22,7 @@ class WorkerCompiler final : public Compiler {
   /// `worker_path`: the executable cccl-cached-worker.
   WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report);
 
-  /// The time limit counts from the fork of the worker.
+  /// Loading the toolchain counts against the time limit too.
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
@@ -32,7 +32,7 @@ class WorkerCompiler final : public Compiler {
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
  private:
-  /// One worker, from its fork to its end.
+  /// One worker, from its fork to its end. The limits have a deadline.
   Result<CompileOutput> RunWorker(const CompileJob& job, const CompileLimits& limits,
                                   std::stop_token stop, const FileDescriptor& sealed_job,
                                   int stop_fd);

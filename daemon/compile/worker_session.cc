@@ -24,15 +24,13 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds kStayPatience{5};
 /// A killed worker is reaped and reported at once.
 constexpr std::chrono::seconds kReportPatience{10};
-/// Keeps sums of times in range.
-constexpr std::chrono::hours kLongestLimit{24 * 365};
 constexpr size_t kChunkBytes = 64 * 1024;
 
 }  // namespace
 
-SessionEnd WorkerSession::Run(int stop_fd, milliseconds limit) {
+SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
   start_ = Clock::now();
-  deadline_ = start_ + std::min<milliseconds>(limit, kLongestLimit);
+  deadline_ = deadline;
   while (!over_) Step(stop_fd);
   // What it wrote before it died is still in the socket; the zygote may have reported first.
   if (!ending_) ReadReply();

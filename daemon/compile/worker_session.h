@@ -44,7 +44,7 @@ class WorkerSession {
       : sockets_(std::move(sockets)), reply_(max_reply_bytes) {}
 
   /// `stop_fd` is readable from the moment when nobody wants the answer any more.
-  [[nodiscard]] SessionEnd Run(int stop_fd, std::chrono::milliseconds limit);
+  [[nodiscard]] SessionEnd Run(int stop_fd, Clock::time_point deadline);
 
  private:
   /// Waits for the next event, and serves it.

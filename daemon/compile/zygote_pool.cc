@@ -11,6 +11,17 @@
 #include "daemon/compile/frame.h"
 
 namespace cccl_cached {
+namespace {
+
+using std::chrono::milliseconds;
+
+Error TimeUp() {
+  return Error{ErrorCode::kTimedOut,
+               "the compile's time was up before its toolchain was loaded; the daemon's time limit "
+               "for a compile can be raised"};
+}
+
+}  // namespace
 
 ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report)
     : worker_path_(std::move(worker_path)), options_(options), report_(std::move(report)) {}
@@ -19,13 +30,15 @@ ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFun
 // it.
 
 Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain,
+                                                    Clock::time_point deadline,
                                                     std::stop_token stop) {
   const Key key(toolchain.serial, EncodeControlMessage(HelloFor(toolchain)));
   Zygotes retired;
   {
     std::unique_lock lock(mutex_);
     const auto idle = [&] { return !slots_[key].starting; };
-    if (!started_.wait(lock, stop, idle)) {
+    if (!started_.wait_until(lock, stop, deadline, idle)) {
+      if (!stop.stop_requested()) return TimeUp();
       return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
     }
     Slot& slot = slots_[key];
@@ -37,7 +50,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain,
     report_(fmt::format("the zygote of CUDA {} ended unexpectedly; a new one takes over",
                         toolchain.version()));
   }
-  return Start(key, toolchain);
+  return FillSlot(key, toolchain, deadline);
 }
 
 std::shared_ptr<Zygote> ZygotePool::CurrentOf(Slot& slot, Zygotes& retired) {
@@ -49,9 +62,9 @@ std::shared_ptr<Zygote> ZygotePool::CurrentOf(Slot& slot, Zygotes& retired) {
   return nullptr;
 }
 
-Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Key& key, const Toolchain& toolchain) {
-  Result<std::shared_ptr<Zygote>> zygote =
-      Zygote::Start(worker_path_, HelloFor(toolchain), options_.start_deadline);
+Result<std::shared_ptr<Zygote>> ZygotePool::FillSlot(const Key& key, const Toolchain& toolchain,
+                                                     Clock::time_point deadline) {
+  Result<std::shared_ptr<Zygote>> zygote = Start(toolchain, deadline);
   Zygotes retired;
   const std::lock_guard lock(mutex_);
   if (zygote.ok()) {
@@ -63,6 +76,16 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Key& key, const Toolchai
     slots_.erase(key);
   }
   started_.notify_all();
+  return zygote;
+}
+
+Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Toolchain& toolchain,
+                                                  Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+  if (left <= milliseconds(0)) return TimeUp();
+  Result<std::shared_ptr<Zygote>> zygote =
+      Zygote::Start(worker_path_, HelloFor(toolchain), std::min(left, options_.start_deadline));
+  if (!zygote && Clock::now() >= deadline) return TimeUp();
   return zygote;
 }
 

@@ -39,13 +39,16 @@ class ZygotePool {
   /// Called from any thread; must not call back.
   using ReportFunction = std::function<void(std::string_view)>;
 
+  using Clock = std::chrono::steady_clock;
+
   ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report);
   ZygotePool(const ZygotePool&) = delete;
   ZygotePool& operator=(const ZygotePool&) = delete;
 
-  /// A zygote that can take a job, started if need be. kUnavailable: it could not be. kCancelled:
-  /// stop was requested while another thread was starting it.
-  Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, std::stop_token stop);
+  /// A zygote that can take a job, started if need be. kUnavailable: it could not be. kTimedOut:
+  /// not by this deadline. kCancelled: stop was requested while another thread was starting it.
+  Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, Clock::time_point deadline,
+                                          std::stop_token stop);
   /// Gives up this zygote, for a reason that is reported.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
   /// Gives up the zygotes of all toolchains but these.
@@ -63,7 +66,10 @@ class ZygotePool {
   using Slots = std::map<Key, Slot>;
   using Zygotes = std::vector<std::shared_ptr<Zygote>>;
 
-  Result<std::shared_ptr<Zygote>> Start(const Key& key, const Toolchain& toolchain);
+  /// Fills the slot of this key, which is marked as starting.
+  Result<std::shared_ptr<Zygote>> FillSlot(const Key& key, const Toolchain& toolchain,
+                                           Clock::time_point deadline);
+  Result<std::shared_ptr<Zygote>> Start(const Toolchain& toolchain, Clock::time_point deadline);
   /// The slot's zygote if it can take another job; else it is moved to `retired`. Needs mutex_.
   std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired);
   /// Moves to `retired` what is over the bound. Needs mutex_.

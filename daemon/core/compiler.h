@@ -56,8 +56,13 @@ struct CompileOutput {
 };
 
 struct CompileLimits {
-  std::chrono::milliseconds time{120'000};
+  std::chrono::milliseconds time{120'000};  ///< of all attempts at one job together
   uint64_t memory_bytes = 4ull << 30;
+  /// When that time ends; none: it begins with the next attempt.
+  std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
+
+  /// The same with its deadline fixed, if it was not before.
+  [[nodiscard]] CompileLimits Started() const;
 };
 
 /// Runs one job to its end. Implementations are thread-safe; Compile blocks the calling thread.
@@ -65,8 +70,9 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// kWorkerCrashed, kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no
-  /// worker could be started). A compile failure is an output, not an error.
+  /// Ends by the deadline of `limits`, whatever the time went into. kWorkerCrashed, kTimedOut,
+  /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
+  /// compile failure is an output, not an error.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 };

@@ -69,11 +69,12 @@ Landing FlightRunner::Run(const BuildPlan& plan, std::stop_token stop) {
 }
 
 Result<CompileOutput> FlightRunner::CompileWithRetry(const CompileJob& job, std::stop_token stop) {
-  Result<CompileOutput> output = compiler_.Compile(job, limits_, stop);
+  const CompileLimits limits = limits_.Started();
+  Result<CompileOutput> output = compiler_.Compile(job, limits, stop);
   Count(output);
   if (output.ok() || output.error().code != ErrorCode::kWorkerCrashed) return output;
   statistics_.Add(Counter::kRetries);
-  output = compiler_.Compile(job, limits_, stop);
+  output = compiler_.Compile(job, limits, stop);
   Count(output);
   return output;
 }

@@ -42,8 +42,8 @@ class FlightRunner {
                const CompileLimits& limits)
       : toolchains_(toolchains), compiler_(compiler), statistics_(statistics), limits_(limits) {}
 
-  /// Blocks until the compile has ended. A worker that dies is tried once more: it may have been
-  /// the machine's fault.
+  /// Blocks until the compile has ended. A worker that dies is tried once more, in what is left of
+  /// the time: it may have been the machine's fault.
   [[nodiscard]] Landing Run(const BuildPlan& plan, std::stop_token stop);
 
  private:

@@ -66,7 +66,7 @@ class Stage {
   SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {}) {
     const StopEvent event(std::move(stop));
     WorkerSession session(std::move(sockets), kMaxReply);
-    return session.Run(event.fd(), limit);
+    return session.Run(event.fd(), WorkerSession::Clock::now() + limit);
   }
   /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
   /// by then.

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -121,6 +122,55 @@ TEST_CASE("a worker executable that can't be run is an error that names it") {
   REQUIRE(!output.ok());
   CHECK(output.error().code == ErrorCode::kUnavailable);
   CHECK_THAT(output.error().message, Contains("/nonexistent/cccl-cached-worker"));
+}
+
+// An executable that says nothing and does not end.
+std::string MakeSilentWorker(const CompileFixture& fixture) {
+  const std::string path = fixture.toolkit->root() + "/silent";
+  std::ofstream(path) << "#!/bin/sh\nexec /bin/sleep 600\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST_CASE("loading a toolchain counts against the time of the job that waits for it") {
+  CompileFixture fixture;
+  WorkerCompiler silent(MakeSilentWorker(fixture), {}, [](std::string_view) {});
+  CompileLimits limits = CompileFixture::SmallLimits();
+  limits.time = std::chrono::milliseconds(100);
+  const auto start = std::chrono::steady_clock::now();
+  const Result<CompileOutput> output = silent.Compile(fixture.NvrtcJob(""), limits, {});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  REQUIRE(!output.ok());
+  CHECK(output.error().code == ErrorCode::kTimedOut);
+  CHECK_THAT(output.error().message, Contains("before its toolchain was loaded"));
+  CHECK(ChildrenOf().empty());
+}
+
+TEST_CASE("a job that waits for another's loading of the toolchain waits no longer than its time") {
+  CompileFixture fixture;
+  WorkerCompiler silent(MakeSilentWorker(fixture), {.start_deadline = std::chrono::minutes(2)},
+                        [](std::string_view) {});
+  Status warmed = Ok{};
+  std::jthread loader([&] { warmed = silent.Warm(*fixture.toolchain); });
+  REQUIRE(WaitForChildren(0, 1));
+  CompileLimits limits = CompileFixture::SmallLimits();
+  limits.time = std::chrono::milliseconds(100);
+  const Result<CompileOutput> output = silent.Compile(fixture.NvrtcJob(""), limits, {});
+  for (const pid_t child : ChildrenOf()) kill(child, SIGKILL);
+  loader.join();
+  CHECK_FALSE(warmed.ok());
+  REQUIRE(!output.ok());
+  CHECK(output.error().code == ErrorCode::kTimedOut);
+}
+
+TEST_CASE("a job whose time was up before it began is over at once") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  CompileLimits limits = CompileFixture::SmallLimits();
+  limits.deadline = std::chrono::steady_clock::now();
+  const Result<CompileOutput> output = fixture.Compile("//fake: hang", limits);
+  REQUIRE(!output.ok());
+  CHECK(output.error().code == ErrorCode::kTimedOut);
 }
 
 TEST_CASE("an executable that is no worker is an error, not a wait") {

@@ -100,11 +100,12 @@ class FakeCompiler final : public Compiler {
 
   explicit FakeCompiler(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
 
-  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override {
     int call = 0;
     {
       std::unique_lock lock(mutex_);
+      limits_.push_back(limits);
       call = ++started_;
       changed_.notify_all();
       changed_.wait(lock, stop, [this] { return open_; });
@@ -138,6 +139,11 @@ class FakeCompiler final : public Compiler {
     std::lock_guard lock(mutex_);
     return started_;
   }
+  /// Of each call so far.
+  std::vector<CompileLimits> limits() {
+    std::lock_guard lock(mutex_);
+    return limits_;
+  }
 
  private:
   const Behaviour behaviour_;
@@ -146,6 +152,7 @@ class FakeCompiler final : public Compiler {
   bool open_ = true;
   int started_ = 0;
   int cancelled_ = 0;
+  std::vector<CompileLimits> limits_;
 };
 
 class MapTier final : public Tier {

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/compiler.h"
+
+#include <algorithm>
+
+namespace cccl_cached {
+namespace {
+
+// Keeps sums of times in range.
+constexpr std::chrono::hours kLongestLimit{24 * 365};
+
+}  // namespace
+
+CompileLimits CompileLimits::Started() const {
+  CompileLimits started = *this;
+  if (!deadline) {
+    started.deadline =
+        std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(time, kLongestLimit);
+  }
+  return started;
+}
+
+}  // namespace cccl_cached
