@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "daemon/core/build_coordinator.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::CoordinatorBench;
+using testing::Fail;
+using testing::kAlice;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::Succeed;
+
+TEST_CASE("a compile failure is an answer, remembered and not tried again") {
+  CoordinatorBench bench([](const CompileJob& job, int) -> Result<CompileOutput> {
+    return Fail(job.program_name + "(1): error: no");
+  });
+  const BuildAnswer first = bench.BuildOne("a");
+  const BuildAnswer second = bench.BuildOne("a");
+  CHECK(first.outcome == Outcome::kFailed);
+  CHECK_FALSE(first.remembered);
+  CHECK(first.log == "kernel.cu(1): error: no");
+  CHECK(first.native_code == 6);
+  CHECK(second.outcome == Outcome::kFailed);
+  CHECK(second.remembered);
+  CHECK(second.log == first.log);
+  CHECK(bench.compiler.started() == 1);
+  CHECK(bench.disk.size() == 0);
+}
+
+TEST_CASE(
+    "a worker that dies once is tried again; one that dies twice quarantines its uid's input") {
+  const auto crash = [](const CompileJob&, int call) -> Result<CompileOutput> {
+    if (call != 2) return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
+    return Succeed("second try");
+  };
+  SECTION("once") {
+    CoordinatorBench bench(crash);
+    CHECK(bench.BuildOne("a").artifact->parts[0].bytes == "second try");
+    CHECK(bench.Count(Counter::kRetries) == 1);
+    CHECK(bench.Count(Counter::kCompiles) == 1);
+  }
+  SECTION("twice") {
+    CoordinatorBench bench([](const CompileJob&, int) -> Result<CompileOutput> {
+      return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
+    });
+    CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
+    CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
+    CHECK(bench.compiler.started() == 2);
+    CHECK_FALSE(bench.Ask(MakeRequest("a"), kBob).ok());
+    CHECK(bench.compiler.started() == 4);
+  }
+}
+
+TEST_CASE("time and memory that ran out are never remembered as the input's fault") {
+  const ErrorCode code = GENERATE(ErrorCode::kTimedOut, ErrorCode::kOutOfMemory);
+  CoordinatorBench bench([code](const CompileJob&, int call) -> Result<CompileOutput> {
+    if (call == 1) return Error{code, "too much"};
+    return Succeed("now it fits");
+  });
+  CHECK(bench.Ask(MakeRequest("a")).error().code == code);
+  CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
+}
+
+}  // namespace
+}  // namespace cccl_cached

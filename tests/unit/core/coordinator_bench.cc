@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/core/coordinator_bench.h"
+
+#include <catch2/catch.hpp>
+#include <utility>
+
+namespace cccl_cached::testing {
+
+CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots)
+    : compiler(std::move(behaviour)) {
+  BuildLimits limits;
+  limits.slots = slots;
+  limits.queued_per_uid = 4;
+  coordinator = std::make_unique<BuildCoordinator>(
+      BuildCoordinator::Parts{toolchains, compiler, {&memory, &disk}, statistics, {}}, kOwnUid,
+      limits);
+}
+
+BuildAnswer CoordinatorBench::BuildOne(const std::string& source, const Peer& peer) {
+  const Result<BuildAnswer> answer = Ask(MakeRequest(source), peer);
+  INFO((answer.ok() ? "" : answer.error().message));
+  REQUIRE(answer.ok());
+  return *answer;
+}
+
+Result<BuildAnswer> CoordinatorBench::Ask(std::shared_ptr<cccl_cache::BuildRequest> request,
+                                          const Peer& peer) {
+  Answers answers;
+  coordinator->Build(std::move(request), peer, answers.Collect());
+  return answers.Wait(1).at(0);
+}
+
+Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
+  return Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
+}
+
+}  // namespace cccl_cached::testing

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached::testing {
+
+inline constexpr uid_t kOwnUid = 900;
+inline const Peer kAlice{1000, 1000, {}, 1};
+inline const Peer kBob{1001, 1001, {}, 2};
+inline const Peer kOwner{kOwnUid, 900, {}, 3};
+
+/// A coordinator over stand-ins, torn down before them.
+struct CoordinatorBench {
+  explicit CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots = 2);
+
+  /// A build that must be answered.
+  BuildAnswer BuildOne(const std::string& source, const Peer& peer = kAlice);
+  Result<BuildAnswer> Ask(std::shared_ptr<cccl_cache::BuildRequest> request,
+                          const Peer& peer = kAlice);
+  [[nodiscard]] uint64_t Count(Counter counter) const { return statistics.Get(counter); }
+
+  FakeToolchains toolchains;
+  FakeCompiler compiler;
+  MapTier memory{TierName::kMemory};
+  MapTier disk{TierName::kDisk};
+  Statistics statistics;
+  std::unique_ptr<BuildCoordinator> coordinator;
+};
+
+/// A compile whose output is its source.
+Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
+
+}  // namespace cccl_cached::testing
