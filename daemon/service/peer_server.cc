@@ -8,17 +8,17 @@
 #include <grpcpp/server_posix.h>
 
 #include <charconv>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cccl_cached {
 namespace {
 
 constexpr int kStreamsPerConnection = 1024;
 constexpr int kKeepaliveMilliseconds = 60'000;
-/// Reflection is a synchronous service of gRPC's own: each stream of it holds a thread.
-constexpr int kMostThreads = 4;
 /// Room for the frame of a message that is as large as allowed.
 constexpr int kMessageSlack = 64 << 10;
 /// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
@@ -27,6 +27,14 @@ constexpr std::string_view kDescriptorPrefix = "fd:";
 
 constexpr const char* kServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Admin",
                                      "cccl_cache.v1.Info"};
+
+/// Those of kServices and what gRPC's own clients look for.
+std::vector<std::string> ListedServices() {
+  std::vector<std::string> names(std::begin(kServices), std::end(kServices));
+  names.emplace_back("grpc.health.v1.Health");
+  names.emplace_back("grpc.reflection.v1alpha.ServerReflection");
+  return names;
+}
 
 /// A compressed message is small on the way and huge in memory.
 void RefuseCompression(grpc::ServerBuilder& builder) {
@@ -39,11 +47,7 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
 void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
   grpc::ResourceQuota quota("peer");
   quota.Resize(limits.bytes_in_flight_per_uid + kQuotaSlack);
-  quota.SetMaxThreads(kMostThreads);
   builder.SetResourceQuota(quota);
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
   // A fixed window: what a stream may send before its message is asked for does not grow.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -60,7 +64,8 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
       build_(parts.backend,
              [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
       admin_(parts.admin),
-      info_(parts.info) {
+      info_(parts.info),
+      reflection_(ListedServices()) {
   Start(parts.backend.limits);
 }
 
@@ -71,6 +76,7 @@ void PeerServer::Start(const ServiceLimits& limits) {
   builder.RegisterService(&build_);
   builder.RegisterService(&admin_);
   builder.RegisterService(&info_);
+  builder.RegisterService(&reflection_);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits.message_bytes) + kMessageSlack);
   RefuseCompression(builder);

@@ -15,6 +15,7 @@
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
 #include "daemon/service/info_service.h"
+#include "daemon/service/reflection_service.h"
 
 namespace cccl_cached {
 
@@ -26,7 +27,7 @@ struct PeerServerParts {
 };
 
 /// A gRPC server for the connections of one set of credentials: whose calls these are is a fact of
-/// this object and not looked up. Costs a thread and some tens of microseconds to start.
+/// this object and not looked up. Costs some tens of microseconds to start, and no thread.
 /// Thread-safe.
 class PeerServer {
  public:
@@ -55,6 +56,7 @@ class PeerServer {
   BuildService build_;
   AdminService admin_;
   InfoService info_;
+  ReflectionService reflection_;
   std::unique_ptr<grpc::Server> server_;
 };
 

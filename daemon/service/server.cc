@@ -3,7 +3,6 @@
 #include "daemon/service/server.h"
 
 #include <grpc/grpc.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <unistd.h>
 
@@ -69,7 +68,6 @@ class Server::Impl {
     // started, and the process is about to end anyway.
     grpc_init();
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     acceptor_ = std::make_unique<Acceptor>(
         std::move(listeners_), Acceptor::Callbacks{[this](FileDescriptor socket, const Peer& peer) {
                                                      return peer_servers_.Connect(std::move(socket),

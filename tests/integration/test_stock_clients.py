@@ -6,6 +6,7 @@ import hashlib
 
 import grpc
 from conftest import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc, nvrtc_request
+from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -66,6 +67,26 @@ def test_health_and_reflection(fake):
         listed = next(reflection.ServerReflectionInfo(asked)).list_services_response
         names = {service.name for service in listed.service}
     assert {"cccl_cache.v1.Build", "cccl_cache.v1.Admin", "cccl_cache.v1.Info", "grpc.health.v1.Health"} <= names
+
+
+def test_reflection_describes_a_service_and_all_that_it_imports(fake):
+    questions = [
+        reflection_pb2.ServerReflectionRequest(file_containing_symbol="cccl_cache.v1.Admin.Stats"),
+        reflection_pb2.ServerReflectionRequest(file_by_filename="cccl_cache/v1/build.proto"),
+        reflection_pb2.ServerReflectionRequest(file_containing_symbol="no.such.Symbol"),
+    ]
+    with fake.channel() as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        answers = list(stub.ServerReflectionInfo(iter(questions)))
+    assert [answer.original_request for answer in answers] == questions
+    for answer, name in zip(answers, ("cccl_cache/v1/admin.proto", "cccl_cache/v1/build.proto")):
+        files = [
+            descriptor_pb2.FileDescriptorProto.FromString(text)
+            for text in answer.file_descriptor_response.file_descriptor_proto
+        ]
+        assert files[0].name == name
+        assert {needed for file in files for needed in file.dependency} <= {file.name for file in files}
+    assert answers[2].error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
 
 
 def test_statistics_have_the_documented_names(fake):
