@@ -29,6 +29,7 @@ int Explain(const Error& error) {
     case CCCL_CACHE_FILES_NEEDED:
     case CCCL_CACHE_DENIED:
     case CCCL_CACHE_OVERLOADED:
+    case CCCL_CACHE_TOO_LARGE:
       return kRefused;
     default:
       return kOther;

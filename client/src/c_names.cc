@@ -36,6 +36,8 @@ const char* cccl_cache_status_name(cccl_cache_status status) {
       return "upload-needed";
     case CCCL_CACHE_PROTOCOL:
       return "protocol";
+    case CCCL_CACHE_TOO_LARGE:
+      return "too-large";
   }
   return "unknown";
 }

@@ -12,10 +12,11 @@
 namespace cccl_cache {
 namespace {
 
-// What fits into one message of the default limit, 16 MiB, less something for the digests of
-// uploads.
-constexpr size_t kLargestRequest = (size_t{16} << 20) - (size_t{512} << 10);
-constexpr size_t kChunk = size_t{1} << 20;
+// The protocol's bound for a chunk's data, and room for what stands around it.
+constexpr size_t kLargestChunk = size_t{1} << 20;
+constexpr size_t kChunkHead = 16;
+// What a blob costs in a request at the most once it is sent ahead.
+constexpr size_t kUploadName = 64;
 
 // UploadChunk.data
 constexpr uint32_t kChunkData = 1;
@@ -53,6 +54,9 @@ void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
 Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
   Expected<BuildReply> reply = BuildOnce(request, deadline);
+  if (!reply.ok() && reply.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
+    reply = BuildOnce(request, deadline);
+  }
   // A daemon that was restarted in between knows no uploads.
   if (!reply.ok() && reply.error().status == CCCL_CACHE_UPLOAD_NEEDED) {
     reply = BuildOnce(request, deadline);
@@ -79,27 +83,39 @@ Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadl
   return reply;
 }
 
+bool DaemonStub::LearnLimit(Deadline deadline) {
+  const auto info = Info(deadline);
+  if (!info.ok() || (*info)->limits == nullptr) return false;
+  const size_t limit = (*info)->limits->message_bytes;
+  if (limit == 0 || limit >= message_limit_) return false;
+  message_limit_ = limit;
+  return true;
+}
+
 Expected<Done> DaemonStub::SendAhead(BuildRequest* request, Deadline deadline) {
   request->InlineAll();
+  const size_t limit = message_limit_;
   size_t size = request->PackedSize();
-  if (size <= kLargestRequest) return Done{};
+  if (size <= limit) return Done{};
   std::vector<BuildRequest::BlobUse>& blobs = request->blobs();
   std::sort(blobs.begin(), blobs.end(),
             [](const auto& a, const auto& b) { return a.contents.size() > b.contents.size(); });
   for (const BuildRequest::BlobUse& use : blobs) {
-    if (size <= kLargestRequest) break;
+    if (size <= limit || use.contents.size() <= kUploadName) break;
     Expected<std::string> sha256 = Upload(use.contents, deadline);
     if (!sha256.ok()) return std::move(sha256).error();
     request->NameUpload(use, *std::move(sha256));
-    size -= std::min(size, use.contents.size());
+    size -= use.contents.size() - kUploadName;
   }
   return Done{};
 }
 
 Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline deadline) {
+  const size_t limit = message_limit_;
+  const size_t chunk = limit > kChunkHead ? std::min(kLargestChunk, limit - kChunkHead) : 1;
   ByteChain body;
-  for (size_t start = 0; start < contents.size(); start += kChunk) {
-    AppendBytesMessage(kChunkData, contents.substr(start, kChunk), &body);
+  for (size_t start = 0; start < contents.size(); start += chunk) {
+    AppendBytesMessage(kChunkData, contents.substr(start, chunk), &body);
   }
   const Expected<Message> message = Unary("/cccl_cache.v1.Build/Upload", body, deadline);
   if (!message.ok()) return message.error();

@@ -5,6 +5,7 @@
 #include <cccl_cache/v1/admin.pb-c.h>
 #include <cccl_cache/v1/info.pb-c.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -37,7 +38,8 @@ class DaemonStub {
   explicit DaemonStub(std::string socket) : channel_(std::move(socket)) {}
 
   /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
-  /// too large for the answer.
+  /// too large for the answer. How large a message may be is learned from the daemon that refuses
+  /// one.
   Expected<TimedReply> Build(BuildRequest* request, Deadline deadline);
 
   Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(Deadline deadline);
@@ -50,12 +52,16 @@ class DaemonStub {
 
  private:
   Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
+  /// Asks for the daemon's limit. True: it is lower than was thought.
+  bool LearnLimit(Deadline deadline);
   Expected<Done> SendAhead(BuildRequest* request, Deadline deadline);
   Expected<std::string> Upload(std::string_view contents, Deadline deadline);
   Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
 
   Channel channel_;
+  /// What the daemon takes in one message; the default until it is known to be less.
+  std::atomic<size_t> message_limit_{size_t{16} << 20};
 };
 
 }  // namespace cccl_cache

@@ -24,6 +24,8 @@ constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 11> kNames 
     {"upload-needed", CCCL_CACHE_UPLOAD_NEEDED},
 }};
 
+constexpr int kResourceExhausted = 8;
+
 template <typename T>
 T ParseNumber(std::string_view text, T otherwise) {
   T number = otherwise;
@@ -46,7 +48,7 @@ cccl_cache_status FromGrpcCode(int code) {
     case 7:
     case 16:
       return CCCL_CACHE_DENIED;
-    case 8:
+    case kResourceExhausted:
       return CCCL_CACHE_OVERLOADED;
     case 14:
       return CCCL_CACHE_UNAVAILABLE;
@@ -79,6 +81,7 @@ Error GrpcStatus::ToError() const {
   const cccl_cache_status status = Classify();
   std::string message = message_.empty() ? "the daemon refused without a reason" : message_;
   if (code_ == 12) message += "; this daemon does not know the call: it is older than this client";
+  if (status == CCCL_CACHE_TOO_LARGE) message += "; the daemon's message_limit can be raised";
   if (status == CCCL_CACHE_PROTOCOL) message += " (gRPC status " + std::to_string(code_) + ")";
   return {status, std::move(message), retry_after_ms_};
 }
@@ -87,6 +90,8 @@ cccl_cache_status GrpcStatus::Classify() const {
   for (const auto& [name, status] : kNames) {
     if (name == error_name_) return status;
   }
+  // gRPC itself refuses with it what is larger than a message may be.
+  if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
   return FromGrpcCode(code_);
 }
 

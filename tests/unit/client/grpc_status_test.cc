@@ -57,6 +57,14 @@ TEST_CASE("a name that is not known falls back to gRPC's code") {
   CHECK(classify("no number") == CCCL_CACHE_PROTOCOL);
 }
 
+TEST_CASE("what gRPC itself refuses as too much is too large a message, and no overload") {
+  GrpcStatus status;
+  status.AddField("grpc-status", "8");
+  status.AddField("grpc-message", "larger than max");
+  CHECK(status.ToError().status == CCCL_CACHE_TOO_LARGE);
+  CHECK(status.ToError().message.find("message_limit") != std::string::npos);
+}
+
 TEST_CASE("an answer without a status is no gRPC, and says so") {
   GrpcStatus status;
   status.AddField(":status", "404");

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
 #include <mutex>
@@ -146,15 +147,15 @@ TEST_CASE("an upload that the daemon refuses ends the build with that error") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.upload = [](auto*, auto*) {
-    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "1 GiB of uploads is there already");
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "nothing is kept for this user");
   };
   const StandInDaemon daemon(directory.File("socket"), answers);
   auto client = Client::Open(daemon.socket());
   const std::string source = SomeBytes(20 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});
   REQUIRE_FALSE(result.ok());
-  CHECK(result.error().status == CCCL_CACHE_OVERLOADED);
-  CHECK(result.error().message == "1 GiB of uploads is there already");
+  CHECK(result.error().status == CCCL_CACHE_DENIED);
+  CHECK(result.error().message == "nothing is kept for this user");
   CHECK(client->Health().ok());
 }
 
@@ -213,6 +214,50 @@ TEST_CASE("a stream of chunks that ends early is an error") {
   CHECK(result.error().status == CCCL_CACHE_PROTOCOL);
 }
 
+TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept to") {
+  const TemporaryDirectory directory;
+  constexpr int kLimit = 256 << 10;
+  Uploads uploads;
+  std::atomic<int> questions = 0;
+  const std::string source = SomeBytes(GENERATE(300'000, 3'000'000, 20'000'000));
+  bool same = false;
+  StandInAnswers answers;
+  answers.info = [&](v1::InfoReply* reply) {
+    ++questions;
+    reply->mutable_limits()->set_message_bytes(kLimit);
+    return grpc::Status::OK;
+  };
+  answers.upload = [&](auto* reader, auto* reply) { return uploads.Take(reader, reply); };
+  answers.build = [&](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {
+    same = uploads.Resolve(request.nvrtc().source()) == source;
+    *reply = HitWithCubin("c");
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers, kLimit);
+  auto client = Client::Open(daemon.socket());
+  for (int i = 0; i < 2; ++i) {
+    const auto result = client->Build(NvrtcBuild{.source = source});
+    INFO((result.ok() ? "" : result.error().message));
+    REQUIRE(result.ok());
+    CHECK(same);
+  }
+  CHECK(questions == 1);
+}
+
+TEST_CASE("a request whose small parts alone are too large is refused, not tried for ever") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.info = [](v1::InfoReply* reply) {
+    reply->mutable_limits()->set_message_bytes(1024);
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory.File("socket"), answers, 1024);
+  auto client = Client::Open(daemon.socket());
+  const auto result = client->Build(NvrtcBuild{.source = "x", .options = {std::string(2000, 'o')}});
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_TOO_LARGE);
+}
+
 TEST_CASE(
     "a request larger than the server takes is refused in its words, and the client goes on") {
   const TemporaryDirectory directory;
@@ -226,7 +271,7 @@ TEST_CASE(
   const std::string source = SomeBytes(8 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});
   REQUIRE_FALSE(result.ok());
-  CHECK(result.error().status == CCCL_CACHE_OVERLOADED);
+  CHECK(result.error().status == CCCL_CACHE_TOO_LARGE);
   CHECK(result.error().message.find("larger than max") != std::string::npos);
   CHECK(client->Build(NvrtcBuild{.source = "x"}).ok());
 }
