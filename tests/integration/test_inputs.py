@@ -5,6 +5,8 @@
 import json
 import os
 
+import pytest
+
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
 
@@ -72,6 +74,13 @@ def test_a_path_that_shows_is_part_of_the_key(fake, directory):
         place.mkdir()
         outcomes.append(build(fake, place, KERNEL, "--option=-lineinfo")["outcome"])
     assert outcomes == ["built", "built"]
+
+
+@pytest.mark.parametrize("limit, output", (("256KiB", ""), ("2MiB", "//fake: output-size 3M\n")))
+def test_what_is_larger_than_one_message_of_the_daemon_goes_ahead_and_in_chunks(make_daemon, directory, limit, output):
+    daemon = make_daemon("--message-limit", limit).start()
+    text = output + "//" + 3_000_000 * "x" + "\n" + KERNEL
+    assert [build(daemon, directory, text)["outcome"] for _ in range(2)] == ["built", "hit"]
 
 
 def test_output_with_the_time_in_it_is_never_kept(fake, directory):
