@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// Root numbers that stand for no directory of the search order: names that lie under no root,
+/// which are absolute then, and names that lie in the working directory.
+inline constexpr uint32_t kAbsoluteRoot = 0xffffffff;
+inline constexpr uint32_t kWorkingDirectoryRoot = 0xfffffffe;
+
+/// A name as a compiler asked for it: a root's number and what follows, relative to it. ".." and
+/// symlinks are left to the kernel; so a name may leave its root.
+struct FileName {
+  uint32_t root = 0;
+  std::string below;  ///< "cub/cub.cuh"; "" is the root itself; with kAbsoluteRoot "/opt/x.h"
+
+  auto operator<=>(const FileName&) const = default;
+};
+
+enum class FileKind : uint8_t { kAbsent = 0, kFile = 1, kDirectory = 2 };
+
+/// What lies under a name.
+struct SeenFile {
+  FileKind kind = FileKind::kAbsent;
+  cccl_cache::Digest digest;  ///< of a file's contents
+  /// Device and inode of a file or directory: equal for hard links and for symlinks to one file.
+  std::pair<uint64_t, uint64_t> inode{0, 0};
+};
+
+/// The directories of one build in search order. An empty path: nowhere, every name in it is
+/// absent.
+struct RootDirectories {
+  std::vector<std::string> roots;
+  std::string working_directory;
+};
+
+/// The files of one requester under the roots of one build. Blocks as long as the disk does, which
+/// may be for ever: never on a thread that others wait for. Used by one thread at a time.
+///
+/// Errors: kFilesNeeded, the daemon may not or cannot tell, only the client can; kDenied, nobody is
+/// given this (a FIFO, a device, /proc, the daemon's own directories), or the file is too large.
+class RequesterFiles {
+ public:
+  virtual ~RequesterFiles() = default;
+
+  /// What lies there now. The contents are read only where their digest is not known.
+  virtual Result<SeenFile> Look(const FileName& name) = 0;
+
+  struct Contents {
+    SeenFile seen;
+    std::shared_ptr<const std::string> bytes;  ///< of a file: exactly those of the digest
+  };
+  virtual Result<Contents> Read(const FileName& name) = 0;
+};
+
+/// Opens the files of any requester as trust.md, rule 4 allows. Thread-safe.
+class FileAccess {
+ public:
+  virtual ~FileAccess() = default;
+
+  /// Touches no disk yet.
+  virtual std::unique_ptr<RequesterFiles> Of(const Peer& peer, RootDirectories directories) = 0;
+};
+
+}  // namespace cccl_cached
