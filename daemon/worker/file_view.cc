@@ -64,7 +64,7 @@ int FileView::Deny(const std::string& path) {
 }
 
 int FileView::OpenOwn(const std::string& path, int flags) {
-  switch (trusted_.Judge(ParentOf(path))) {
+  switch (trusted_.Judge(path.ends_with("/..") ? path : ParentOf(path))) {
     case Verdict::kAbsent:
       return -ENOENT;
     case Verdict::kElsewhere:
@@ -84,7 +84,7 @@ int FileView::OpenOwn(const std::string& path, int flags) {
   const FileDescriptor link(direct);
   FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
   if (!file.valid()) return -ENOENT;
-  if (!trusted_.Contain(real_files::PathOf(file.get()))) return OpenOutside(path);
+  if (IsNeverGiven(real_files::PathOf(file.get()))) return Deny(path);
   return real_files::Reopen(file.get(), flags);
 }
 

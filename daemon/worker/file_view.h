@@ -19,8 +19,8 @@ namespace cccl_cached {
 
 /// The file system as the compiler sees it in one job:
 ///   - names under the job's mounts lie where the mount says;
-///   - what lies in a trusted directory, by its letters and really, is the toolchain's own: given,
-///   not recorded;
+///   - what lies in a trusted directory is the toolchain's own, also where a symlink in it leads
+///   out of it (trusted_directories.h): given, not recorded;
 ///   - all else is outside: a regular file that is not in /proc, /sys or /dev is given if the job
 ///   allows that,
 ///     and does not exist if not; either way it is recorded;

@@ -12,6 +12,20 @@
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
+namespace {
+
+bool LiesInSurveyed(std::string_view path, std::string_view directory) {
+  constexpr std::string_view kLeftOut = "/__pycache__/";
+  if (!LiesIn(path, directory)) return false;
+  const std::string below = std::string(path.substr(directory.size())) + "/";
+  return below.find(kLeftOut) == std::string::npos;
+}
+
+bool GoesUp(std::string_view path) {
+  return path.find("/../") != std::string_view::npos || path.ends_with("/..");
+}
+
+}  // namespace
 
 TrustedDirectories::TrustedDirectories(std::vector<std::string> directories)
     : directories_(std::move(directories)) {
@@ -19,20 +33,45 @@ TrustedDirectories::TrustedDirectories(std::vector<std::string> directories)
 }
 
 bool TrustedDirectories::Contain(std::string_view normal_path) const {
-  return std::ranges::any_of(
-      directories_, [&](const std::string& directory) { return LiesIn(normal_path, directory); });
+  return std::ranges::any_of(directories_, [&](const std::string& directory) {
+    return LiesInSurveyed(normal_path, directory);
+  });
 }
 
 TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directory) {
   const auto known = verdicts_.find(directory);
   if (known != verdicts_.end()) return known->second;
-  const FileDescriptor fd(real_files::Open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
-  Verdict verdict = Verdict::kAbsent;
-  if (fd.valid()) {
-    verdict = Contain(real_files::PathOf(fd.get())) ? Verdict::kTrusted : Verdict::kElsewhere;
-  }
+  const Verdict verdict = Look(directory);
   verdicts_.emplace(directory, verdict);
   return verdict;
+}
+
+TrustedDirectories::Verdict TrustedDirectories::Look(const std::string& directory) {
+  const FileDescriptor fd(real_files::Open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+  if (!fd.valid()) return Verdict::kAbsent;
+  const std::string real_path = real_files::PathOf(fd.get());
+  if (real_path.empty()) return Verdict::kElsewhere;
+  if (Seen(real_path)) return Verdict::kTrusted;
+  if (!GoesUp(directory) && Contain(directory)) {
+    linked_.push_back(real_path);
+    return Verdict::kTrusted;
+  }
+  FollowPrefixes(directory);
+  return Seen(real_path) ? Verdict::kTrusted : Verdict::kElsewhere;
+}
+
+void TrustedDirectories::FollowPrefixes(std::string_view directory) {
+  const std::string_view down = directory.substr(0, directory.find("/../"));
+  std::string prefix(down.ends_with("/..") ? down.substr(0, down.size() - 3) : down);
+  for (; !prefix.empty() && Contain(prefix); prefix.resize(prefix.rfind('/'))) {
+    [[maybe_unused]] const Verdict verdict = Judge(prefix);
+  }
+}
+
+bool TrustedDirectories::Seen(std::string_view real_path) const {
+  return Contain(real_path) || std::ranges::any_of(linked_, [&](const std::string& directory) {
+           return LiesInSurveyed(real_path, directory);
+         });
 }
 
 }  // namespace cccl_cached

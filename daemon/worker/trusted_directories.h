@@ -9,7 +9,10 @@
 
 namespace cccl_cached {
 
-/// The directories whose files are the toolchain's own. Not thread-safe.
+/// The directories whose files are the toolchain's own: with all that their entries lead to, for a
+/// survey of a toolchain follows each symlink, refuses what others could change, and makes the
+/// bytes part of the identity. Left out, as in the survey, is what lies in a __pycache__. Not
+/// thread-safe.
 class TrustedDirectories {
  public:
   /// Absolute real paths.
@@ -19,12 +22,19 @@ class TrustedDirectories {
   [[nodiscard]] bool Contain(std::string_view normal_path) const;
 
   enum class Verdict { kTrusted, kAbsent, kElsewhere };
-  /// Where a directory that lies in one of them by its letters really leads. Asks the kernel once
-  /// per directory: nobody but root and the daemon's uid can change them, and a job is short.
+  /// Where a directory that lies in one of them by its letters really leads: elsewhere only if
+  /// ".." leaves what the survey saw. Asks the kernel once per directory: nobody but root and the
+  /// daemon's uid can change them, and a job is short.
   [[nodiscard]] Verdict Judge(const std::string& directory);
 
  private:
+  Verdict Look(const std::string& directory);
+  /// Where the symlinks on the way to `directory` lead counts as seen.
+  void FollowPrefixes(std::string_view directory);
+  [[nodiscard]] bool Seen(std::string_view real_path) const;
+
   std::vector<std::string> directories_;
+  std::vector<std::string> linked_;  ///< real paths elsewhere that entries led to
   std::unordered_map<std::string, Verdict> verdicts_;
 };
 

@@ -138,20 +138,68 @@ TEST_CASE("going up out of the toolchain leads outside") {
   CHECK(Outside(view) == "denied " + scene.trusted + "/../user/mine.h");
 }
 
-TEST_CASE("a symlink out of the toolchain leads outside") {
+TEST_CASE("what a symlink in the toolchain leads to is the toolchain's own, wherever it lies") {
   Scene scene;
+  scene.directory.Write("store/block/sort.h", "sort");
+  scene.directory.Write("store/config.h", "config");
   fs::create_symlink(scene.user + "/mine.h", scene.trusted + "/link.h");
+  fs::create_directory_symlink(scene.directory.path() + "/store", scene.trusted + "/sub");
+  FileView view = scene.View(false);
+  CHECK(Read(view, "/cccl-root-1/link.h") == "mine");
+  CHECK(Exists(view, "/cccl-root-1/link.h"));
+  // As `#include "../config.h"` in the first of them is looked up, by a fresh view too.
+  CHECK(Read(view, "/cccl-root-1/sub/block/../config.h") == "config");
+  CHECK(Read(view, "/cccl-root-1/sub/block/sort.h") == "sort");
+  CHECK(Exists(view, "/cccl-root-1/sub/block/../config.h"));
+  CHECK(FileDescriptor(view.OpenDirectory("/cccl-root-1/sub/block")).valid());
+  CHECK(Outside(view).empty());
+}
+
+TEST_CASE("going up out of where a symlink of the toolchain leads is outside") {
+  Scene scene;
+  scene.directory.Write("store/thrust/sort.h", "sort");
+  scene.directory.Write("store/other.h", "other");
+  fs::create_directory_symlink(scene.directory.path() + "/store/thrust", scene.trusted + "/sub");
+  FileView view = scene.View(false);
+  CHECK(Read(view, "/cccl-root-1/sub/sort.h") == "sort");
+  CHECK(Read(view, "/cccl-root-1/sub/../other.h") == kNone);
+  CHECK_FALSE(Exists(view, "/cccl-root-1/sub/.."));
+  CHECK(view.outside().size() == 2);
+}
+
+TEST_CASE(
+    "what lies beside a directory of the toolchain is outside, whoever asked for that before") {
+  Scene scene;
+  FileView view = scene.View(true);
+  Exists(view, scene.trusted);
+  CHECK(Read(view, "/cccl-root-1/cub/../../user/mine.h") == "mine");
+  CHECK(Outside(view).find("given " + scene.user + "/mine.h") != std::string::npos);
+}
+
+TEST_CASE("the target of a symlink is outside under its own name") {
+  Scene scene;
   fs::create_directory_symlink(scene.user, scene.trusted + "/sub");
-  FileView denied = scene.View(false);
-  for (const char* name : {"/cccl-root-1/link.h", "/cccl-root-1/sub/mine.h"}) {
-    INFO(name);
-    CHECK(Read(denied, name) == kNone);
-    CHECK_FALSE(Exists(denied, name));
-  }
-  CHECK(denied.outside().size() == 2);
-  FileView allowed = scene.View(true);
-  CHECK(Read(allowed, "/cccl-root-1/sub/mine.h") == "mine");
-  CHECK(Outside(allowed) == "given " + scene.user + "/mine.h");
+  FileView view = scene.View(true);
+  CHECK(Read(view, "/cccl-root-1/sub/mine.h") == "mine");
+  CHECK(Outside(view).empty());
+  CHECK(Read(view, "/cccl-root-0/mine.h") == "mine");
+  CHECK(Outside(view) == "given " + scene.user + "/mine.h");
+}
+
+TEST_CASE("what Python left in the toolchain is outside: it is not part of its identity") {
+  Scene scene;
+  scene.directory.Write("trusted/__pycache__/top.h", "cached");
+  FileView view = scene.View(false);
+  CHECK(Read(view, "/cccl-root-1/__pycache__/top.h") == kNone);
+  CHECK_FALSE(Exists(view, "/cccl-root-1/__pycache__/top.h"));
+  CHECK(view.outside().size() == 1);
+}
+
+TEST_CASE("a symlink in the toolchain gives nothing of the kernel's") {
+  Scene scene;
+  fs::create_symlink("/proc/self/status", scene.trusted + "/status.h");
+  FileView view = scene.View(true);
+  CHECK(Read(view, "/cccl-root-1/status.h") == kNone);
 }
 
 TEST_CASE("a symlink inside the toolchain stays inside") {
