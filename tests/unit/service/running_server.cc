@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -84,6 +85,14 @@ cccl_cache::v1::BuildRequest SmallRequest() {
   request.mutable_nvrtc()->mutable_source()->set_inline_bytes("__global__ void f() {}");
   request.mutable_nvrtc()->add_options("-arch=sm_90");
   return request;
+}
+
+std::string BuildOver(cccl_cache::v1::Build::Stub& stub) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  cccl_cache::v1::BuildReply reply;
+  const auto status = stub.Build(&context, SmallRequest(), &reply);
+  return status.ok() ? reply.artifacts(0).contents() : status.error_message();
 }
 
 std::string Trailer(const grpc::ClientContext& context, const std::string& name) {

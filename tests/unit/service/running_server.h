@@ -56,6 +56,8 @@ class RunningServer {
 [[nodiscard]] bool IsClosedByPeer(int fd);
 /// A small request that the service takes.
 [[nodiscard]] cccl_cache::v1::BuildRequest SmallRequest();
+/// The contents that a small build is answered with, or the error's message.
+[[nodiscard]] std::string BuildOver(cccl_cache::v1::Build::Stub& stub);
 /// The trailer, or nothing.
 [[nodiscard]] std::string Trailer(const grpc::ClientContext& context, const std::string& name);
 /// Descriptors that this process has open.

@@ -2,20 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/server.h"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
+#include <chrono>
 #include <future>
-#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,192 +24,6 @@ namespace cccl_cached {
 namespace {
 
 namespace v1 = cccl_cache::v1;
-
-/// A connection to the server that a process of another user opened; -1 if it could not.
-int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
-  int pair[2];
-  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-  FileDescriptor here(pair[0]);
-  FileDescriptor there(pair[1]);
-  const pid_t child = fork();
-  if (child == 0) {
-    // Only system calls from here on: the parent has threads.
-    const gid_t groups[] = {group, 7};
-    if (setgroups(2, groups) != 0 || setgid(uid) != 0 || setuid(uid) != 0) _exit(1);
-    const int fd = ConnectRaw(path);
-    if (fd < 0) _exit(2);
-    char byte = 'x';
-    iovec data{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    *reinterpret_cast<int*>(CMSG_DATA(header)) = fd;
-    _exit(sendmsg(there.get(), &message, 0) == 1 ? 0 : 3);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(status == 0);
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  REQUIRE(recvmsg(here.get(), &message, MSG_CMSG_CLOEXEC) == 1);
-  return *reinterpret_cast<int*>(CMSG_DATA(CMSG_FIRSTHDR(&message)));
-}
-
-std::unique_ptr<v1::Build::Stub> StubOver(int fd) {
-  REQUIRE(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0);
-  return v1::Build::NewStub(grpc::CreateInsecureChannelFromFd("peer", fd));
-}
-
-std::string BuildOver(v1::Build::Stub& stub) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  v1::BuildReply reply;
-  const auto status = stub.Build(&context, SmallRequest(), &reply);
-  return status.ok() ? reply.artifacts(0).contents() : status.error_message();
-}
-
-Result<BuildAnswer> AnswerWithPeer(const cccl_cache::BuildRequest&, const Peer& peer) {
-  std::string text = std::to_string(peer.uid) + ":" + std::to_string(peer.gid);
-  for (const gid_t group : peer.groups) text += "," + std::to_string(group);
-  return MakeAnswer(text);
-}
-
-size_t Threads() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-}
-
-TEST_CASE("two_users: each call is known by the credentials of its own connection") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  RunningServer running;
-  running.builder.AnswerWith(AnswerWithPeer);
-  auto alice = StubOver(ConnectAs(20001, 30001, running.socket()));
-  auto bob = StubOver(ConnectAs(20002, 30002, running.socket()));
-  auto alice_elsewhere = StubOver(ConnectAs(20001, 5, running.socket()));
-  for (int i = 0; i < 3; ++i) {
-    CHECK(BuildOver(*alice) == "20001:20001,7,30001");
-    CHECK(BuildOver(*bob) == "20002:20002,7,30002");
-    CHECK(BuildOver(*alice_elsewhere) == "20001:20001,5,7");
-  }
-}
-
-TEST_CASE("two_users: a descriptor number that another user had before tells nothing") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  RunningServer running;
-  running.builder.AnswerWith(AnswerWithPeer);
-  for (uid_t uid = 20001; uid < 20021; ++uid) {
-    auto stub = StubOver(ConnectAs(uid, 9, running.socket()));
-    CHECK(BuildOver(*stub) == std::to_string(uid) + ":" + std::to_string(uid) + ",7,9");
-  }
-}
-
-TEST_CASE("two_users: an upload of one user does not exist for another") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  RunningServer running;
-  auto alice = StubOver(ConnectAs(20001, 9, running.socket()));
-  auto bob = StubOver(ConnectAs(20002, 9, running.socket()));
-  v1::UploadReply uploaded;
-  {
-    grpc::ClientContext context;
-    auto writer = alice->Upload(&context, &uploaded);
-    v1::UploadChunk chunk;
-    chunk.set_data("secret");
-    REQUIRE(writer->Write(chunk));
-    writer->WritesDone();
-    REQUIRE(writer->Finish().ok());
-  }
-  v1::BuildRequest request;
-  request.mutable_nvrtc()->mutable_source()->set_upload_sha256(uploaded.sha256());
-  auto ask = [&](v1::Build::Stub& stub) {
-    grpc::ClientContext context;
-    v1::BuildReply reply;
-    const auto status = stub.Build(&context, request, &reply);
-    return status.ok() ? std::string("ok") : Trailer(context, "cccl-error");
-  };
-  CHECK(ask(*alice) == "ok");
-  CHECK(ask(*bob) == "upload-needed");
-}
-
-TEST_CASE("the overflow uid keeps no uploads") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  RunningServer running;
-  auto nobody = StubOver(ConnectAs(65534, 9, running.socket()));
-  grpc::ClientContext context;
-  v1::UploadReply reply;
-  auto writer = nobody->Upload(&context, &reply);
-  writer->WritesDone();
-  CHECK(writer->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
-}
-
-TEST_CASE("servers of users who left are retired, those of users who stay are not") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  ServiceLimits limits;
-  limits.idle_peer_servers = 2;
-  RunningServer running(limits);
-  running.builder.AnswerWith(AnswerWithPeer);
-  auto stays = StubOver(ConnectAs(20000, 9, running.socket()));
-  CHECK(BuildOver(*stays) == "20000:20000,7,9");
-  const size_t before = Threads();
-  for (uid_t uid = 20001; uid < 20031; ++uid) {
-    auto stub = StubOver(ConnectAs(uid, 9, running.socket()));
-    CHECK(BuildOver(*stub) == std::to_string(uid) + ":" + std::to_string(uid) + ",7,9");
-  }
-  // Each server has a thread; the news that a connection has ended may still be on its way.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (Threads() > before + 10 && std::chrono::steady_clock::now() < until) {
-    FileDescriptor(ConnectRaw(running.socket())).Close();
-  }
-  CHECK(Threads() <= before + 10);
-  CHECK(BuildOver(*stays) == "20000:20000,7,9");
-}
-
-TEST_CASE("one user with many sets of groups has a bounded number of servers at one time") {
-  if (geteuid() != 0) {
-    WARN("only root can connect as somebody else");
-    return;
-  }
-  RunningServer running;
-  running.builder.AnswerWith(AnswerWithPeer);
-  for (gid_t group = 100; group < 120; ++group) {
-    auto alone = StubOver(ConnectAs(20001, group, running.socket()));
-    CHECK(BuildOver(*alone) == "20001:20001,7," + std::to_string(group));
-  }
-  std::vector<FileDescriptor> open;
-  for (gid_t group = 200; group < 217; ++group) {
-    open.emplace_back(ConnectAs(20002, group, running.socket()));
-  }
-  CHECK(IsClosedByPeer(open.back().get()));
-  char byte = 0;
-  CHECK(recv(open.front().get(), &byte, 1, MSG_PEEK) == 1);
-}
 
 TEST_CASE("connections of one user are bounded and the one too many is closed at once") {
   ServiceLimits limits;

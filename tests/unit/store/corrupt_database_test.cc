@@ -26,6 +26,14 @@ using store_test::WaitUntil;
 
 constexpr uint64_t kEntries = 200;
 
+/// A closed database with all entries.
+void MakeFilled(const std::string& state) {
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = state}, statistics);
+  REQUIRE(store);
+  Fill(*store, 0, kEntries);
+}
+
 std::vector<std::string> DatabaseFiles(const std::string& state) {
   std::vector<std::string> names;
   for (const auto& file : fs::directory_iterator(state + "/database")) {
@@ -74,12 +82,7 @@ void FlipEverywhere(const std::string& state, int places, Damage& damage) {
 
 TEST_CASE("corrupt_entry: a bit flipped anywhere in a closed database is a miss or does no harm") {
   const TemporaryDirectory temporary;
-  {
-    Statistics statistics;
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, kEntries);
-  }
+  MakeFilled(temporary / "state");
   Damage damage;
   FlipEverywhere(temporary / "state", 9, damage);
   CHECK(damage.tried > 60);
@@ -99,12 +102,7 @@ TEST_CASE(
 
 TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
   const TemporaryDirectory temporary;
-  {
-    Statistics statistics;
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, kEntries);
-  }
+  MakeFilled(temporary / "state");
   for (const std::string& name : DatabaseFiles(temporary / "state")) {
     const std::string path = temporary / "state/database/" + name;
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
@@ -148,12 +146,7 @@ TEST_CASE("an entry that lies under another key than its own is a miss") {
 
 TEST_CASE("a database that loses any one of its files still opens") {
   const TemporaryDirectory temporary;
-  {
-    Statistics statistics;
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, kEntries);
-  }
+  MakeFilled(temporary / "state");
   for (const std::string& name : DatabaseFiles(temporary / "state")) {
     for (const bool truncated : {false, true}) {
       const TemporaryDirectory copy;
@@ -177,12 +170,7 @@ TEST_CASE("a database that loses any one of its files still opens") {
 
 TEST_CASE("a database that turns out damaged while the daemon runs is replaced by a new one") {
   const TemporaryDirectory temporary;
-  {
-    Statistics statistics;
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, kEntries);
-  }
+  MakeFilled(temporary / "state");
   for (const std::string& name : DatabaseFiles(temporary / "state")) {
     // The first block of each table: the usage records are among them.
     if (name.ends_with(".sst")) FlipBit(temporary / "state/database/" + name, 20, 1);
