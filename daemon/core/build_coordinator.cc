@@ -21,10 +21,10 @@ using cccl_cache::Digest;
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-// Bounds of what is remembered: with a log of some KB each, a few MB at most.
-constexpr size_t kRememberedFailures = 1024;
-constexpr size_t kQuarantined = 1024;
-constexpr size_t kLooksOutside = 16384;
+// Bounds of what is remembered, of all users together.
+constexpr size_t kFailureBytes = 64 << 20;
+constexpr size_t kQuarantineBytes = 1 << 20;
+constexpr size_t kLooksOutsideBytes = 4 << 20;
 constexpr std::chrono::hours kLooksOutsideLifetime{24};
 // A log longer than this is not remembered: the failure is found again.
 constexpr size_t kRememberedLogBytes = 64 << 10;
@@ -67,9 +67,9 @@ class BuildCoordinator::Impl {
       : parts_(std::move(parts)),
         own_uid_(own_uid),
         limits_(limits),
-        failures_(limits.remember_failures, kRememberedFailures, Clock::now),
-        quarantine_(limits.quarantine, kQuarantined, Clock::now),
-        looks_outside_(kLooksOutsideLifetime, kLooksOutside, Clock::now),
+        failures_(limits.remember_failures, kFailureBytes, Clock::now),
+        quarantine_(limits.quarantine, kQuarantineBytes, Clock::now),
+        looks_outside_(kLooksOutsideLifetime, kLooksOutsideBytes, Clock::now),
         runner_(parts_.toolchains, parts_.compiler, parts_.statistics, limits.compile),
         queue_(std::make_unique<FairQueue>(
             FairQueue::Bounds{limits.slots, limits.queued_per_uid, limits.queued},
@@ -217,7 +217,7 @@ class BuildCoordinator::Impl {
     Landing hit;
     // Another flight of this key may have landed between our look-up and our joining.
     if (joined.leads && plan->uncacheable_reason.empty() && LookUp(plan->key, &hit)) {
-      return Land(joined.flight, *plan, hit);
+      return Land(joined.flight, *plan, uid, hit);
     }
     const Status queued = queue_->Add(joined.flight, uid);
     if (queued) return;
@@ -229,11 +229,11 @@ class BuildCoordinator::Impl {
   void Run(uint64_t flight) {
     const auto started = flights_.Begin(flight);
     if (!started) return;
-    Land(flight, *started->plan, runner_.Run(*started->plan, started->stop));
+    Land(flight, *started->plan, started->uid, runner_.Run(*started->plan, started->stop));
   }
 
-  void Land(uint64_t flight, const BuildPlan& plan, const Landing& landing) {
-    Keep(plan, landing);
+  void Land(uint64_t flight, const BuildPlan& plan, uid_t uid, const Landing& landing) {
+    Keep(plan, uid, landing);
     std::vector<WaiterPtr> waiters = flights_.Finish(flight);
     for (WaiterPtr& waiter : waiters) {
       if (Suits(*waiter, plan, landing)) {
@@ -247,14 +247,15 @@ class BuildCoordinator::Impl {
     }
   }
 
-  void Keep(const BuildPlan& plan, const Landing& landing) {
-    if (landing.looked_outside) looks_outside_.Remember(plan.fingerprint, true);
+  // `uid`: whose failure it is that is remembered.
+  void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing) {
+    if (landing.looked_outside) looks_outside_.Remember(plan.fingerprint, uid, true, 0);
     if (landing.shows_paths) Store(ShowsPathsKey(plan.fingerprint), std::make_shared<Artifact>());
     if (!landing.keepable()) return;
     if (landing.output.succeeded) {
       Store(plan.key, landing.output.artifact);
-    } else if (landing.output.artifact->log.size() <= kRememberedLogBytes) {
-      failures_.Remember(plan.fingerprint, landing.output);
+    } else if (const size_t log = landing.output.artifact->log.size(); log <= kRememberedLogBytes) {
+      failures_.Remember(plan.fingerprint, uid, landing.output, log);
     }
   }
 
@@ -274,7 +275,8 @@ class BuildCoordinator::Impl {
   void AnswerLanding(WaiterPtr waiter, const Landing& landing) {
     if (landing.error) {
       if (landing.error->code == ErrorCode::kWorkerCrashed) {
-        quarantine_.Remember(QuarantineKey(waiter->peer.uid, *waiter->plan), *landing.error);
+        quarantine_.Remember(QuarantineKey(waiter->peer.uid, *waiter->plan), waiter->peer.uid,
+                             *landing.error, landing.error->message.size());
       }
       return Answer(std::move(waiter), *landing.error);
     }

@@ -59,7 +59,8 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   if (found == flights_.end() || found->second.started) return std::nullopt;
   found->second.started = true;
   if (!found->second.shared) StopJoining(flight, &found->second);
-  return Started{found->second.plan, found->second.stop.get_token()};
+  return Started{found->second.plan, found->second.waiters.front()->peer.uid,
+                 found->second.stop.get_token()};
 }
 
 std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {

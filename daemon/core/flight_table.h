@@ -56,6 +56,7 @@ class FlightTable {
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
+    uid_t uid = 0;  ///< of who waits longest
     std::stop_token stop;
   };
   /// The flight's compile begins. None: it began before, or is gone.

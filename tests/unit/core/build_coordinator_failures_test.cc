@@ -67,5 +67,16 @@ TEST_CASE("time and memory that ran out are never remembered as the input's faul
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
 }
 
+TEST_CASE("one user's many failures leave those of others remembered") {
+  const std::string log(60 << 10, 'e');
+  CoordinatorBench bench(
+      [&](const CompileJob&, int) -> Result<CompileOutput> { return Fail(log); });
+  CHECK_FALSE(bench.BuildOne("bob's", kBob).remembered);
+  for (int i = 0; i < 1200; ++i) bench.BuildOne(std::to_string(i), kAlice);
+  CHECK(bench.BuildOne("bob's", kBob).remembered);
+  CHECK(bench.BuildOne("1199", kAlice).remembered);
+  CHECK_FALSE(bench.BuildOne("0", kAlice).remembered);
+}
+
 }  // namespace
 }  // namespace cccl_cached

@@ -8,13 +8,25 @@
 namespace cccl_cached {
 namespace {
 
+using cccl_cache::Digest;
 using cccl_cache::Sha256;
 using Clock = std::chrono::steady_clock;
 
+constexpr uid_t kAlice = 1000;
+constexpr uid_t kBob = 1001;
+constexpr size_t kShare = 4 * FailureMemory<int>::kEntryBytes;
+constexpr size_t kCapacity = kShare * FailureMemory<int>::kShares;
+
+Digest Key(uid_t uid, int number) {
+  return Sha256(std::to_string(uid) + "/" + std::to_string(number));
+}
+
+Clock::time_point Never() { return {}; }
+
 TEST_CASE("a failure is remembered for its lifetime and no longer") {
   Clock::time_point now{};
-  FailureMemory<std::string> memory(std::chrono::seconds(60), 10, [&] { return now; });
-  memory.Remember(Sha256("a"), "error");
+  FailureMemory<std::string> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
+  memory.Remember(Sha256("a"), kAlice, "error", 5);
   now += std::chrono::seconds(59);
   CHECK(memory.Find(Sha256("a")) == "error");
   CHECK_FALSE(memory.Find(Sha256("b")));
@@ -22,15 +34,55 @@ TEST_CASE("a failure is remembered for its lifetime and no longer") {
   CHECK_FALSE(memory.Find(Sha256("a")));
 }
 
-TEST_CASE("the oldest failure makes room") {
-  FailureMemory<int> memory(std::chrono::seconds(60), 2, [] { return Clock::time_point{}; });
-  memory.Remember(Sha256("a"), 1);
-  memory.Remember(Sha256("b"), 2);
-  memory.Remember(Sha256("a"), 3);
-  memory.Remember(Sha256("c"), 4);
-  CHECK_FALSE(memory.Find(Sha256("b")));
-  CHECK(memory.Find(Sha256("a")) == 3);
-  CHECK(memory.Find(Sha256("c")) == 4);
+TEST_CASE("what has expired makes room before anything else") {
+  Clock::time_point now{};
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
+  memory.Remember(Key(kAlice, 1), kAlice, 1, kShare / 2);
+  now += std::chrono::seconds(60);
+  memory.Remember(Key(kAlice, 2), kAlice, 2, kShare / 4);
+  memory.Remember(Key(kAlice, 3), kAlice, 3, 0);
+  CHECK(memory.Find(Key(kAlice, 2)) == 2);
+  CHECK(memory.Find(Key(kAlice, 3)) == 3);
+}
+
+TEST_CASE("a user's oldest failure makes room for his next") {
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  for (int i = 0; i < 4; ++i) memory.Remember(Key(kAlice, i), kAlice, i, 0);
+  memory.Remember(Key(kAlice, 0), kAlice, 10, 0);
+  memory.Remember(Key(kAlice, 4), kAlice, 4, 0);
+  CHECK_FALSE(memory.Find(Key(kAlice, 1)));
+  CHECK(memory.Find(Key(kAlice, 0)) == 10);
+  CHECK(memory.Find(Key(kAlice, 4)) == 4);
+}
+
+TEST_CASE("one user's many failures push out none of another's") {
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  memory.Remember(Key(kBob, 0), kBob, 7, 0);
+  for (int i = 0; i < 1000; ++i) memory.Remember(Key(kAlice, i), kAlice, i, kShare / 8);
+  CHECK(memory.Find(Key(kBob, 0)) == 7);
+  CHECK(memory.Find(Key(kAlice, 999)) == 999);
+}
+
+TEST_CASE("when all is full, whoever has most makes room") {
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  const uid_t heavy_users = FailureMemory<int>::kShares - 1;
+  for (uid_t uid = 0; uid < heavy_users; ++uid) {
+    for (int i = 0; i < 4; ++i) memory.Remember(Key(uid, i), uid, i, 0);
+  }
+  for (int i = 0; i < 3; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
+  memory.Remember(Key(kAlice, 0), kAlice, 0, 0);
+  memory.Remember(Key(kAlice, 1), kAlice, 1, 0);
+  for (int i = 0; i < 3; ++i) CHECK(memory.Find(Key(kBob, i)) == i);
+  CHECK(memory.Find(Key(kAlice, 0)) == 0);
+  CHECK_FALSE(memory.Find(Key(0, 0)));
+}
+
+TEST_CASE("a failure larger than a user's share is not remembered") {
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  memory.Remember(Key(kAlice, 0), kAlice, 1, 0);
+  memory.Remember(Key(kAlice, 1), kAlice, 2, kShare);
+  CHECK_FALSE(memory.Find(Key(kAlice, 1)));
+  CHECK(memory.Find(Key(kAlice, 0)) == 1);
 }
 
 }  // namespace
