@@ -41,6 +41,7 @@ void Housekeeping::Run(std::stop_token stop) {
 void Housekeeping::WarmDefaultToolchain() {
   const std::vector<ToolchainPtr> present = parts_.toolchains.Present();
   if (present.empty()) {
+    if (!parts_.toolchains.Looked()) return;  // stopped before
     parts_.log.Write(
         LogLevel::kWarning, "toolchain",
         "no CUDA toolchain was found: builds are refused until one is installed or named "

@@ -91,9 +91,8 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   return sockets;
 }
 
-/// Reads the configuration anew. Takes the log level and the toolchains over; says what needs a
-/// restart.
-void Reload(Startup& startup, Log& log, ToolchainRegistry& toolchains) {
+/// Reads the configuration anew. Takes the log level over; says what needs a restart.
+void ReloadConfiguration(const Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
   if (!loaded) {
@@ -109,21 +108,22 @@ void Reload(Startup& startup, Log& log, ToolchainRegistry& toolchains) {
     }
     log.SetLevel(loaded->values.log_level);
   }
-  toolchains.Rescan();
-  log.Write(LogLevel::kInfo, "reload", "done");
 }
 
 /// Until SIGTERM or SIGINT.
-void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& startup, Log& log,
-                   ToolchainRegistry& toolchains) {
+void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, const Startup& startup,
+                   Log& log, ToolchainRegistry& toolchains) {
   while (true) {
     switch (signals.Wait(kUntilToldSo)) {
       case Told::kStop:
         return;
       case Told::kReload:
         notify.Reloading();
-        Reload(startup, log, toolchains);
-        notify.Ready();
+        ReloadConfiguration(startup, log);
+        toolchains.Rescan([&notify, &log] {
+          log.Write(LogLevel::kInfo, "reload", "done");
+          notify.Ready();
+        });
         break;
       case Told::kNothing:
         break;
@@ -184,6 +184,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   WaitForTheEnd(signals, notify, startup, log, toolchains);
 
   log.Write(LogLevel::kInfo, "stop", "finishing what is under way");
+  // First: builds that wait for a toolchain to be identified are answered, and nothing calls back.
+  toolchains.Stop();
   notify.Stopping();
   server.StoppingSoon();
   coordinator.Drain(kDrainDeadline);

@@ -30,6 +30,8 @@ constexpr std::chrono::hours kLooksOutsideLifetime{24};
 constexpr size_t kRememberedLogBytes = 64 << 10;
 // A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
+// So often in a row a build waits for a toolchain that changed again each time it was identified.
+constexpr int kMaxLooks = 4;
 
 Error Unsettled() {
   return Error{ErrorCode::kUnavailable,
@@ -122,12 +124,18 @@ class BuildCoordinator::Impl {
       return Answer(std::move(waiter),
                     Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"});
     }
-    if (const std::optional<Error> refused = MakePlan(waiter.get(), false)) {
+    const cccl_cache::BuildRequest& request = *waiter->request;
+    const std::optional<Result<ToolchainPtr>> toolchain =
+        parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
+    if (!toolchain) return StartLater(std::move(waiter));
+    if (!*toolchain) return Refuse(std::move(waiter), toolchain->error());
+    waiter->looks = 0;
+    if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, false)) {
       return Refuse(std::move(waiter), *refused);
     }
     if (TryToAnswer(&waiter)) return;
     if (ShowsPaths(*waiter->plan)) {
-      if (const std::optional<Error> refused = MakePlan(waiter.get(), true)) {
+      if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, true)) {
         return Refuse(std::move(waiter), *refused);
       }
       if (TryToAnswer(&waiter)) return;
@@ -136,12 +144,17 @@ class BuildCoordinator::Impl {
     JoinFlight(std::move(waiter));
   }
 
-  std::optional<Error> MakePlan(Waiter* waiter, bool force_path_dependent) {
-    const cccl_cache::BuildRequest& request = *waiter->request;
-    Result<ToolchainPtr> toolchain =
-        parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
-    if (!toolchain) return toolchain.error();
-    Result<BuildPlan> plan = PlanBuild(waiter->request, *toolchain,
+  // Waits, without a thread, until what changed on disk has been identified.
+  void StartLater(WaiterPtr waiter) {
+    if (waiter->looks >= kMaxLooks) return Answer(std::move(waiter), Unsettled());
+    ++waiter->looks;
+    const auto kept = std::make_shared<WaiterPtr>(std::move(waiter));
+    parts_.toolchains.Rescan([this, kept] { Start(std::move(*kept)); });
+  }
+
+  std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
+                                bool force_path_dependent) {
+    Result<BuildPlan> plan = PlanBuild(waiter->request, toolchain,
                                        {waiter->peer.uid == own_uid_, force_path_dependent});
     if (!plan) return plan.error();
     waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));

@@ -71,7 +71,8 @@ class BuildCoordinator {
   /// Names one call of Build; 0 is never used.
   using Ticket = uint64_t;
 
-  /// What the coordinator works with; everything must outlive it.
+  /// What the coordinator works with; everything must outlive it, and the toolchains call nobody
+  /// back any more when it goes.
   struct Parts {
     Toolchains& toolchains;
     Compiler& compiler;

@@ -31,6 +31,7 @@ struct Waiter {
   bool leads = false;
   bool joined_before_start = false;
   int restarts = 0;
+  int looks = 0;  ///< in a row for a toolchain that changed again each time
 };
 using WaiterPtr = std::unique_ptr<Waiter>;
 

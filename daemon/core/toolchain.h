@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,21 +67,28 @@ struct RejectedToolchain {
   std::string reason;
 };
 
-/// All toolchains of the node. Implementations are thread-safe.
+/// All toolchains of the node. Implementations are thread-safe; no method but Present and Rejected
+/// waits for files to be read.
 class Toolchains {
  public:
   virtual ~Toolchains() = default;
 
   /// The toolchain that serves a request: what the selector names, else the newest whose major is
-  /// not above the driver's, else the newest; always one that has the library for `kind`. What
-  /// changed on disk before the call has been identified anew. kToolchainNotFound lists those
-  /// present.
-  virtual Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
-                                      uint32_t driver_version, cccl_cache::BuildKind kind) = 0;
+  /// not above the driver's, else the newest; always one that has the library for `kind`. Nothing:
+  /// what changed on disk before the call has to be identified first; ask again after a Rescan.
+  /// kToolchainNotFound lists those present.
+  virtual std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
+                                                     uint32_t driver_version,
+                                                     cccl_cache::BuildKind kind) = 0;
+  /// Looks at everything anew and then calls `done`, once, on another thread; after a stop, at once
+  /// on this one.
+  virtual void Rescan(std::function<void()> done) = 0;
   /// Whether all its files are still those that were identified. Cheap: called before and after
   /// each compile.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;
 
+  /// Whether the first look is over. Until then, or until a stop, the following two wait.
+  virtual bool Looked() = 0;
   virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first
   virtual std::vector<RejectedToolchain> Rejected() = 0;
 };

@@ -51,6 +51,22 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   if (from.capabilities.pch) to.add_accepted_options("--pch");
 }
 
+void DescribeAll(Toolchains& from, v1::ToolchainsReply& to) {
+  bool first = true;
+  for (const ToolchainPtr& toolchain : from.Present()) {
+    v1::Toolchain* description = to.add_toolchains();
+    Describe(*toolchain, *description);
+    // Newest first: what a request without a selector and without a driver gets.
+    description->set_selected_by_default(first);
+    first = false;
+  }
+  for (const RejectedToolchain& rejected : from.Rejected()) {
+    v1::RejectedToolchain* description = to.add_rejected();
+    description->set_root(ToUtf8(rejected.root));
+    description->set_reason(ToUtf8(rejected.reason));
+  }
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* AdminService::Stats(grpc::CallbackServerContext* context,
@@ -80,20 +96,18 @@ grpc::ServerUnaryReactor* AdminService::Stats(grpc::CallbackServerContext* conte
 grpc::ServerUnaryReactor* AdminService::Toolchains(grpc::CallbackServerContext* context,
                                                    const v1::ToolchainsRequest* /*request*/,
                                                    v1::ToolchainsReply* reply) {
-  bool first = true;
-  for (const ToolchainPtr& toolchain : sources_.toolchains.Present()) {
-    v1::Toolchain* description = reply->add_toolchains();
-    Describe(*toolchain, *description);
-    // Newest first: what a request without a selector and without a driver gets.
-    description->set_selected_by_default(first);
-    first = false;
+  auto* reactor = context->DefaultReactor();
+  const auto answer = [this, reactor, reply] {
+    DescribeAll(sources_.toolchains, *reply);
+    reactor->Finish(grpc::Status::OK);
+  };
+  // No thread of gRPC's waits for the first look.
+  if (sources_.toolchains.Looked()) {
+    answer();
+  } else {
+    sources_.toolchains.Rescan(answer);
   }
-  for (const RejectedToolchain& rejected : sources_.toolchains.Rejected()) {
-    v1::RejectedToolchain* description = reply->add_rejected();
-    description->set_root(ToUtf8(rejected.root));
-    description->set_reason(ToUtf8(rejected.reason));
-  }
-  return Finished(*context);
+  return reactor;
 }
 
 }  // namespace cccl_cached

@@ -10,10 +10,6 @@
 namespace cccl_cached {
 namespace {
 
-/// How often a request follows a toolchain that changes again each time it has been identified.
-constexpr int kMaxAttempts = 4;
-constexpr std::chrono::seconds kSettling{1};
-
 ScanResult::IdentifiedPtr EntryOf(const ScanResult& found, uint64_t serial) {
   const auto entry =
       std::ranges::find_if(found.present, [&](const ScanResult::IdentifiedPtr& candidate) {
@@ -28,17 +24,22 @@ ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, C
                                      ReportFunction report)
     : options_(std::move(options)),
       scanner_({options_.places, options_.own_uid, std::move(report)}, meta, compiler),
-      thread_([this] { ScanRegularly(stop_.get_token()); }) {}
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
-ToolchainRegistry::~ToolchainRegistry() { stop_.request_stop(); }
+ToolchainRegistry::~ToolchainRegistry() {
+  if (thread_.joinable()) Stop();
+}
 
-Result<ToolchainPtr> ToolchainRegistry::Select(const cccl_cache::ToolchainSelector& selector,
-                                               uint32_t driver_version,
-                                               cccl_cache::BuildKind kind) {
-  const ToolchainWish wish{selector, driver_version, kind};
-  SnapshotPtr snapshot = Current();
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    const Result<ToolchainPtr> chosen = Choose(snapshot->toolchains, wish);
+void ToolchainRegistry::Stop() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(
+    const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
+    cccl_cache::BuildKind kind) {
+  if (const SnapshotPtr snapshot = Current()) {
+    Result<ToolchainPtr> chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
     if (chosen.ok()) {
       if (!EntryOf(snapshot->found, (*chosen)->serial)->ChangedLately()) return chosen;
     } else if (chosen.error().code != ErrorCode::kToolchainNotFound) {
@@ -46,42 +47,73 @@ Result<ToolchainPtr> ToolchainRegistry::Select(const cccl_cache::ToolchainSelect
     } else if (std::chrono::steady_clock::now() - snapshot->taken_at < options_.unknown_interval) {
       return NotFound(chosen.error().message, snapshot->toolchains, snapshot->found.rejected);
     }
-    snapshot = ScanAfter(snapshot);
   }
-  return Error{ErrorCode::kUnavailable,
-               "the toolchain's files change all the time; ask again when its installation is done",
-               kSettling};
+  if (!Stopped()) return std::nullopt;
+  return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"};
+}
+
+void ToolchainRegistry::Rescan(std::function<void()> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_) {
+      waiting_.push_back(std::move(done));
+      changed_.notify_all();
+      return;
+    }
+  }
+  done();
 }
 
 bool ToolchainRegistry::Unchanged(const Toolchain& toolchain) {
-  const ScanResult::IdentifiedPtr entry = EntryOf(Current()->found, toolchain.serial);
+  const ScanResult::IdentifiedPtr entry = EntryOf(FirstOrCurrent()->found, toolchain.serial);
   return entry != nullptr && !entry->Changed();
 }
 
-std::vector<ToolchainPtr> ToolchainRegistry::Present() { return Current()->toolchains; }
+bool ToolchainRegistry::Looked() { return Current() != nullptr; }
 
-std::vector<RejectedToolchain> ToolchainRegistry::Rejected() { return Current()->found.rejected; }
+std::vector<ToolchainPtr> ToolchainRegistry::Present() { return FirstOrCurrent()->toolchains; }
 
-void ToolchainRegistry::Rescan() {
-  const std::lock_guard lock(scan_mutex_);
-  ScanNow(Current());
+std::vector<RejectedToolchain> ToolchainRegistry::Rejected() {
+  return FirstOrCurrent()->found.rejected;
 }
 
 ToolchainRegistry::SnapshotPtr ToolchainRegistry::Current() {
-  std::unique_lock lock(mutex_);
-  scanned_.wait(lock, [this] { return snapshot_ != nullptr; });
+  const std::lock_guard lock(mutex_);
   return snapshot_;
 }
 
-ToolchainRegistry::SnapshotPtr ToolchainRegistry::ScanAfter(const SnapshotPtr& seen) {
-  const std::lock_guard lock(scan_mutex_);
-  SnapshotPtr current = Current();
-  return current == seen ? ScanNow(current) : current;
+ToolchainRegistry::SnapshotPtr ToolchainRegistry::FirstOrCurrent() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return snapshot_ != nullptr || stopped_; });
+  return snapshot_ != nullptr ? snapshot_ : std::make_shared<const Snapshot>();
 }
 
-ToolchainRegistry::SnapshotPtr ToolchainRegistry::ScanNow(const SnapshotPtr& former) {
+bool ToolchainRegistry::Stopped() {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+void ToolchainRegistry::Run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Waiting waiting = TakeWaiting();
+    Scan(stop);
+    for (const auto& done : waiting) done();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, options_.rescan_interval, [this] { return !waiting_.empty(); });
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  for (const auto& done : TakeWaiting()) done();
+}
+
+void ToolchainRegistry::Scan(const std::stop_token& stop) {
+  const SnapshotPtr former = Current();
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop_.get_token());
+  snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop);
+  if (stop.stop_requested()) return;
   for (const auto& entry : snapshot->found.present) {
     snapshot->toolchains.push_back(entry->toolchain());
   }
@@ -90,24 +122,15 @@ ToolchainRegistry::SnapshotPtr ToolchainRegistry::ScanNow(const SnapshotPtr& for
     const std::lock_guard lock(mutex_);
     snapshot_ = snapshot;
   }
-  scanned_.notify_all();
+  changed_.notify_all();
   if (!former || former->toolchains != snapshot->toolchains) {
     options_.on_change(snapshot->toolchains);
   }
-  return snapshot;
 }
 
-void ToolchainRegistry::ScanRegularly(const std::stop_token& stop) {
-  {
-    const std::lock_guard lock(scan_mutex_);
-    ScanNow(nullptr);
-  }
-  while (!stop.stop_requested()) {
-    std::unique_lock lock(mutex_);
-    scanned_.wait_for(lock, stop, options_.rescan_interval, [] { return false; });
-    lock.unlock();
-    if (!stop.stop_requested()) Rescan();
-  }
+ToolchainRegistry::Waiting ToolchainRegistry::TakeWaiting() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(waiting_, {});
 }
 
 }  // namespace cccl_cached

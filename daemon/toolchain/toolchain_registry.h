@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <thread>
@@ -39,32 +40,35 @@ struct RegistryOptions {
 
 /// Finds, identifies, probes and watches the toolchains of this node.
 ///
-/// Thread-safe. A thread of its own scans at once and then every `rescan_interval`. Until the first
-/// scan is done every method but the constructor waits for it; later only who needs what changed
-/// waits for it to be identified, all others go on. `meta`, `compiler` and what `report` refers to
-/// must outlive the registry. `report` is called from any thread, one call at a time, and must not
-/// call back.
+/// Thread-safe. A thread of its own scans at once, then every `rescan_interval` and when asked to;
+/// nobody else reads a file or starts a probe. `meta`, `compiler` and what `report` refers to must
+/// outlive the registry. `report` is called from that thread and must not call back.
 class ToolchainRegistry final : public Toolchains {
  public:
   using ReportFunction = ToolchainScanner::ReportFunction;
 
   ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
                     ReportFunction report);
-  /// Stops a scan that is running. No other call may be in progress.
+  /// Stops. No other call may be in progress.
   ~ToolchainRegistry() override;
   ToolchainRegistry(const ToolchainRegistry&) = delete;
   ToolchainRegistry& operator=(const ToolchainRegistry&) = delete;
 
-  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
-                              uint32_t driver_version, cccl_cache::BuildKind kind) override;
+  /// Ends a scan that is running, with what it probes, calls back those who wait for one, and
+  /// returns. From then on nothing is looked for: what was known before still serves. Once.
+  void Stop();
+
+  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
+                                             uint32_t driver_version,
+                                             cccl_cache::BuildKind kind) override;
+  /// Those who ask during a scan share the next one.
+  void Rescan(std::function<void()> done) override;
   /// Goes by the object, not by its id: false for one that has been identified anew since, even if
   /// its files are what they were again.
   bool Unchanged(const Toolchain& toolchain) override;
+  bool Looked() override;
   std::vector<ToolchainPtr> Present() override;
   std::vector<RejectedToolchain> Rejected() override;
-
-  /// Looks everywhere anew (SIGHUP) and returns when that is done.
-  void Rescan();
 
  private:
   struct Snapshot {
@@ -73,24 +77,28 @@ class ToolchainRegistry final : public Toolchains {
     std::chrono::steady_clock::time_point taken_at;
   };
   using SnapshotPtr = std::shared_ptr<const Snapshot>;
+  using Waiting = std::vector<std::function<void()>>;
 
-  /// The last scan's; waits for the first.
+  /// The last scan's; null before the first is done.
   SnapshotPtr Current();
-  /// A scan later than `seen`: somebody else's if there was one meanwhile.
-  SnapshotPtr ScanAfter(const SnapshotPtr& seen);
-  /// Requires scan_mutex_.
-  SnapshotPtr ScanNow(const SnapshotPtr& former);
-  void ScanRegularly(const std::stop_token& stop);
+  /// Waits for the first scan; without toolchains if it was stopped.
+  SnapshotPtr FirstOrCurrent();
+  bool Stopped();
+
+  // On the thread:
+  void Run(const std::stop_token& stop);
+  /// A scan that was stopped leaves everything as it was.
+  void Scan(const std::stop_token& stop);
+  Waiting TakeWaiting();
 
   const RegistryOptions options_;
-  std::stop_source stop_;  ///< thread-safe; ends scans that callers wait for too
-
-  std::mutex scan_mutex_;     ///< taken before mutex_
-  ToolchainScanner scanner_;  ///< guarded by scan_mutex_
+  ToolchainScanner scanner_;  ///< used by the thread alone
 
   std::mutex mutex_;
-  std::condition_variable_any scanned_;
+  std::condition_variable_any changed_;
   SnapshotPtr snapshot_;  ///< guarded by mutex_; null before the first scan
+  Waiting waiting_;       ///< guarded by mutex_; for a scan that has not begun
+  bool stopped_ = false;  ///< guarded by mutex_; nobody waits any more
 
   std::jthread thread_;  ///< last: ends before what it uses
 };

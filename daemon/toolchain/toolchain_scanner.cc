@@ -83,7 +83,7 @@ ScanResult ToolchainScanner::Scan(const ScanResult& former, const std::stop_toke
   std::ranges::stable_sort(now.present, std::greater<>(), [](const IdentifiedPtr& entry) {
     return std::pair(entry->toolchain()->major, entry->toolchain()->minor);
   });
-  ReportChanges(former, now);
+  if (!stop.stop_requested()) ReportChanges(former, now);
   return now;
 }
 

@@ -50,6 +50,7 @@ class ToolchainScanner {
 
   ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler);
 
+  /// Means nothing once it was told to stop.
   ScanResult Scan(const ScanResult& former, const std::stop_token& stop);
 
  private:

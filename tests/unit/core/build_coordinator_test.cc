@@ -91,6 +91,44 @@ TEST_CASE("a refused option and an unknown toolchain are errors that are counted
   CHECK(bench.compiler.started() == 0);
 }
 
+TEST_CASE("a build whose toolchain has to be identified anew waits without a thread") {
+  CoordinatorBench bench(SourceAsOutput);
+  Answers answers;
+  bench.toolchains.NeedLooks(2);
+  // Each returns although nothing has been identified, and nothing will be before the test says so.
+  for (const char* source : {"a", "b"}) {
+    bench.coordinator->Build(MakeRequest(source), kAlice, answers.Collect());
+  }
+  CHECK(bench.toolchains.FinishLook() == 2);
+  CHECK(answers.size() == 0);
+  CHECK(bench.toolchains.FinishLook() == 2);
+  for (const auto& answer : answers.Wait(2)) CHECK(answer->outcome == Outcome::kBuilt);
+  CHECK(answers.size() == 2);
+}
+
+TEST_CASE("a build does not wait for ever for a toolchain that keeps changing") {
+  CoordinatorBench bench(SourceAsOutput);
+  Answers answers;
+  bench.toolchains.NeedLooks(1000);
+  bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  int looks = 0;
+  while (answers.size() == 0 && bench.toolchains.FinishLook() > 0) ++looks;
+  CHECK(looks < 10);
+  REQUIRE(answers.size() == 1);
+  CHECK(answers.Wait(1)[0].error().code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("who leaves while its toolchain is identified is not answered") {
+  CoordinatorBench bench(SourceAsOutput);
+  Answers answers;
+  bench.toolchains.NeedLooks(1);
+  const auto ticket = bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  bench.coordinator->Leave(ticket);
+  CHECK(bench.toolchains.FinishLook() == 1);
+  CHECK(answers.size() == 0);
+  CHECK(bench.compiler.started() == 0);
+}
+
 TEST_CASE("stopping answers everybody who waits") {
   Answers answers;
   {

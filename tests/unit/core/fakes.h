@@ -44,12 +44,18 @@ class FakeToolchains final : public Toolchains {
   explicit FakeToolchains(ToolchainPtr toolchain = MakeToolchain())
       : current_(std::move(toolchain)) {}
 
-  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector, uint32_t,
-                              cccl_cache::BuildKind) override {
+  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
+                                             uint32_t, cccl_cache::BuildKind) override {
     std::lock_guard lock(mutex_);
     if (selector.major == 99) return Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"};
+    if (looks_needed_ > 0) return std::nullopt;
     return current_;
   }
+  void Rescan(std::function<void()> done) override {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(done));
+  }
+  bool Looked() override { return true; }
   bool Unchanged(const Toolchain& toolchain) override {
     std::lock_guard lock(mutex_);
     return toolchain.id == current_->id;
@@ -62,9 +68,28 @@ class FakeToolchains final : public Toolchains {
     current_ = std::move(toolchain);
   }
 
+  /// Select has nothing to say until so many looks were finished.
+  void NeedLooks(int looks) {
+    std::lock_guard lock(mutex_);
+    looks_needed_ = looks;
+  }
+  /// How many waited for this look.
+  size_t FinishLook() {
+    std::vector<std::function<void()>> waiting;
+    {
+      std::lock_guard lock(mutex_);
+      --looks_needed_;
+      waiting.swap(waiting_);
+    }
+    for (const auto& done : waiting) done();
+    return waiting.size();
+  }
+
  private:
   std::mutex mutex_;
   ToolchainPtr current_;
+  int looks_needed_ = 0;
+  std::vector<std::function<void()>> waiting_;
 };
 
 inline ArtifactPtr MakeArtifact(const std::string& bytes, const std::string& log = "") {

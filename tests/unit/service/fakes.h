@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,10 +106,12 @@ class FakeBuilder final : public Builder {
 
 class FakeToolchains final : public Toolchains {
  public:
-  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector&, uint32_t,
-                              cccl_cache::BuildKind) override {
+  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector&, uint32_t,
+                                             cccl_cache::BuildKind) override {
     return Error{ErrorCode::kToolchainNotFound, "none"};
   }
+  void Rescan(std::function<void()> done) override { done(); }
+  bool Looked() override { return true; }
   bool Unchanged(const Toolchain&) override { return true; }
   std::vector<ToolchainPtr> Present() override { return present; }
   std::vector<RejectedToolchain> Rejected() override { return rejected; }

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 namespace cccl_cached {
 
@@ -148,8 +149,21 @@ ToolchainPtr TestedRegistry::Only() {
   return present.front();
 }
 
-Result<ToolchainPtr> TestedRegistry::Default() {
-  return registry_.Select({}, 0, cccl_cache::BuildKind::kNvrtc);
+Result<ToolchainPtr> TestedRegistry::Select(const cccl_cache::ToolchainSelector& selector,
+                                            cccl_cache::BuildKind kind) {
+  while (true) {
+    const std::optional<Result<ToolchainPtr>> chosen = registry_.Select(selector, 0, kind);
+    if (chosen) return *chosen;
+    Rescan();
+  }
+}
+
+Result<ToolchainPtr> TestedRegistry::Default() { return Select({}, cccl_cache::BuildKind::kNvrtc); }
+
+void TestedRegistry::Rescan() {
+  std::promise<void> looked;
+  registry_.Rescan([&] { looked.set_value(); });
+  REQUIRE(looked.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
 }
 
 std::vector<ToolchainReport> TestedRegistry::Reports() {

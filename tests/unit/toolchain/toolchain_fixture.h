@@ -81,8 +81,13 @@ class TestedRegistry {
   ToolchainRegistry* operator->() { return &registry_; }
   /// The only toolchain; fails the test if there is none or more.
   ToolchainPtr Only();
+  /// What a request of this kind gets, after as many looks as that takes.
+  Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
+                              cccl_cache::BuildKind kind);
   /// What a request without wishes gets.
   Result<ToolchainPtr> Default();
+  /// Returns when it is over.
+  void Rescan();
   [[nodiscard]] std::vector<ToolchainReport> Reports();
 
  private:

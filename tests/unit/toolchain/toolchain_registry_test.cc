@@ -4,10 +4,11 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <catch2/catch.hpp>
+#include <condition_variable>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
@@ -73,7 +74,7 @@ TEST_CASE("toolchains of several majors stand side by side, newest first") {
   REQUIRE(present.size() == 2);
   CHECK(present[0]->version() == "13.0");
   CHECK(present[1]->version() == "12.9");
-  CHECK((*registry->Select({.major = 12}, 0, BuildKind::kLink))->version() == "12.9");
+  CHECK((*registry.Select({.major = 12}, BuildKind::kLink))->version() == "12.9");
 }
 
 TEST_CASE("the same contents at a second place are noted and not a second toolchain") {
@@ -127,7 +128,7 @@ TEST_CASE("a toolchain whose compiler dies is rejected, and the others serve") {
 
   // What was the matter may pass.
   node.compiler.broken_root.reset();
-  registry->Rescan();
+  registry.Rescan();
   CHECK(registry->Present().size() == 2);
 }
 
@@ -178,7 +179,7 @@ TEST_CASE("a toolchain that others were allowed to write after the start serves 
   node.tree.Mode("cuda/lib", 0777);
   CHECK_FALSE(registry.Default().ok());
   node.tree.Mode("cuda/lib", 0755);
-  registry->Rescan();
+  registry.Rescan();
   CHECK(registry.Default().ok());
 }
 
@@ -188,7 +189,7 @@ TEST_CASE("a stray file beside the libraries changes nothing") {
   const ToolchainPtr before = registry.Only();
   node.tree.Write("cuda/lib/libcublas.so.13", "");
   CHECK(registry->Unchanged(*before));
-  registry->Rescan();
+  registry.Rescan();
   CHECK(registry.Only() == before);
 }
 
@@ -212,19 +213,20 @@ TEST_CASE("an unknown toolchain is looked for, but not each time") {
   SECTION("soon enough") {
     options.unknown_interval = std::chrono::milliseconds(0);
     TestedRegistry registry(options, node.meta, node.compiler);
-    CHECK_FALSE(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+    REQUIRE(registry.Default().ok());
+    CHECK_FALSE(registry->Select({.major = 12}, 0, BuildKind::kNvrtc));
     node.tree.Toolkit("new", 12, 9);
-    CHECK(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+    CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
   }
   SECTION("too soon") {
     TestedRegistry registry(options, node.meta, node.compiler);
     REQUIRE(registry.Default().ok());
     node.tree.Toolkit("new", 12, 9);
-    const auto chosen = registry->Select({.major = 12}, 0, BuildKind::kNvrtc);
+    const auto chosen = registry.Select({.major = 12}, BuildKind::kNvrtc);
     REQUIRE_FALSE(chosen.ok());
     CHECK(chosen.error().code == ErrorCode::kToolchainNotFound);
-    registry->Rescan();
-    CHECK(registry->Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+    registry.Rescan();
+    CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
   }
 }
 
@@ -242,38 +244,125 @@ TEST_CASE("new installations are found without anybody asking") {
   CHECK(found.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
 }
 
-TEST_CASE("a request for another toolchain does not wait while one is identified") {
+namespace {
+
+/// Lets the probe of CUDA 13 wait for the test once it is told to.
+class Gate final : public Compiler {
+ public:
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+                                std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    if (!shut_ || job.toolchain->major != 13) return CompileOutput{.succeeded = true};
+    ++waiting_;
+    changed_.notify_all();
+    const bool opened = changed_.wait(lock, stop, [this] { return !shut_; });
+    if (!opened) return Error{ErrorCode::kCancelled, "stopped"};
+    return CompileOutput{.succeeded = true};
+  }
+
+  void Shut() {
+    const std::lock_guard lock(mutex_);
+    shut_ = true;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    shut_ = false;
+    changed_.notify_all();
+  }
+  bool WaitUntilReached() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), [this] { return waiting_ > 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool shut_ = false;
+  int waiting_ = 0;
+};
+
+bool Ready(std::future<void>& future) {
+  return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+}
+
+}  // namespace
+
+TEST_CASE("nobody who asks waits while a toolchain is identified") {
   Node node;
   node.tree.Wheels12("wheels", 9);
-
-  /// Lets the probe of CUDA 13 wait for the test.
-  class Gate final : public Compiler {
-   public:
-    Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
-                                  std::stop_token) override {
-      if (closed && job.toolchain->major == 13) {
-        reached.set_value();
-        closed = false;
-        opened.get_future().wait();
-      }
-      return CompileOutput{.succeeded = true};
-    }
-    std::atomic<bool> closed = false;
-    std::promise<void> reached;
-    std::promise<void> opened;
-  } compiler;
-
+  Gate compiler;
   ToolchainRegistry registry(Options(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")})),
                              node.meta, compiler, [](const ToolchainReport&) {});
   REQUIRE(registry.Present().size() == 2);
-  compiler.closed = true;
+  compiler.Shut();
   node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
-  auto waiting = std::async(std::launch::async,
-                            [&] { return registry.Select({.major = 13}, 0, BuildKind::kNvrtc); });
-  REQUIRE(compiler.reached.get_future().wait_for(std::chrono::seconds(30)) ==
-          std::future_status::ready);
-  CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc).ok());
+  // The thread that asks, and opens the gate only afterwards, is this one.
+  REQUIRE_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
+  std::promise<void> looked;
+  std::future<void> look = looked.get_future();
+  std::thread::id looker;
+  registry.Rescan([&] {
+    looker = std::this_thread::get_id();
+    looked.set_value();
+  });
+  REQUIRE(compiler.WaitUntilReached());
+  CHECK_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
+  CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc)->ok());
   CHECK(registry.Present().size() == 2);
-  compiler.opened.set_value();
-  CHECK(waiting.get().ok());
+  compiler.Open();
+  REQUIRE(Ready(look));
+  CHECK(looker != std::this_thread::get_id());
+  CHECK(registry.Select({.major = 13}, 0, BuildKind::kNvrtc)->ok());
+}
+
+TEST_CASE("nobody who asks waits for the first look") {
+  Node node;
+  Gate compiler;
+  compiler.Shut();
+  ToolchainRegistry registry(Options(Roots({node.tree.Path("cuda")})), node.meta, compiler,
+                             [](const ToolchainReport&) {});
+  REQUIRE(compiler.WaitUntilReached());
+  CHECK_FALSE(registry.Looked());
+  CHECK_FALSE(registry.Select({}, 0, BuildKind::kNvrtc));
+  compiler.Open();
+  CHECK(registry.Present().size() == 1);
+  CHECK(registry.Looked());
+}
+
+TEST_CASE("a stop ends the first look, and whoever waits for it") {
+  Node node;
+  Gate compiler;
+  compiler.Shut();
+  std::vector<std::string> reports;
+  ToolchainRegistry registry(
+      Options(Roots({node.tree.Path("cuda")})), node.meta, compiler,
+      [&](const ToolchainReport& report) { reports.push_back(report.text); });
+  REQUIRE(compiler.WaitUntilReached());
+  std::optional<Error> told;
+  registry.Rescan([&] {
+    const auto chosen = registry.Select({}, 0, BuildKind::kNvrtc);
+    if (chosen) told = chosen->error();
+  });
+  auto present = std::async(std::launch::async, [&] { return registry.Present(); });
+  registry.Stop();
+  REQUIRE(told);
+  CHECK(told->code == ErrorCode::kUnavailable);
+  CHECK(present.get().empty());
+  CHECK(reports.empty());  // what was not looked at is not missing
+  bool called = false;
+  registry.Rescan([&] { called = true; });
+  CHECK(called);
+}
+
+TEST_CASE("what was known serves on after a stop") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr toolchain = registry.Only();
+  registry->Stop();
+  CHECK(registry.Default().ok());
+  CHECK(registry->Unchanged(*toolchain));
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  const auto chosen = registry.Default();
+  REQUIRE_FALSE(chosen.ok());
+  CHECK(chosen.error().code == ErrorCode::kUnavailable);
 }
