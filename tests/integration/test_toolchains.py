@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import threading
 
 from conftest import PLACES, FakeToolkit, wait_for
@@ -83,6 +84,65 @@ def test_a_build_during_which_the_toolchain_changed_is_not_stored(fake, toolkit)
     again = fake.build_json(source)
     assert again["toolchain"]["id"] == answers[0]["toolchain"]["id"]  # the changed one, for both
     assert again["outcome"] == "hit"
+
+
+def scatter(toolkit, store):
+    """Headers behind links that leave the toolkit, as package managers of some systems lay them out."""
+    include = pathlib.Path(toolkit.root, "include")
+    (store / "parts" / "deep").mkdir(parents=True)
+    (store / "parts" / "deep" / "far.h").write_text("#include <parts/deep/../near.h>\n")
+    (store / "parts" / "near.h").write_text("// near\n")
+    (store / "single.h").write_text("// single\n")
+    (include / "parts").symlink_to(store / "parts")
+    (include / "single.h").symlink_to(store / "single.h")
+    return "#include <parts/deep/far.h>\n#include <single.h>\n" + KERNEL, ("-I", str(include))
+
+
+def test_headers_behind_links_belong_to_the_toolchain(make_daemon, directory):
+    toolkit = FakeToolkit(PLACES.fake13, directory / "linked")
+    source, options = scatter(toolkit, directory / "store")
+    daemon = make_daemon(roots=(toolkit.root,)).start()
+    first = daemon.build_json(source, *options)
+    assert first["outcome"] == "built"
+    assert daemon.build_json(source, *options)["outcome"] == "hit"
+    (directory / "store" / "parts" / "near.h").write_text("// another\n")
+    second = daemon.build_json(source, *options)
+    assert second["outcome"] == "built"
+    assert second["toolchain"]["id"] != first["toolchain"]["id"]
+
+
+def test_a_link_to_what_others_can_write_spoils_the_toolchain(make_daemon, directory):
+    toolkit = FakeToolkit(PLACES.fake13, directory / "linked")
+    scatter(toolkit, directory / "store")
+    os.chmod(directory / "store" / "parts" / "near.h", 0o666)
+    daemon = make_daemon(roots=(toolkit.root, PLACES.fake12)).start()
+    told = json.loads(daemon.cli("--json", "toolchains").stdout)
+    assert [each["version"] for each in told["toolchains"]] == ["12.4"]
+    assert any("near.h" in each["reason"] for each in told["rejected"])
+
+
+def test_sigterm_ends_the_first_identification(make_daemon, directory):
+    toolkit = FakeToolkit(PLACES.fake13, directory / "huge")
+    header = os.path.join(toolkit.root, "include", "huge.h")
+    with open(header, "wb") as file:
+        file.truncate(1 << 40)  # a hole: takes no space, and longer to read than any test waits
+    daemon = make_daemon(roots=(toolkit.root,)).start()
+    results = []
+    asker = threading.Thread(target=lambda: results.append(
+        daemon.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input=KERNEL, check=False)))
+    asker.start()
+    descriptors = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
+
+    def is_read():
+        return any(os.path.realpath(each) == os.path.realpath(header) for each in descriptors.iterdir())
+
+    wait_for(is_read, "the daemon to read the header")
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(10) == 0  # about one second, on a machine that is not busy
+    asker.join(60)
+    assert results[0].returncode != 0
+    assert "is not used" not in daemon.log_text()
+    assert "no CUDA toolchain was found" not in daemon.log_text()
 
 
 def test_files_that_others_can_write_are_not_taken(make_daemon, directory):
