@@ -154,8 +154,8 @@ class BuildCoordinator::Impl {
 
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
                                 bool force_path_dependent) {
-    Result<BuildPlan> plan = PlanBuild(waiter->request, toolchain,
-                                       {waiter->peer.uid == own_uid_, force_path_dependent});
+    Result<BuildPlan> plan =
+        PlanBuild(waiter->request, toolchain, {waiter->peer.uid == own_uid_, force_path_dependent});
     if (!plan) return plan.error();
     waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));
     return std::nullopt;
