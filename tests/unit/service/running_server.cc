@@ -10,26 +10,15 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace cccl_cached {
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "cccl-service-XXXXXX").string();
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-  // Other users of a test must reach the socket.
-  std::filesystem::permissions(path_, std::filesystem::perms(0755));
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 RunningServer::RunningServer(ServiceLimits limits) : socket_(directory_.path() + "/socket") {
+  // Other users of a test must reach the socket.
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
   builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
   ServerOptions options;
   options.limits = limits;

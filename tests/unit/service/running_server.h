@@ -4,29 +4,15 @@
 
 #include <grpcpp/channel.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "cccl_cache/v1/build.grpc.pb.h"
 #include "daemon/service/server.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/service/fakes.h"
 
 namespace cccl_cached {
-
-/// An empty directory that goes with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A Server over fakes on a socket of its own.
 class RunningServer {

@@ -21,7 +21,6 @@ using store_test::Numbered;
 using store_test::OpenOrNull;
 using store_test::Reports;
 using store_test::Survey;
-using store_test::TemporaryDirectory;
 using store_test::WaitUntil;
 
 constexpr uint64_t kEntries = 200;

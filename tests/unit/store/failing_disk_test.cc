@@ -15,7 +15,6 @@ using store_test::Look;
 using store_test::OpenOrNull;
 using store_test::Reports;
 using store_test::Survey;
-using store_test::TemporaryDirectory;
 
 TEST_CASE("killed_daemon: a writer killed at any moment loses at most what was not written") {
   const TemporaryDirectory temporary;

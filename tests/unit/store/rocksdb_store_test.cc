@@ -23,7 +23,6 @@ using store_test::Numbered;
 using store_test::OpenOrNull;
 using store_test::Reports;
 using store_test::Same;
-using store_test::TemporaryDirectory;
 using store_test::WaitUntil;
 
 TEST_CASE("the disk tier answers at once what was put, written or not") {

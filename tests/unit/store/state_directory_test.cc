@@ -14,7 +14,6 @@ namespace cccl_cached {
 namespace {
 
 using Catch::Matchers::Contains;
-using store_test::TemporaryDirectory;
 
 mode_t ModeOf(const std::string& path) {
   struct stat info {};

@@ -16,32 +16,9 @@
 #include "daemon/core/statistics.h"
 #include "daemon/store/rocksdb_store.h"
 #include "proto/digest.h"
+#include "tests/support/temporary_directory.h"
 
 namespace cccl_cached::store_test {
-
-/// A directory of its own under the system's temporary one, removed at the end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string path =
-        (std::filesystem::temp_directory_path() / "cccl-cached-store-XXXXXX").string();
-    if (mkdtemp(path.data()) != nullptr) path_ = path;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  [[nodiscard]] std::string path() const { return path_; }
-  [[nodiscard]] std::string operator/(std::string_view name) const {
-    return path_ + "/" + std::string(name);
-  }
-
- private:
-  std::string path_;
-};
 
 /// Keeps what was reported.
 class Reports {
