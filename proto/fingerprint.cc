@@ -169,6 +169,22 @@ Digest KeyWithoutClosure(const Digest& fingerprint) {
   return hasher.Finish();
 }
 
+Digest KeyWithClosure(const Digest& fingerprint, const std::vector<ClosureRecord>& records) {
+  Hasher hasher;
+  hasher.AppendValue("layout", kFingerprintLayout);
+  hasher.AppendValue("fingerprint", fingerprint.View());
+  hasher.AppendValue("closure", records.size());
+  for (const ClosureRecord& record : records) {
+    hasher.AppendValue("root", record.root);
+    hasher.AppendValue("name", record.name);
+    hasher.AppendValue("kind", record.kind);
+    if (record.kind == 0) continue;
+    hasher.AppendValue("digest", record.digest.View());
+    hasher.AppendValue("same-as", record.same_as);
+  }
+  return hasher.Finish();
+}
+
 std::string RandomSeed(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
   std::vector<const ParsedOption*> seeded;
   for (const ParsedOption& option : options) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/digest.h"
@@ -42,6 +43,19 @@ struct FingerprintInput {
 /// The key of the artifact of a build that was given no file from outside the request and the
 /// toolchain.
 [[nodiscard]] Digest KeyWithoutClosure(const Digest& fingerprint);
+
+/// One name outside the toolchain that the compiler was answered about.
+struct ClosureRecord {
+  uint32_t root = 0;      ///< in search order; the largest numbers stand for no root
+  std::string_view name;  ///< below the root
+  uint8_t kind = 0;       ///< absent, file, directory: 0, 1, 2
+  Digest digest;          ///< of a file's contents
+  uint32_t same_as = 0;   ///< place of the first record of the same inode
+};
+
+/// The key of the artifact of a build that was given these, in the order in which it asked.
+[[nodiscard]] Digest KeyWithClosure(const Digest& fingerprint,
+                                    const std::vector<ClosureRecord>& records);
 
 /// The value for `-frandom-seed`, derived from the request's own bytes only (never the toolchain's
 /// id), so that a client which compiles by itself arrives at the same bytes.

@@ -86,32 +86,34 @@ void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& opti
   for (const ParsedOption& option : options) visit(option.canonical);
 }
 
-std::string UncacheableReason(const BuildRequest& request,
-                              const std::vector<ParsedOption>& options) {
+TextTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options) {
+  TextTraits traits;
+  const auto* program = std::get_if<NvrtcProgram>(&request.program);
+  if (program == nullptr) return traits;
+  EachText(*program, options, [&](std::string_view text) {
+    const TextTraits found = ScanText(text);
+    if (traits.time_token.empty()) traits.time_token = found.time_token;
+    traits.path_token = traits.path_token || found.path_token;
+  });
+  return traits;
+}
+
+std::string UncacheableReason(const std::vector<ParsedOption>& options, const TextTraits& traits) {
   for (const ParsedOption& option : options) {
     if (option.rule != nullptr && option.rule->effect == OptionEffect::kUncacheable) {
       return fmt::format("option {}: {}", option.canonical, option.rule->reason);
     }
   }
-  const auto* program = std::get_if<NvrtcProgram>(&request.program);
-  if (program == nullptr) return {};
-  std::string_view token;
-  EachText(*program, options, [&](std::string_view text) {
-    if (token.empty()) token = FindTimeToken(text);
-  });
-  if (token.empty()) return {};
+  if (traits.time_token.empty()) return {};
   return fmt::format(
       "the output can hold the time: {} stands in the source, an inline header or an option",
-      token);
+      traits.time_token);
 }
 
-bool PathDependent(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
-  for (const ParsedOption& option : options) {
-    if (option.rule != nullptr && option.rule->shows_paths) return true;
-  }
-  bool found = false;
-  EachText(program, options, [&](std::string_view text) { found = found || HasPathToken(text); });
-  return found;
+bool ShowPaths(const std::vector<ParsedOption>& options) {
+  return std::ranges::any_of(options, [](const ParsedOption& option) {
+    return option.rule != nullptr && option.rule->shows_paths;
+  });
 }
 
 std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
@@ -144,11 +146,11 @@ cccl_cache::Digest ViewOf(const BuildPlan& plan, const std::vector<Root>& roots)
   return hasher.Finish();
 }
 
-void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options, BuildPlan* plan,
-               std::vector<Root>* roots) {
+void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options,
+               const TextTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
   const BuildRequest& request = *plan->job.request;
   const auto& program = std::get<NvrtcProgram>(request.program);
-  plan->path_dependent = options.force_path_dependent || PathDependent(program, parsed);
+  plan->path_dependent = options.force_path_dependent || traits.path_token || ShowPaths(parsed);
   *roots = LayOutRoots(request, parsed, *plan->job.toolchain,
                        {plan->path_dependent, options.outside_files_allowed});
 
@@ -199,10 +201,11 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.job.request = request;
   plan.job.working_directory = request->working_directory;
   plan.job.outside_files_allowed = options.outside_files_allowed;
-  plan.uncacheable_reason = UncacheableReason(*request, parsed);
+  const TextTraits traits = TraitsOf(*request, parsed);
+  plan.uncacheable_reason = UncacheableReason(parsed, traits);
   std::vector<Root> roots;
   if (kind == BuildKind::kNvrtc) {
-    PlanNvrtc(parsed, options, &plan, &roots);
+    PlanNvrtc(parsed, options, traits, &plan, &roots);
   } else {
     plan.job.visible_working_directory = kCanonicalWorkingDirectory;
     for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/core/bytes.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -39,16 +41,6 @@ constexpr size_t kStringMinimum = sizeof(uint64_t);
 constexpr size_t kPartMinimum = 1 + kDigestSize + kStringMinimum;
 constexpr size_t kNameMinimum = 2 * kStringMinimum;
 
-template <typename Integer>
-void AppendInteger(std::string& out, Integer value) {
-  for (size_t i = 0; i < sizeof(value); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-void AppendString(std::string& out, std::string_view value) {
-  AppendInteger<uint64_t>(out, value.size());
-  out.append(value);
-}
-
 size_t EncodedSize(const Artifact& artifact) {
   size_t size = kMagic.size() + sizeof(kVersion) + kDigestSize + sizeof(uint64_t) + kStringMinimum +
                 artifact.log.size() + 2 * sizeof(uint32_t) + kDigestSize;
@@ -70,54 +62,11 @@ bool IsArtifactKind(uint8_t value) {
   return false;
 }
 
-/// Takes values off the front of some bytes, never past their end.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  template <typename Integer>
-  std::optional<Integer> TakeInteger() {
-    const auto raw = Take(sizeof(Integer));
-    if (!raw) return std::nullopt;
-    Integer value = 0;
-    for (size_t i = 0; i < raw->size(); ++i) {
-      value |=
-          static_cast<Integer>(static_cast<Integer>(static_cast<uint8_t>((*raw)[i])) << (8 * i));
-    }
-    return value;
-  }
-
-  std::optional<std::string_view> TakeString() {
-    const auto length = TakeInteger<uint64_t>();
-    return length ? Take(*length) : std::nullopt;
-  }
-
-  /// A count of items of at least `minimum` bytes each: none if they can't all be there, so that it
-  /// is safe to reserve memory for them.
-  std::optional<uint32_t> TakeCount(size_t minimum) {
-    const auto count = TakeInteger<uint32_t>();
-    if (!count || *count > rest_.size() / minimum) return std::nullopt;
-    return count;
-  }
-
-  std::optional<std::string_view> Take(uint64_t length) {
-    if (length > rest_.size()) return std::nullopt;
-    const std::string_view taken = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return taken;
-  }
-
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
 /// The bytes between the key and the checksum; none unless version, key and checksum are right.
 std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::string_view bytes) {
   if (bytes.size() < kDigestSize) return std::nullopt;
   const std::string_view sealed = bytes.substr(0, bytes.size() - kDigestSize);
-  Reader header(sealed);
+  ByteReader header(sealed);
   if (header.Take(kMagic.size()) != kMagic) return std::nullopt;
   if (header.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   if (header.Take(kDigestSize) != key_asked.View()) return std::nullopt;
@@ -126,7 +75,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   return sealed.substr(kMagic.size() + sizeof(kVersion) + kDigestSize);
 }
 
-bool DecodeParts(Reader& body, Artifact& artifact) {
+bool DecodeParts(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kPartMinimum);
   if (!count) return false;
   artifact.parts.reserve(*count);
@@ -141,7 +90,7 @@ bool DecodeParts(Reader& body, Artifact& artifact) {
   return true;
 }
 
-bool DecodeNames(Reader& body, Artifact& artifact) {
+bool DecodeNames(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kNameMinimum);
   if (!count) return false;
   artifact.lowered_names.reserve(*count);
@@ -182,7 +131,7 @@ std::string EncodeEntry(const Digest& key, const Artifact& artifact) {
 ArtifactPtr DecodeEntry(const Digest& key_asked, std::string_view bytes) {
   const auto verified = VerifiedBody(key_asked, bytes);
   if (!verified) return nullptr;
-  Reader body(*verified);
+  ByteReader body(*verified);
   auto artifact = std::make_shared<Artifact>();
   const auto compile_time = body.TakeInteger<uint64_t>();
   const auto log = body.TakeString();

@@ -2,25 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/source_scan.h"
 
-#include <cctype>
-#include <span>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
 #include <string>
 
 namespace cccl_cached {
 namespace {
 
-bool IsIdentifierCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
-}
-
-bool HasIdentifier(std::string_view text, std::string_view identifier) {
-  for (size_t at = text.find(identifier); at != text.npos; at = text.find(identifier, at + 1)) {
-    const size_t end = at + identifier.size();
-    const bool begins = at == 0 || !IsIdentifierCharacter(text[at - 1]);
-    const bool ends = end == text.size() || !IsIdentifierCharacter(text[end]);
-    if (begins && ends) return true;
+constexpr std::array<bool, 256> kIdentifierCharacters = [] {
+  std::array<bool, 256> table{};
+  for (int c = 0; c < 256; ++c) {
+    table[static_cast<size_t>(c)] = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                                    (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
   }
-  return false;
+  return table;
+}();
+
+bool IsIdentifierCharacter(char c) { return kIdentifierCharacters[static_cast<uint8_t>(c)]; }
+
+// The next whole identifier at or after `at`, which moves behind it; empty at the end.
+std::string_view NextIdentifier(std::string_view text, size_t& at) {
+  while (at < text.size() && !IsIdentifierCharacter(text[at])) ++at;
+  const size_t begin = at;
+  while (at < text.size() && IsIdentifierCharacter(text[at])) ++at;
+  return text.substr(begin, at - begin);
 }
 
 // A backslash before a newline joins two lines, also inside an identifier.
@@ -38,24 +45,30 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
-std::string_view FindFirst(std::string_view text, std::span<const std::string_view> identifiers) {
-  const bool spliced = text.find("\\\n") != text.npos || text.find("\\\r\n") != text.npos;
-  const std::string joined = spliced ? JoinLines(text) : std::string();
-  if (spliced) text = joined;
-  for (std::string_view identifier : identifiers) {
-    if (HasIdentifier(text, identifier)) return identifier;
-  }
-  return {};
-}
-
 constexpr std::string_view kTimeTokens[] = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
 constexpr std::string_view kPathTokens[] = {"__FILE__", "__builtin_FILE", "__BASE_FILE__",
                                             "source_location", "assert"};
+constexpr size_t kShortest = std::string_view("assert").size();
+constexpr size_t kLongest = std::string_view("source_location").size();
 
 }  // namespace
 
-std::string_view FindTimeToken(std::string_view text) { return FindFirst(text, kTimeTokens); }
-
-bool HasPathToken(std::string_view text) { return !FindFirst(text, kPathTokens).empty(); }
+TextTraits ScanText(std::string_view text) {
+  const bool spliced = text.find("\\\n") != text.npos || text.find("\\\r\n") != text.npos;
+  const std::string joined = spliced ? JoinLines(text) : std::string();
+  if (spliced) text = joined;
+  TextTraits traits;
+  size_t at = 0;
+  for (std::string_view word = NextIdentifier(text, at); !word.empty();
+       word = NextIdentifier(text, at)) {
+    if (word.size() < kShortest || word.size() > kLongest) continue;
+    if (!traits.path_token)
+      traits.path_token = std::ranges::find(kPathTokens, word) != std::end(kPathTokens);
+    if (!traits.time_token.empty()) continue;
+    const auto* const token = std::ranges::find(kTimeTokens, word);
+    if (token != std::end(kTimeTokens)) traits.time_token = *token;
+  }
+  return traits;
+}
 
 }  // namespace cccl_cached

@@ -8,12 +8,15 @@
 /// anywhere, comments and strings too: a false alarm costs a hit, an oversight a wrong one.
 namespace cccl_cached {
 
-/// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty.
-[[nodiscard]] std::string_view FindTimeToken(std::string_view text);
+struct TextTraits {
+  /// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty. Static.
+  std::string_view time_token;
+  /// Whether the text names something that shows where source or headers lie: __FILE__,
+  /// __builtin_FILE, __BASE_FILE__, source_location, assert.
+  bool path_token = false;
+};
 
-/// Whether the text names something that shows where source or headers lie: __FILE__,
-/// __builtin_FILE,
-/// __BASE_FILE__, source_location, assert.
-[[nodiscard]] bool HasPathToken(std::string_view text);
+/// One pass over the text.
+[[nodiscard]] TextTraits ScanText(std::string_view text);
 
 }  // namespace cccl_cached

@@ -7,6 +7,7 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string>
@@ -21,6 +22,8 @@ constexpr int kStreamsPerConnection = 1024;
 constexpr int kKeepaliveMilliseconds = 60'000;
 /// Room for the frame of a message that is as large as allowed.
 constexpr int kMessageSlack = 64 << 10;
+/// A chunk, or a reply that is all log: what is sent however small a message may be.
+constexpr int kLongestPiece = 5 << 20;
 /// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
@@ -78,7 +81,8 @@ void PeerServer::Start(const ServiceLimits& limits) {
   builder.RegisterService(&info_);
   builder.RegisterService(&reflection_);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.message_bytes));
-  builder.SetMaxSendMessageSize(static_cast<int>(limits.message_bytes) + kMessageSlack);
+  builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits.message_bytes), kLongestPiece) +
+                                kMessageSlack);
   RefuseCompression(builder);
   BoundPeer(builder, limits);
   server_ = builder.BuildAndStart();

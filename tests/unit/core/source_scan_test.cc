@@ -8,25 +8,25 @@ namespace cccl_cached {
 namespace {
 
 TEST_CASE("a time token is found as a whole identifier only") {
-  CHECK(FindTimeToken("x = __TIME__;") == "__TIME__");
-  CHECK(FindTimeToken("__TIMESTAMP__") == "__TIMESTAMP__");
-  CHECK(FindTimeToken("MY__DATE__") == "");
-  CHECK(FindTimeToken("__DATE__S __DATE__") == "__DATE__");
-  CHECK(FindTimeToken("") == "");
+  CHECK(ScanText("x = __TIME__;").time_token == "__TIME__");
+  CHECK(ScanText("__TIMESTAMP__").time_token == "__TIMESTAMP__");
+  CHECK(ScanText("MY__DATE__").time_token == "");
+  CHECK(ScanText("__DATE__S __DATE__").time_token == "__DATE__");
+  CHECK(ScanText("").time_token == "");
 }
 
 TEST_CASE("static_assert is not assert") {
-  CHECK_FALSE(HasPathToken("static_assert(true);"));
-  CHECK(HasPathToken("assert(x);"));
-  CHECK(HasPathToken("std::source_location::current()"));
-  CHECK(HasPathToken("f(__FILE__)"));
+  CHECK_FALSE(ScanText("static_assert(true);").path_token);
+  CHECK(ScanText("assert(x);").path_token);
+  CHECK(ScanText("std::source_location::current()").path_token);
+  CHECK(ScanText("f(__FILE__)").path_token);
 }
 
 TEST_CASE("a token that is split over two lines is found") {
-  CHECK(FindTimeToken("__DA\\\nTE__") == "__DATE__");
-  CHECK(FindTimeToken("__DA\\\r\nTE__") == "__DATE__");
-  CHECK(HasPathToken("#define X \\\n __FI\\\nLE__"));
-  CHECK_FALSE(HasPathToken("a\\\nb \\n"));
+  CHECK(ScanText("__DA\\\nTE__").time_token == "__DATE__");
+  CHECK(ScanText("__DA\\\r\nTE__").time_token == "__DATE__");
+  CHECK(ScanText("#define X \\\n __FI\\\nLE__").path_token);
+  CHECK_FALSE(ScanText("a\\\nb \\n").path_token);
 }
 
 }  // namespace

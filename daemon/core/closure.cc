@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure.h"
+
+#include <map>
+#include <utility>
+
+#include "proto/fingerprint.h"
+
+namespace cccl_cached {
+
+using cccl_cache::Digest;
+
+Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
+  if (closure.entries.empty()) return cccl_cache::KeyWithoutClosure(fingerprint);
+  std::vector<cccl_cache::ClosureRecord> records;
+  records.reserve(closure.entries.size());
+  for (const ClosureEntry& entry : closure.entries) {
+    records.push_back({entry.name.root, entry.name.below, static_cast<uint8_t>(entry.kind),
+                       entry.digest, entry.same_as});
+  }
+  return cccl_cache::KeyWithClosure(fingerprint, records);
+}
+
+size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of;
+  for (uint32_t i = 0; i < closure.entries.size(); ++i) {
+    const ClosureEntry& entry = closure.entries[i];
+    const Result<SeenFile> seen = files.Look(entry.name);
+    if (!seen || seen->kind != entry.kind) return i;
+    if (entry.kind == FileKind::kAbsent) continue;
+    if (entry.kind == FileKind::kFile && seen->digest != entry.digest) return i;
+    if (first_of.try_emplace(seen->inode, i).first->second != entry.same_as) return i;
+  }
+  return closure.entries.size();
+}
+
+}  // namespace cccl_cached

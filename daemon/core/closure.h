@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/core/requester_files.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// One name outside the toolchain that a compiler was answered about.
+struct ClosureEntry {
+  FileName name;
+  FileKind kind = FileKind::kAbsent;
+  cccl_cache::Digest digest;  ///< of a file's contents; zero for all else
+  /// Place in the closure of the first entry that is the same inode: its own if there is none
+  /// earlier. `#pragma once` joins hard links and symlinks, not copies.
+  uint32_t same_as = 0;
+
+  bool operator==(const ClosureEntry&) const = default;
+};
+
+/// All that a compiler was answered about files outside the toolchain, in the order in which it
+/// asked first.
+struct Closure {
+  std::vector<ClosureEntry> entries;
+
+  bool operator==(const Closure&) const = default;
+};
+
+/// Names exactly one artifact. Of a closure without entries: KeyWithoutClosure.
+[[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
+                                       const Closure& closure);
+
+/// The first entry that is not so in these files, or could not be looked at; its index.
+/// closure.entries.size(): all of it is true. Blocks as long as the disk does.
+[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files);
+
+}  // namespace cccl_cached

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure_recorder.h"
+
+#include <fmt/format.h>
+
+#include "daemon/core/source_scan.h"
+
+namespace cccl_cached {
+namespace {
+
+// A whole CCCL tree has 2,000 files of 25 MB.
+constexpr size_t kMostNames = 100'000;
+constexpr uint64_t kMostBytes = 512u << 20;
+
+Error TooMuch(std::string_view what) {
+  return Error{ErrorCode::kDenied,
+               fmt::format("the program asked for more than {} outside the toolchain; is a header "
+                           "including itself under ever new names?",
+                           what)};
+}
+
+}  // namespace
+
+Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
+  FileName name = NameOf(visible);
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = answers_.find(name);
+    if (known != answers_.end()) return known->second;
+    first = record_.closure.entries.empty();
+  }
+  if (first && events_.first_question) events_.first_question();
+  return Look(std::move(name));
+}
+
+Result<FileAnswer> ClosureRecorder::Look(FileName name) {
+  const bool shown_before = [&] {
+    const std::lock_guard lock(mutex_);
+    return record_.traits.path_tokens;
+  }();
+  Result<RequesterFiles::Contents> contents = files_->Read(name);  // may take for ever: no lock
+  if (!contents) return contents.error();
+  const std::lock_guard lock(mutex_);
+  if (finished_) return Error{ErrorCode::kCancelled, "the job is over"};
+  if (const Status fits = CheckBounds(*contents); !fits) return fits.error();
+  const auto place = static_cast<uint32_t>(record_.closure.entries.size());
+  const SeenFile& seen = contents->seen;
+  FileAnswer answer{seen.kind, 0, contents->bytes};
+  ClosureEntry entry{name, seen.kind, seen.digest, 0};
+  if (seen.kind != FileKind::kAbsent) {
+    entry.same_as = first_of_.try_emplace(seen.inode, place).first->second;
+    answer.identity = entry.same_as + 1;
+  }
+  if (seen.kind == FileKind::kFile) Scan(name, *contents->bytes);
+  record_.closure.entries.push_back(std::move(entry));
+  answers_.emplace(std::move(name), answer);
+  if (record_.traits.path_tokens && !shown_before && events_.path_token) {
+    if (const Status goes_on = events_.path_token(); !goes_on) return goes_on.error();
+  }
+  return answer;
+}
+
+Status ClosureRecorder::CheckBounds(const RequesterFiles::Contents& contents) {
+  if (record_.closure.entries.size() >= kMostNames) {
+    return TooMuch(fmt::format("{} names", kMostNames));
+  }
+  if (contents.bytes != nullptr) bytes_ += contents.bytes->size();
+  if (bytes_ > kMostBytes) return TooMuch(fmt::format("{} bytes", kMostBytes));
+  return Ok{};
+}
+
+void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
+  const TextTraits found = ScanText(text);
+  Traits& traits = record_.traits;
+  if (traits.time_token.empty() && !found.time_token.empty()) {
+    traits.time_token = fmt::format("{} stands in {}", found.time_token, name.below);
+  }
+  traits.path_tokens = traits.path_tokens || found.path_token;
+}
+
+ClosureRecorder::Record ClosureRecorder::Finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  return record_;
+}
+
+FileName ClosureRecorder::NameOf(std::string_view name) const {
+  const VisibleRoot* longest = nullptr;
+  for (const VisibleRoot& root : roots_) {
+    const bool inside = name.starts_with(root.visible) &&
+                        (name.size() == root.visible.size() || name[root.visible.size()] == '/');
+    if (inside && (longest == nullptr || root.visible.size() > longest->visible.size())) {
+      longest = &root;
+    }
+  }
+  if (longest == nullptr) return {kAbsoluteRoot, std::string(name)};
+  std::string_view below = name.substr(longest->visible.size());
+  while (below.starts_with('/')) below.remove_prefix(1);
+  return {longest->number, std::string(below)};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/closure.h"
+#include "daemon/core/job_files.h"
+
+namespace cccl_cached {
+
+/// A directory that the compiler sees, and the number of the root that it is.
+struct VisibleRoot {
+  std::string visible;  ///< absolute, no trailing slash
+  uint32_t number = 0;
+};
+
+/// The files of one job: looks each name up in the requester's files once, and records what it
+/// answered. Thread-safe: the closure may be taken while a call still hangs.
+class ClosureRecorder final : public JobFiles {
+ public:
+  /// What a file's text means for the cache, besides its bytes.
+  struct Traits {
+    std::string time_token;  ///< the first that was found, and in which name: empty if none
+    bool path_tokens = false;
+  };
+  /// Called before the first name is looked up, and again when the first file with a path token is
+  /// handed over. An error ends the job with it.
+  struct Events {
+    std::function<void()> first_question;
+    std::function<Status()> path_token;
+  };
+
+  ClosureRecorder(std::unique_ptr<RequesterFiles> files, std::vector<VisibleRoot> roots,
+                  Events events)
+      : files_(std::move(files)), roots_(std::move(roots)), events_(std::move(events)) {}
+
+  Result<FileAnswer> Ask(std::string_view name) override;
+
+  /// All that was answered so far; nothing is answered any more.
+  struct Record {
+    Closure closure;
+    Traits traits;
+  };
+  [[nodiscard]] Record Finish();
+
+ private:
+  [[nodiscard]] FileName NameOf(std::string_view name) const;
+  [[nodiscard]] Result<FileAnswer> Look(FileName name);
+  [[nodiscard]] Status CheckBounds(const RequesterFiles::Contents& contents);
+  void Scan(const FileName& name, std::string_view text);
+
+  const std::unique_ptr<RequesterFiles> files_;
+  const std::vector<VisibleRoot> roots_;
+  const Events events_;
+
+  std::mutex mutex_;
+  bool finished_ = false;  // guarded by mutex_, as all below
+  std::map<FileName, FileAnswer> answers_;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of_;  // inode -> place in the closure
+  uint64_t bytes_ = 0;
+  Record record_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/manifest.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/bytes.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+// The format, version 1 (values: bytes.h).
+//
+//   manifest = u32 version, u8 shows_paths, u32 count, count * closure
+//   closure  = u32 count, count * entry
+//   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file], [u32 same_as unless
+//              absent]
+constexpr uint32_t kVersion = 1;
+constexpr size_t kClosureMinimum = sizeof(uint32_t);
+constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
+
+void AppendEntry(std::string& out, const ClosureEntry& entry) {
+  AppendInteger(out, entry.name.root);
+  AppendString(out, entry.name.below);
+  AppendInteger(out, static_cast<uint8_t>(entry.kind));
+  if (entry.kind == FileKind::kFile) out.append(entry.digest.View());
+  if (entry.kind != FileKind::kAbsent) AppendInteger(out, entry.same_as);
+}
+
+// `place`: of the entry in its closure.
+std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
+  ClosureEntry entry;
+  const auto root = reader.TakeInteger<uint32_t>();
+  const auto name = reader.TakeString();
+  const auto kind = reader.TakeInteger<uint8_t>();
+  if (!root || !name || !kind || *kind > static_cast<uint8_t>(FileKind::kDirectory)) {
+    return std::nullopt;
+  }
+  entry.name = {*root, std::string(*name)};
+  entry.kind = static_cast<FileKind>(*kind);
+  if (entry.kind == FileKind::kAbsent) return entry;
+  if (entry.kind == FileKind::kFile) {
+    const auto digest = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
+    if (!digest) return std::nullopt;
+    entry.digest = *digest;
+  }
+  const auto same_as = reader.TakeInteger<uint32_t>();
+  if (!same_as || *same_as > place) return std::nullopt;
+  entry.same_as = *same_as;
+  return entry;
+}
+
+std::optional<Closure> TakeClosure(ByteReader& reader) {
+  const auto count = reader.TakeCount(kEntryMinimum);
+  if (!count) return std::nullopt;
+  Closure closure;
+  closure.entries.reserve(*count);
+  for (uint32_t i = 0; i < *count; ++i) {
+    auto entry = TakeEntry(reader, i);
+    if (!entry) return std::nullopt;
+    closure.entries.push_back(*std::move(entry));
+  }
+  return closure;
+}
+
+}  // namespace
+
+void Manifest::Add(Closure closure) {
+  std::erase(closures, closure);
+  closures.insert(closures.begin(), std::move(closure));
+  if (closures.size() > kMostClosures) closures.resize(kMostClosures);
+}
+
+Digest ManifestKey(const Digest& fingerprint) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("manifest", fingerprint.View());
+  return hasher.Finish();
+}
+
+std::string EncodeManifest(const Manifest& manifest) {
+  std::string out;
+  AppendInteger(out, kVersion);
+  AppendInteger(out, static_cast<uint8_t>(manifest.shows_paths ? 1 : 0));
+  AppendInteger(out, static_cast<uint32_t>(manifest.closures.size()));
+  for (const Closure& closure : manifest.closures) {
+    AppendInteger(out, static_cast<uint32_t>(closure.entries.size()));
+    for (const ClosureEntry& entry : closure.entries) AppendEntry(out, entry);
+  }
+  return out;
+}
+
+std::optional<Manifest> DecodeManifest(std::string_view bytes) {
+  ByteReader reader(bytes);
+  if (reader.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
+  const auto shows_paths = reader.TakeInteger<uint8_t>();
+  const auto count = reader.TakeCount(kClosureMinimum);
+  if (!shows_paths || *shows_paths > 1 || !count || *count > Manifest::kMostClosures) {
+    return std::nullopt;
+  }
+  Manifest manifest;
+  manifest.shows_paths = *shows_paths == 1;
+  for (uint32_t i = 0; i < *count; ++i) {
+    auto closure = TakeClosure(reader);
+    if (!closure) return std::nullopt;
+    manifest.closures.push_back(*std::move(closure));
+  }
+  if (!reader.at_end()) return std::nullopt;
+  return manifest;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure_recorder.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "tests/unit/core/fake_files.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Sha256;
+using testing::FakeDisk;
+using testing::FakeRequesterFiles;
+
+struct Job {
+  explicit Job(FakeDisk& disk, ClosureRecorder::Events events = {})
+      : recorder(std::make_unique<FakeRequesterFiles>(
+                     disk, RootDirectories{{"/src", "/include"}, "/src"}),
+                 {{"/cccl-root-0", 0}, {"/cccl-root-1", 1}, {"/cccl-work", kWorkingDirectoryRoot}},
+                 std::move(events)) {}
+
+  FileAnswer Ask(const std::string& name) {
+    const auto answer = recorder.Ask(name);
+    REQUIRE(answer.ok());
+    return *answer;
+  }
+
+  ClosureRecorder recorder;
+};
+
+TEST_CASE("what a job is answered is recorded, by root and relative name") {
+  FakeDisk disk;
+  disk.Write("/include/a.h", "a");
+  disk.Write("/opt/b.h", "b");
+  disk.Write("/src/c.h", "c");
+  Job job(disk);
+  CHECK(job.Ask("/cccl-root-0/a.h").kind == FileKind::kAbsent);
+  CHECK(*job.Ask("/cccl-root-1/a.h").contents == "a");
+  CHECK(*job.Ask("/opt/b.h").contents == "b");
+  CHECK(*job.Ask("/cccl-work/c.h").contents == "c");
+  Closure expected;
+  expected.entries.push_back({{0, "a.h"}, FileKind::kAbsent, {}, 0});
+  expected.entries.push_back({{1, "a.h"}, FileKind::kFile, Sha256("a"), 1});
+  expected.entries.push_back({{kAbsoluteRoot, "/opt/b.h"}, FileKind::kFile, Sha256("b"), 2});
+  expected.entries.push_back({{kWorkingDirectoryRoot, "c.h"}, FileKind::kFile, Sha256("c"), 3});
+  CHECK(job.recorder.Finish().closure == expected);
+}
+
+TEST_CASE("a name has one answer for the whole job, whatever happens on the disk") {
+  FakeDisk disk;
+  disk.Write("/include/a.h", "before");
+  Job job(disk);
+  CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
+  disk.Write("/include/a.h", "after");
+  CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
+  CHECK(job.recorder.Finish().closure.entries.size() == 1);
+}
+
+TEST_CASE("hard links have one identity, copies have two") {
+  FakeDisk disk;
+  disk.Write("/include/a.h", "text", 7);
+  disk.Write("/include/link.h", "text", 7);
+  disk.Write("/include/copy.h", "text", 8);
+  Job job(disk);
+  const uint64_t identity = job.Ask("/cccl-root-1/a.h").identity;
+  CHECK(identity != 0);
+  CHECK(job.Ask("/cccl-root-1/link.h").identity == identity);
+  CHECK(job.Ask("/cccl-root-1/copy.h").identity != identity);
+}
+
+TEST_CASE("a file with the time in it is noticed by name") {
+  FakeDisk disk;
+  disk.Write("/include/a.h", "int x = sizeof(__TIME__);");
+  Job job(disk);
+  job.Ask("/cccl-root-1/a.h");
+  const auto record = job.recorder.Finish();
+  CHECK(record.traits.time_token == "__TIME__ stands in a.h");
+  CHECK_FALSE(record.traits.path_tokens);
+}
+
+TEST_CASE("the first question and the first file that names a path are told, each once") {
+  FakeDisk disk;
+  disk.Write("/include/a.h", "__FILE__");
+  disk.Write("/include/b.h", "__FILE__");
+  int questions = 0;
+  int tokens = 0;
+  Job job(disk, {[&] { ++questions; },
+                 [&]() -> Status {
+                   ++tokens;
+                   return Ok{};
+                 }});
+  job.Ask("/cccl-root-0/a.h");
+  CHECK(tokens == 0);
+  job.Ask("/cccl-root-1/a.h");
+  job.Ask("/cccl-root-1/b.h");
+  CHECK(questions == 1);
+  CHECK(tokens == 1);
+}
+
+TEST_CASE("what the files refuse ends the job") {
+  FakeDisk disk;
+  disk.Refuse("/include/a.h", {ErrorCode::kDenied, "a FIFO"});
+  Job job(disk);
+  const auto answer = job.recorder.Ask("/cccl-root-1/a.h");
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().message == "a FIFO");
+}
+
+TEST_CASE("nothing is answered once the closure was taken") {
+  FakeDisk disk;
+  Job job(disk);
+  CHECK(job.recorder.Finish().closure.entries.empty());
+  CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());
+}
+
+}  // namespace
+}  // namespace cccl_cached
