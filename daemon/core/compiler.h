@@ -16,10 +16,12 @@
 
 namespace cccl_cached {
 
+class JobFiles;
+
 /// A directory as the compiler sees it and where it really is.
 struct Mount {
   std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
-  std::string target;    ///< absolute real path
+  std::string target;    ///< absolute real path; empty: nowhere
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
@@ -33,17 +35,10 @@ struct CompileJob {
   /// NVRTC: longest visible prefix wins. A name under none of them is looked up as it is, outside.
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< what getcwd answers
-  std::string working_directory;          ///< where relative names really lie; empty: nowhere
-  /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid).
-  /// If not, they do not exist for the compiler.
-  bool outside_files_allowed = false;
-};
-
-/// A file or name outside the toolchain that the compiler asked for, under the real path.
-struct OutsideFile {
-  enum class Answer : uint8_t { kGiven = 1, kAbsent = 2, kDenied = 3 };
-  std::string path;
-  Answer answer = Answer::kAbsent;
+  /// Answers for every name outside the trusted directories. A question that hangs when the job
+  /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
+  /// Null: nothing lies outside.
+  std::shared_ptr<JobFiles> files;
 };
 
 /// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
@@ -52,7 +47,6 @@ struct CompileOutput {
   int native_code = 0;      ///< the library's own result
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
-  std::vector<OutsideFile> outside;  ///< the first few; empty: nothing outside was asked for
 };
 
 struct CompileLimits {
@@ -72,7 +66,7 @@ class Compiler {
 
   /// Ends by the deadline of `limits`, whatever the time went into. kWorkerCrashed, kTimedOut,
   /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
-  /// compile failure is an output, not an error.
+  /// compile failure is an output, not an error. An error of the job's files comes back as it is.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 };
