@@ -16,6 +16,8 @@
 
 namespace cccl_cached {
 
+class JobFiles;
+
 /// A directory as the compiler sees it and where it really is.
 struct Mount {
   std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
@@ -37,6 +39,11 @@ struct CompileJob {
   /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid).
   /// If not, they do not exist for the compiler.
   bool outside_files_allowed = false;
+  /// Answers for every name outside the trusted directories; the mounts that are not trusted, the
+  /// working directory and outside_files_allowed then say nothing. A question that hangs when the
+  /// job ends keeps the files in use after Compile has returned an error: another attempt needs
+  /// others. Null: there is no such service, and names are looked up as said above.
+  std::shared_ptr<JobFiles> files;
 };
 
 /// A file or name outside the toolchain that the compiler asked for, under the real path.
@@ -72,7 +79,7 @@ class Compiler {
 
   /// Ends by the deadline of `limits`, whatever the time went into. kWorkerCrashed, kTimedOut,
   /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
-  /// compile failure is an output, not an error.
+  /// compile failure is an output, not an error. An error of the job's files comes back as it is.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 };
