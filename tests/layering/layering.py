@@ -23,6 +23,7 @@ WIRE = tuple(
 LAYERS = {
     "proto": (),
     "daemon/core": ("proto/",),
+    "daemon/files": ("daemon/core/", "proto/"),
     "daemon/store": ("daemon/core/", "proto/"),
     "daemon/toolchain": ("daemon/core/", "proto/"),
     "daemon/compile": ("daemon/core/", "proto/"),
@@ -34,6 +35,7 @@ LAYERS = {
         "daemon/compile/",
         "daemon/configuration/",
         "daemon/core/",
+        "daemon/files/",
         "daemon/process/",
         "daemon/service/",
         "daemon/store/",
@@ -48,6 +50,7 @@ LAYERS = {
 
 DAEMON_BUT_WORKER = (
     "daemon/core/",
+    "daemon/files/",
     "daemon/store/",
     "daemon/toolchain/",
     "daemon/compile/",
