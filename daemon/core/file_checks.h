@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// Threads for looking at requesters' files, which may hang: each user has a few of its own, so
+/// that a mount that hangs holds up nobody else. They come when there is work and go when there is
+/// none. Thread-safe.
+class FileChecks {
+ public:
+  struct Bounds {
+    size_t threads_per_uid = 2;
+    size_t waiting_per_uid = 4096;
+    size_t threads = 256;  ///< of all users
+  };
+  /// What is to be done once the files have been looked at.
+  using Then = std::function<void()>;
+  /// Looks at files. May hang for ever, so it may use only what it owns.
+  using Check = std::function<Then()>;
+
+  explicit FileChecks(const Bounds& bounds);
+  /// Drops what waits, and what hangs: its `Then` is never called. Returns when no `Then` runs.
+  ~FileChecks();
+  FileChecks(const FileChecks&) = delete;
+  FileChecks& operator=(const FileChecks&) = delete;
+
+  /// Runs the check on a thread of this uid, and what it returned after it on the same. kOverloaded
+  /// if too many wait, or all threads are taken by others.
+  Status Add(uid_t uid, Check check);
+
+ private:
+  class State;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace cccl_cached
