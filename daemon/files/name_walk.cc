@@ -73,6 +73,7 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
     const auto known = done < PATH_MAX ? ways_.find(path.substr(0, done)) : ways_.end();
     if (known != ways_.end()) {
       way = known->second;
+      if (symlinks + way->symlinks > kMaxSymlinks) return Obstacle{};
     } else {
       done = path.rfind('/', done - 1);
     }
