@@ -17,11 +17,11 @@
 /// What the daemon and a zygote say to each other (encoding: WireWriter).
 ///
 /// Control socket (SOCK_SEQPACKET, the zygote's fd 3):
-///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three descriptors, in this
-///   order: the
-///     job (a sealed memfd, see job.h), the worker's end of the reply socket (SOCK_STREAM), the
-///     zygote's end of the status socket (SOCK_SEQPACKET). End of file: the zygote and its workers
-///     end.
+///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three or four descriptors,
+///     in this order: the job (a sealed memfd, see job.h), the worker's end of the reply socket
+///     (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), and the worker's end
+///     of the files socket (SOCK_SEQPACKET, see file_question.h) if the job has files to ask for.
+///     End of file: the zygote and its workers end.
 ///   zygote -> daemon: one ZygoteReady or LoadFailed, before the first SpawnRequest is served.
 /// Status socket of a job, zygote -> daemon: Spawned with one descriptor, a pidfd, then Exited when
 /// the worker has
@@ -33,13 +33,14 @@
 namespace cccl_cached {
 
 /// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 1;
+inline constexpr uint32_t kWorkerProtocol = 2;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
-/// read; the daemon's end of the reply socket was gone. Compilers may use any number themselves, so
-/// these only explain.
+/// read; the daemon's end of the reply socket was gone; that of the files socket was gone.
+/// Compilers may use any number themselves, so these only explain.
 inline constexpr int kExitNotStarted = 70;
 inline constexpr int kExitReplyLost = 71;
+inline constexpr int kExitFilesLost = 72;
 
 /// Longest reply that a worker may send.
 inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;

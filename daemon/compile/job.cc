@@ -129,7 +129,7 @@ WireWriter EncodeJob(const CompileJob& job) {
   }
   writer.Text(job.visible_working_directory);
   writer.Text(job.working_directory);
-  writer.U8(job.outside_files_allowed);
+  writer.U8(job.outside_files_allowed && job.files == nullptr);
   std::visit([&](const auto& program) { WriteProgram(writer, program, job); },
              job.request->program);
   return writer;

@@ -47,6 +47,7 @@ bool NamesPossible(const CompileJob& job, const WorkerReply& reply) {
 }
 
 bool OutsidePossible(const CompileJob& job, const WorkerReply& reply) {
+  if (job.files != nullptr) return reply.outside.empty();
   return job.outside_files_allowed ||
          std::ranges::none_of(reply.outside, [](const OutsideFile& file) {
            return file.answer == OutsideFile::Answer::kGiven;

@@ -25,6 +25,12 @@ double Seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+std::string WaitingFor(const std::string& file) {
+  if (file.empty()) return "";
+  return fmt::format(", while it waited for \"{}\" to be opened: does its file system answer?",
+                     file);
+}
+
 Error OutOfMemory(const CompileLimits& limits) {
   return Error{ErrorCode::kOutOfMemory,
                fmt::format("the compiler ran out of memory; its limit is {} MiB: make the program "
@@ -130,13 +136,15 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
       return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
     case SessionEnd::Cause::kDeadline:
       return Error{ErrorCode::kTimedOut,
-                   fmt::format("the compile was ended after its limit of {} s; the daemon's time "
+                   fmt::format("the compile was ended after its limit of {} s{}; the daemon's time "
                                "limit for a compile can be raised",
-                               Seconds(limits.time))};
+                               Seconds(limits.time), WaitingFor(end.detail))};
     case SessionEnd::Cause::kBadReply:
       return Error{ErrorCode::kWorkerCrashed, end.detail};
     case SessionEnd::Cause::kStayed:
       return Error{ErrorCode::kWorkerCrashed, "the worker answered and did not end"};
+    case SessionEnd::Cause::kFilesRefused:
+      return *end.refusal;
     case SessionEnd::Cause::kSpawnFailed:
       return Error{ErrorCode::kUnavailable, "no worker could be started: " + end.detail};
     case SessionEnd::Cause::kZygoteLost:

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/worker_compiler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "daemon/compile/file_service.h"
 #include "daemon/compile/frame.h"
 #include "daemon/compile/sealed_job.h"
 #include "daemon/compile/stop_event.h"
@@ -15,6 +19,17 @@
 #include "daemon/compile/worker_session.h"
 
 namespace cccl_cached {
+namespace {
+
+Error TooManyHungReads() {
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("{} reads of header files hang: a file system does not answer, and until "
+                  "it does no build may ask for files",
+                  WorkerCompiler::kMaxHungReads)};
+}
+
+}  // namespace
 
 WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
                                ZygotePool::ReportFunction report)
@@ -22,6 +37,7 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
+  if (job.files != nullptr && hung_reads() >= kMaxHungReads) return TooManyHungReads();
   const CompileLimits started = limits.Started();
   const StopEvent stop_event(stop);
   if (!stop_event.valid()) {
@@ -29,29 +45,41 @@ Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const Compi
   }
   Result<FileDescriptor> sealed_job = SealJob(job);
   if (!sealed_job) return sealed_job.error();
-  Result<CompileOutput> output = RunWorker(job, started, stop, *sealed_job, stop_event.fd());
-  // A zygote may die between two jobs, or with one: a fresh one decides.
-  if (output.ok() || output.error().code != ErrorCode::kUnavailable) return output;
-  return RunWorker(job, started, stop, *sealed_job, stop_event.fd());
+  Attempt attempt = RunWorker(job, started, stop, *sealed_job, stop_event.fd());
+  if (!attempt.again) return std::move(attempt.output);
+  return RunWorker(job, started, stop, *sealed_job, stop_event.fd()).output;
 }
 
-Result<CompileOutput> WorkerCompiler::RunWorker(const CompileJob& job, const CompileLimits& limits,
-                                                std::stop_token stop,
-                                                const FileDescriptor& sealed_job, int stop_fd) {
+WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
+                                                  const CompileLimits& limits, std::stop_token stop,
+                                                  const FileDescriptor& sealed_job, int stop_fd) {
+  // A zygote may die between two jobs, or with one: a fresh one decides.
+  const auto retryable = [](Error error) {
+    const bool again = error.code == ErrorCode::kUnavailable;
+    return Attempt{std::move(error), again};
+  };
   Result<std::shared_ptr<Zygote>> zygote =
       pool_.Acquire(*job.toolchain, *limits.deadline, std::move(stop));
-  if (!zygote) return zygote.error();
-  Result<WorkerSockets> sockets = (*zygote)->Spawn(sealed_job, limits.memory_bytes);
+  if (!zygote) return retryable(zygote.error());
+  Result<WorkerSockets> sockets =
+      (*zygote)->Spawn(sealed_job, limits.memory_bytes, job.files != nullptr);
   if (!sockets) {
     pool_.Discard(*zygote, sockets.error().message);
-    return sockets.error();
+    return retryable(sockets.error());
   }
-  WorkerSession session(*std::move(sockets), std::min(kMaxReplyBytes, limits.memory_bytes));
+  std::optional<FileService> files;
+  if (job.files != nullptr) files.emplace(std::move(sockets->files), job.files, hung_reads_);
+  WorkerSession session(*std::move(sockets), std::min(kMaxReplyBytes, limits.memory_bytes),
+                        files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);
   if (end.zygote_lost || end.cause == SessionEnd::Cause::kSpawnFailed) {
     pool_.Discard(*zygote, end.detail);
   }
-  return Judge(job, limits, std::move(end));
+  // The files take one question at a time, and an error of theirs is for the caller to see.
+  const bool files_used_up = end.files_in_use || end.refusal;
+  Result<CompileOutput> output = Judge(job, limits, std::move(end));
+  if (output.ok() || files_used_up) return {std::move(output)};
+  return retryable(output.error());
 }
 
 Status WorkerCompiler::Warm(const Toolchain& toolchain) {

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "daemon/compile/file_conversation.h"
 #include "daemon/compile/zygote_pool.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/result.h"
@@ -16,7 +17,8 @@ namespace cccl_cached {
 
 /// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Believes
 /// nothing that a worker says but its bytes, and those only once it is dead. Thread-safe. Leaves no
-/// process and no descriptor behind, whatever the end of a job.
+/// process and no descriptor behind, whatever the end of a job, and no thread but one that hangs in
+/// a file of the job.
 class WorkerCompiler final : public Compiler {
  public:
   /// `worker_path`: the executable cccl-cached-worker.
@@ -31,13 +33,23 @@ class WorkerCompiler final : public Compiler {
   /// These are the toolchains that still exist: ends the zygotes of all others.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
+  /// Threads that wait for a disk although their job is over. Beyond kMaxHungReads jobs with files
+  /// are refused: kUnavailable.
+  [[nodiscard]] size_t hung_reads() const { return hung_reads_->load(); }
+  static constexpr size_t kMaxHungReads = 64;
+
  private:
+  struct Attempt {
+    Result<CompileOutput> output;
+    bool again = false;  ///< whether another may fare better
+  };
+
   /// One worker, from its fork to its end. The limits have a deadline.
-  Result<CompileOutput> RunWorker(const CompileJob& job, const CompileLimits& limits,
-                                  std::stop_token stop, const FileDescriptor& sealed_job,
-                                  int stop_fd);
+  Attempt RunWorker(const CompileJob& job, const CompileLimits& limits, std::stop_token stop,
+                    const FileDescriptor& sealed_job, int stop_fd);
 
   ZygotePool pool_;
+  const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>(0);
 };
 
 }  // namespace cccl_cached

@@ -34,6 +34,7 @@ SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
   while (!over_) Step(stop_fd);
   // What it wrote before it died is still in the socket; the zygote may have reported first.
   if (!ending_) ReadReply();
+  if (files_ != nullptr) CloseFiles();
   if (end_.cause == SessionEnd::Cause::kExited && reply_.complete()) {
     end_.payload = reply_.TakePayload();
   }
@@ -41,16 +42,19 @@ SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
 }
 
 void WorkerSession::Step(int stop_fd) {
-  std::array<pollfd, 3> entries{
+  const int files_fd = files_ != nullptr && !ending_ ? files_->fd() : -1;
+  std::array<pollfd, 4> entries{
       pollfd{.fd = sockets_.status.get(), .events = POLLIN, .revents = 0},
       pollfd{.fd = ending_ ? -1 : sockets_.reply.get(), .events = POLLIN, .revents = 0},
-      pollfd{.fd = ending_ ? -1 : stop_fd, .events = POLLIN, .revents = 0}};
+      pollfd{.fd = ending_ ? -1 : stop_fd, .events = POLLIN, .revents = 0},
+      pollfd{.fd = files_fd, .events = POLLIN, .revents = 0}};
   const auto left = std::chrono::ceil<milliseconds>(NextDeadline() - Clock::now()).count();
   const int ready =
       poll(entries.data(), entries.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
   if (ready < 0 && errno != EINTR) return LoseZygote(std::string("poll: ") + strerror(errno));
   if (ready > 0) {
     if (entries[2].revents != 0) EndBecause(SessionEnd::Cause::kStopped);
+    if (entries[3].revents != 0 && !ending_) ContinueFiles();
     if (entries[1].revents != 0 && !ending_) ReadReply();
     if (entries[0].revents != 0) ReadStatus();
   }
@@ -65,7 +69,28 @@ void WorkerSession::CheckClock() {
   const Clock::time_point now = Clock::now();
   if (now < NextDeadline()) return;
   if (ending_) return LoseZygote("it did not report the end of a worker");
-  EndBecause(now >= deadline_ ? SessionEnd::Cause::kDeadline : SessionEnd::Cause::kStayed);
+  if (now < deadline_) return EndBecause(SessionEnd::Cause::kStayed);
+  EndBecause(SessionEnd::Cause::kDeadline, files_ != nullptr ? files_->asking() : std::string());
+}
+
+void WorkerSession::ContinueFiles() {
+  if (std::optional<Error> error = files_->Continue()) {
+    end_.refusal = std::move(error);
+    EndBecause(SessionEnd::Cause::kFilesRefused);
+  }
+}
+
+/// An answer counts only if all questions were answered and none was refused, whatever made the
+/// worker write it nevertheless.
+void WorkerSession::CloseFiles() {
+  end_.files_in_use = !files_->Close();
+  if (end_.cause != SessionEnd::Cause::kExited) return;
+  end_.refusal = files_->error();
+  if (!end_.refusal && end_.files_in_use && reply_.complete()) {
+    end_.refusal = Error{ErrorCode::kWorkerCrashed,
+                         "the worker answered before it was told about a file that it asked for"};
+  }
+  if (end_.refusal) end_.cause = SessionEnd::Cause::kFilesRefused;
 }
 
 void WorkerSession::ReadStatus() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/compile/file_service.h"
 #include "daemon/compile/frame.h"
 #include "daemon/compile/packet.h"
 #include "daemon/compile/reply_buffer.h"
@@ -18,16 +19,19 @@ namespace cccl_cached {
 /// How one worker came to its end, as far as the daemon saw it.
 struct SessionEnd {
   enum class Cause {
-    kExited,       ///< by itself, or by a signal that was not ours
-    kStopped,      ///< ended by us: stop was requested
-    kDeadline,     ///< ended by us: its time was up
-    kBadReply,     ///< ended by us: what it said is no answer; see detail
-    kStayed,       ///< ended by us: it answered and went on running
-    kSpawnFailed,  ///< the zygote could not fork; see detail
-    kZygoteLost,   ///< the zygote died or fell silent; see detail
+    kExited,        ///< by itself, or by a signal that was not ours
+    kStopped,       ///< ended by us: stop was requested
+    kDeadline,      ///< ended by us: its time was up
+    kBadReply,      ///< ended by us: what it said is no answer; see detail
+    kStayed,        ///< ended by us: it answered and went on running
+    kFilesRefused,  ///< ended by us: it may not have a file that it asked for; see refusal
+    kSpawnFailed,   ///< the zygote could not fork; see detail
+    kZygoteLost,    ///< the zygote died or fell silent; see detail
   };
   Cause cause = Cause::kExited;
-  std::string detail;
+  std::string detail;                     ///< of kDeadline: the file that was being waited for
+  std::optional<Error> refusal;           ///< of kFilesRefused
+  bool files_in_use = false;              ///< a question hangs, and will be answered to nobody
   bool zygote_lost = false;               ///< whatever the cause: never use this zygote again
   std::optional<Exited> exited;           ///< what the zygote reported
   std::optional<std::string> payload;     ///< of a complete frame, and only if the cause is kExited
@@ -40,8 +44,9 @@ class WorkerSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  WorkerSession(WorkerSockets sockets, uint64_t max_reply_bytes)
-      : sockets_(std::move(sockets)), reply_(max_reply_bytes) {}
+  /// `files`: serves the files socket, of which the caller keeps its hands; null: there is none.
+  WorkerSession(WorkerSockets sockets, uint64_t max_reply_bytes, FileService* files = nullptr)
+      : sockets_(std::move(sockets)), reply_(max_reply_bytes), files_(files) {}
 
   /// `stop_fd` is readable from the moment when nobody wants the answer any more.
   [[nodiscard]] SessionEnd Run(int stop_fd, Clock::time_point deadline);
@@ -54,6 +59,8 @@ class WorkerSession {
   void ReadStatus();
   void ReadReply();
   void TakeSpawned(Packet& packet);
+  void ContinueFiles();
+  void CloseFiles();
   /// The worker must end, for this reason. The first reason counts.
   void EndBecause(SessionEnd::Cause cause, std::string detail = {});
   void Kill();
@@ -63,6 +70,7 @@ class WorkerSession {
   WorkerSockets sockets_;
   FileDescriptor pidfd_;
   ReplyBuffer reply_;
+  FileService* const files_;
   Clock::time_point start_;
   Clock::time_point deadline_;             ///< of the worker; later of the zygote's report
   std::optional<Clock::time_point> stay_;  ///< how long it may stay after its answer

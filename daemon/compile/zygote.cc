@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "daemon/compile/packet.h"
 #include "daemon/compile/wait_readable.h"
@@ -106,12 +107,15 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   return Ok{};
 }
 
-Result<WorkerSockets> Zygote::Spawn(const FileDescriptor& job, uint64_t memory_bytes) {
+Result<WorkerSockets> Zygote::Spawn(const FileDescriptor& job, uint64_t memory_bytes, bool asks) {
   Result<SocketPair> reply = MakeSocketPair(SOCK_STREAM);
   if (!reply) return reply.error();
   Result<SocketPair> status = MakeSocketPair(SOCK_SEQPACKET);
   if (!status) return status.error();
-  const int fds[] = {job.get(), reply->theirs.get(), status->theirs.get()};
+  std::vector<int> fds = {job.get(), reply->theirs.get(), status->theirs.get()};
+  Result<SocketPair> files = asks ? MakeSocketPair(SOCK_SEQPACKET) : SocketPair{};
+  if (!files) return files.error();
+  if (asks) fds.push_back(files->theirs.get());
   const SpawnRequest request{.job_id = ++spawned_, .memory_bytes = memory_bytes};
   Status sent = [&] {
     const std::lock_guard lock(mutex_);
@@ -122,7 +126,7 @@ Result<WorkerSockets> Zygote::Spawn(const FileDescriptor& job, uint64_t memory_b
     return Error{ErrorCode::kUnavailable,
                  "cccl-cached-worker takes no job: " + sent.error().message};
   }
-  return WorkerSockets{std::move(reply->ours), std::move(status->ours)};
+  return WorkerSockets{std::move(reply->ours), std::move(status->ours), std::move(files->ours)};
 }
 
 }  // namespace cccl_cached

@@ -21,6 +21,7 @@ namespace cccl_cached {
 struct WorkerSockets {
   FileDescriptor reply;   ///< SOCK_STREAM: one frame, from the worker
   FileDescriptor status;  ///< SOCK_SEQPACKET: from the zygote
+  FileDescriptor files;   ///< SOCK_SEQPACKET: questions of the worker; invalid: it has none
 };
 
 /// One running cccl-cached-worker with one toolchain loaded, which forks a worker for each job.
@@ -38,7 +39,8 @@ class Zygote {
   Zygote& operator=(const Zygote&) = delete;
 
   /// Asks for a worker. What became of that is told on the status socket. `job`: a sealed memfd.
-  Result<WorkerSockets> Spawn(const FileDescriptor& job, uint64_t memory_bytes);
+  /// `asks`: whether it may ask for files.
+  Result<WorkerSockets> Spawn(const FileDescriptor& job, uint64_t memory_bytes, bool asks);
 
   /// Whether it can serve another job: it runs, and nothing about it was odd.
   [[nodiscard]] bool Usable() const { return !odd_.load() && !process_.Ended(); }

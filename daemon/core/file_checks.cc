@@ -29,7 +29,7 @@ class FileChecks::State {
     const std::lock_guard lock(mutex_);
     User& user = users_[uid];
     const bool more = user.threads < bounds_.threads_per_uid && threads_ < bounds_.threads;
-    if ((!more && user.threads == 0) || user.waiting.size() >= bounds_.waiting_per_uid) {
+    if (!more && (user.threads == 0 || user.waiting.size() >= bounds_.waiting_per_uid)) {
       if (user.threads == 0) users_.erase(uid);
       return Error{ErrorCode::kOverloaded,
                    fmt::format("too many builds of uid {} wait for the file system; come back "

@@ -18,7 +18,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <variant>
 
+#include "daemon/worker/pinned_stream.h"
 #include "daemon/worker/real_files.h"
 
 // The executable defines the file functions that CUDA's compilers import, and exports them
@@ -79,7 +81,15 @@ FILE* OpenStream(const char* name, const char* mode) {
     errno = EINVAL;
     return nullptr;
   }
-  const int fd = OpenFile(name, flags | O_CLOEXEC, 0666);
+  if (current_view == nullptr) {
+    const int fd = Answer(real_files::Open(name, flags | O_CLOEXEC, 0666));
+    return fd < 0 ? nullptr : fdopen(fd, mode);
+  }
+  const FileView::Opened opened = current_view->OpenAny(name, flags);
+  if (const auto* pinned = std::get_if<FileAnswer>(&opened)) {
+    return OpenPinnedStream(pinned->contents);
+  }
+  const int fd = Answer(*std::get_if<int>(&opened));
   return fd < 0 ? nullptr : fdopen(fd, mode);
 }
 

@@ -10,6 +10,8 @@
 
 #include "daemon/core/file_descriptor.h"
 #include "daemon/worker/lexical_path.h"
+#include "daemon/worker/made_up_status.h"
+#include "daemon/worker/memory_file.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
@@ -34,24 +36,20 @@ std::string ParentOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-struct stat MadeUpDirectory(uint64_t inode) {
-  struct stat status {};
-  status.st_dev = 1;
-  status.st_ino = inode;
-  status.st_mode = S_IFDIR | 0755;
-  status.st_nlink = 2;
-  status.st_size = 4096;
-  status.st_blksize = 4096;
-  status.st_mtim.tv_sec = 1;
-  status.st_ctim.tv_sec = 1;
-  status.st_atim.tv_sec = 1;
-  return status;
+/// The directory in which a path's last step is taken.
+std::string DirectoryOf(const std::string& path) {
+  return path.ends_with("/..") ? path : ParentOf(path);
 }
 
 }  // namespace
 
-FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories)
-    : paths_(job), outside_files_allowed_(job.outside_files_allowed), trusted_([&] {
+FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
+                   FileClient* files)
+    : paths_(job,
+             files != nullptr ? VisiblePaths::Outside::kAsks : VisiblePaths::Outside::kLooksUp),
+      outside_files_allowed_(job.outside_files_allowed),
+      files_(files),
+      trusted_([&] {
         for (const WorkerJob::MountPoint& mount : job.mounts) {
           if (mount.trusted) trusted_directories.emplace_back(mount.target);
         }
@@ -59,12 +57,41 @@ FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_direct
       }()) {}
 
 int FileView::Deny(const std::string& path) {
-  record_.Add(path, Answer::kDenied);
+  if (files_ == nullptr) record_.Add(path, Answer::kDenied);
   return -ENOENT;
 }
 
+bool FileView::IsAsked(const std::string& path) {
+  return files_ != nullptr && (!trusted_.ContainAllTheWay(path) ||
+                               trusted_.Judge(DirectoryOf(path)) == Verdict::kElsewhere);
+}
+
+FileView::Opened FileView::OpenAsked(const std::string& visible) {
+  const FileAnswer& answer = files_->Ask(visible);
+  if (answer.kind == FileKind::kAbsent) return -ENOENT;
+  return answer;
+}
+
+int FileView::StatAsked(const std::string& visible, struct stat* status) {
+  const FileAnswer& answer = files_->Ask(visible);
+  switch (answer.kind) {
+    case FileKind::kFile:
+      *status = made_up_status::File(answer.identity, answer.contents->size());
+      return 0;
+    case FileKind::kDirectory:
+      *status = made_up_status::OutsideDirectory(answer.identity);
+      return 0;
+    case FileKind::kAbsent:
+      break;
+  }
+  // A process is somewhere, also where the client has no directory of that name.
+  if (visible != paths_.working_directory()) return -ENOENT;
+  *status = made_up_status::Directory(1);
+  return 0;
+}
+
 int FileView::OpenOwn(const std::string& path, int flags) {
-  switch (trusted_.Judge(path.ends_with("/..") ? path : ParentOf(path))) {
+  switch (trusted_.Judge(DirectoryOf(path))) {
     case Verdict::kAbsent:
       return -ENOENT;
     case Verdict::kElsewhere:
@@ -115,14 +142,22 @@ int FileView::OpenPath(const std::string& path, int flags) {
   return OpenOwn(path, flags);
 }
 
-int FileView::Open(std::string_view name, int flags) {
+FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   const VisiblePaths::Place place = paths_.Find(name);
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
   const std::lock_guard lock(mutex_);
   if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
   if (Writes(flags)) return Deny(path->path);
+  if (IsAsked(path->path)) return OpenAsked(path->visible);
   return OpenPath(path->path, O_RDONLY);
+}
+
+int FileView::Open(std::string_view name, int flags) {
+  const Opened opened = OpenAny(name, flags);
+  if (const int* fd = std::get_if<int>(&opened)) return *fd;
+  const FileAnswer& answer = *std::get_if<FileAnswer>(&opened);
+  return answer.kind == FileKind::kFile ? OpenInMemory(*answer.contents) : -EISDIR;
 }
 
 int FileView::StatPath(const std::string& path, struct stat* status) {
@@ -144,7 +179,7 @@ int FileView::StatPath(const std::string& path, struct stat* status) {
 int FileView::Stat(std::string_view name, struct stat* status) {
   const VisiblePaths::Place place = paths_.Find(name);
   if (const auto* directory = std::get_if<VisiblePaths::Directory>(&place)) {
-    *status = MadeUpDirectory(directory->inode);
+    *status = made_up_status::Directory(directory->inode);
     return 0;
   }
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
@@ -155,6 +190,7 @@ int FileView::Stat(std::string_view name, struct stat* status) {
     if (!file.valid()) return -ENOENT;
     return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
   }
+  if (IsAsked(path->path)) return StatAsked(path->visible, status);
   return StatPath(path->path, status);
 }
 

@@ -7,9 +7,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "daemon/compile/job.h"
+#include "daemon/worker/file_client.h"
 #include "daemon/worker/outside_record.h"
 #include "daemon/worker/scratch_files.h"
 #include "daemon/worker/trusted_directories.h"
@@ -21,17 +23,23 @@ namespace cccl_cached {
 ///   - names under the job's mounts lie where the mount says;
 ///   - what lies in a trusted directory is the toolchain's own, also where a symlink in it leads
 ///   out of it (trusted_directories.h): given, not recorded;
-///   - all else is outside: a regular file that is not in /proc, /sys or /dev is given if the job
-///   allows that,
-///     and does not exist if not; either way it is recorded;
+///   - all else is outside: where there is somebody to ask, it is what the daemon answers, for as
+///     long as the job runs; where not, a regular file that is not in /proc, /sys or /dev is given
+///     if the job allows that, and does not exist if not; either way it is recorded;
 ///   - nothing is written but scratch files, which live in memory.
 /// What is refused does not exist: "permission denied" would end a compile that would do without
 /// the file. Answers are those of the system calls, -errno for a failure. Thread-safe: a compiler
 /// may use threads.
 class FileView {
  public:
-  FileView(const WorkerJob& job, std::vector<std::string> trusted_directories);
+  /// `files`: whom to ask about what lies outside; null: nobody.
+  FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
+           FileClient* files = nullptr);
 
+  /// What was opened: a descriptor or -errno; or a file or directory as the daemon answered.
+  using Opened = std::variant<int, FileAnswer>;
+  [[nodiscard]] Opened OpenAny(std::string_view name, int flags);
+  /// As a descriptor in any case; none of a directory outside.
   [[nodiscard]] int Open(std::string_view name, int flags);
   [[nodiscard]] int Stat(std::string_view name, struct stat* status);
   /// A directory of the toolchain for reading; listings of others are not given.
@@ -45,6 +53,10 @@ class FileView {
   [[nodiscard]] std::vector<OutsideFile> outside() const;
 
  private:
+  /// Whether this is for the daemon to answer: the path is not in the toolchain, or leaves it.
+  [[nodiscard]] bool IsAsked(const std::string& path);
+  [[nodiscard]] Opened OpenAsked(const std::string& visible);
+  int StatAsked(const std::string& visible, struct stat* status);
   /// A file that may be given: its descriptor (O_PATH or readable), or -errno.
   int OpenOwn(const std::string& path, int flags);
   int OpenOutside(const std::string& path);
@@ -54,6 +66,7 @@ class FileView {
 
   const VisiblePaths paths_;
   const bool outside_files_allowed_;
+  FileClient* const files_;  ///< its use is guarded by mutex_
   mutable std::mutex mutex_;
   TrustedDirectories trusted_;  // guarded by mutex_, as all below
   OutsideRecord record_;

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 namespace cccl_cached {
@@ -69,20 +70,31 @@ Status Isolate(const IsolationLimits& limits) {
   return ApplyLimits(limits);
 }
 
-Status KeepOnly(int job, int reply, int null_device) {
-  // Out of the way first: either may be where the other has to go.
-  const int first_free = kReplyFd + 1;
-  const int job_copy = fcntl(job, F_DUPFD, first_free);
-  const int reply_copy = fcntl(reply, F_DUPFD, first_free);
-  const int null_copy = fcntl(null_device, F_DUPFD, first_free);
-  if (job_copy < 0 || reply_copy < 0 || null_copy < 0) return SystemError("moving descriptors");
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (dup2(null_copy, standard) < 0) return SystemError("moving descriptors");
+Status KeepOnly(const KeptDescriptors& kept) {
+  const struct {
+    int from;
+    int to;
+  } moves[] = {{kept.null_device, STDIN_FILENO},
+               {kept.null_device, STDOUT_FILENO},
+               {kept.null_device, STDERR_FILENO},
+               {kept.job, kJobFd},
+               {kept.reply, kReplyFd},
+               {kept.files, kFilesFd}};
+  // Out of the way first: each may be where another has to go.
+  constexpr int kFirstFree = kFilesFd + 1;
+  int copies[std::size(moves)];
+  for (size_t i = 0; i < std::size(moves); ++i) {
+    copies[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD, kFirstFree);
+    if (copies[i] < 0 && moves[i].from >= 0) return SystemError("moving descriptors");
   }
-  if (dup2(job_copy, kJobFd) < 0 || dup2(reply_copy, kReplyFd) < 0) {
-    return SystemError("moving descriptors");
+  for (size_t i = 0; i < std::size(moves); ++i) {
+    if (copies[i] < 0) {
+      close(moves[i].to);
+    } else if (dup2(copies[i], moves[i].to) < 0) {
+      return SystemError("moving descriptors");
+    }
   }
-  if (syscall(SYS_close_range, first_free, ~0u, 0) != 0) return SystemError("close_range");
+  if (syscall(SYS_close_range, kFirstFree, ~0u, 0) != 0) return SystemError("close_range");
   return Ok{};
 }
 

@@ -19,10 +19,19 @@ struct IsolationLimits {
 /// session, its core dumps, files and memory without bound. Any failure is fatal to the worker.
 [[nodiscard]] Status Isolate(const IsolationLimits& limits);
 
-/// Keeps no descriptor but these two, and 0, 1 and 2 led to `null_device`: what a compiler prints
-/// is nobody's business. They become kJobFd and kReplyFd.
 inline constexpr int kJobFd = 3;
 inline constexpr int kReplyFd = 4;
-[[nodiscard]] Status KeepOnly(int job, int reply, int null_device);
+inline constexpr int kFilesFd = 5;
+
+struct KeptDescriptors {
+  int job = -1;
+  int reply = -1;
+  int files = -1;  ///< -1: the job has none
+  int null_device = -1;
+};
+
+/// Keeps no descriptor but these, as kJobFd, kReplyFd and kFilesFd. 0, 1 and 2 are led to the null
+/// device: what a compiler prints is nobody's business.
+[[nodiscard]] Status KeepOnly(const KeptDescriptors& kept);
 
 }  // namespace cccl_cached

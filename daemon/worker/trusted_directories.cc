@@ -38,6 +38,20 @@ bool TrustedDirectories::Contain(std::string_view normal_path) const {
   });
 }
 
+bool TrustedDirectories::ContainAllTheWay(std::string_view path) const {
+  if (!GoesUp(path)) return Contain(path);
+  constexpr std::string_view kUp = "/..";
+  for (size_t up = path.find(kUp); up != std::string_view::npos; up = path.find(kUp, up + 1)) {
+    const size_t end = up + kUp.size();
+    if (end != path.size() && path[end] != '/') continue;  // "/..hidden"
+    if (!Contain(LexicallyNormal(path.substr(0, up))) ||
+        !Contain(LexicallyNormal(path.substr(0, end)))) {
+      return false;
+    }
+  }
+  return Contain(LexicallyNormal(path));
+}
+
 TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directory) {
   const auto known = verdicts_.find(directory);
   if (known != verdicts_.end()) return known->second;

@@ -21,6 +21,10 @@ class TrustedDirectories {
   /// Whether a path lies in one of them by its letters.
   [[nodiscard]] bool Contain(std::string_view normal_path) const;
 
+  /// Whether a path lies in one of them by its letters at each step: also before and after each
+  /// ".." in it. The path is as WithoutDots makes it.
+  [[nodiscard]] bool ContainAllTheWay(std::string_view path) const;
+
   enum class Verdict { kTrusted, kAbsent, kElsewhere };
   /// Where a directory that lies in one of them by its letters really leads: elsewhere only if
   /// ".." leaves what the survey saw. Asks the kernel once per directory: nobody but root and the

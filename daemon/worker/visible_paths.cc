@@ -24,20 +24,22 @@ uint64_t InodeOf(std::string_view path) {
   return hash >> 1;  // positive where a program keeps it signed
 }
 
+std::string CleanOrEmpty(std::string_view path) { return path.empty() ? "" : WithoutDots(path); }
+
 }  // namespace
 
-VisiblePaths::VisiblePaths(const WorkerJob& job)
+VisiblePaths::VisiblePaths(const WorkerJob& job, Outside outside)
     : working_directory_(WithoutDots(job.visible_working_directory)) {
+  const bool asks = outside == Outside::kAsks;
   for (const WorkerJob::MountPoint& mount : job.mounts) {
     entries_.push_back(
-        {WithoutDots(mount.visible), mount.target.empty() ? "" : WithoutDots(mount.target)});
+        {WithoutDots(mount.visible), CleanOrEmpty(mount.target), asks && !mount.trusted});
   }
   // Where real paths are seen and no working directory is known, "/" stands for "somewhere": it
   // must not hide what absolute names mean.
-  const bool nowhere = job.working_directory.empty() && working_directory_ == "/";
+  const bool nowhere = !asks && job.working_directory.empty() && working_directory_ == "/";
   if (!job.visible_working_directory.empty() && !nowhere) {
-    entries_.push_back({working_directory_,
-                        job.working_directory.empty() ? "" : WithoutDots(job.working_directory)});
+    entries_.push_back({working_directory_, CleanOrEmpty(job.working_directory), asks});
   }
   parents_.insert("/");
   for (const Entry& entry : entries_) {
@@ -77,14 +79,15 @@ VisiblePaths::Place VisiblePaths::Find(std::string_view name) const {
   const std::string absolute = Absolute(name);
   if (made_up_.contains(absolute)) return Nowhere{};
   const Entry* entry = Longest(absolute);
+  if (entry != nullptr && entry->asked) return Path{absolute, absolute};
   if (entry != nullptr && entry->visible == absolute) {
     return Directory{entry->target, InodeOf(entry->target.empty() ? absolute : entry->target)};
   }
   if (parents_.contains(absolute)) return Directory{"", InodeOf(absolute)};
-  if (entry == nullptr) return Path{absolute};
+  if (entry == nullptr) return Path{absolute, absolute};
   if (entry->target.empty()) return Nowhere{};
   const size_t prefix = entry->visible == "/" ? 0 : entry->visible.size();
-  return Path{entry->target + absolute.substr(prefix)};
+  return Path{entry->target + absolute.substr(prefix), absolute};
 }
 
 }  // namespace cccl_cached

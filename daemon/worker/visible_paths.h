@@ -16,7 +16,10 @@ namespace cccl_cached {
 /// Where the names that a compiler uses in one job really lie. Constant after construction.
 class VisiblePaths {
  public:
-  explicit VisiblePaths(const WorkerJob& job);
+  /// How the mounts that are not trusted, and the working directory, are to be taken: as where they
+  /// really lie, or as names that only the daemon knows about.
+  enum class Outside { kLooksUp, kAsks };
+  VisiblePaths(const WorkerJob& job, Outside outside);
 
   /// The name can't exist: it is one of those that the compiler makes up for texts that it has in
   /// memory, or its directory lies nowhere.
@@ -26,9 +29,10 @@ class VisiblePaths {
     std::string target;  ///< the real one, or empty
     uint64_t inode = 0;  ///< made up; equal for equal targets
   };
-  /// A path to be looked up; ".." is left to the kernel.
+  /// A path to be looked up, or to be asked for; ".." is left to the kernel.
   struct Path {
     std::string path;
+    std::string visible;  ///< as the compiler sees it
   };
   using Place = std::variant<Nowhere, Directory, Path>;
 
@@ -44,6 +48,7 @@ class VisiblePaths {
   struct Entry {
     std::string visible;
     std::string target;  ///< empty: nowhere
+    bool asked = false;  ///< its names mean something to the daemon alone
   };
 
   void AddMadeUpName(std::string_view name);

@@ -12,6 +12,7 @@
 
 #include "daemon/compile/job.h"
 #include "daemon/worker/compiler_jobs.h"
+#include "daemon/worker/file_client.h"
 #include "daemon/worker/file_functions.h"
 #include "daemon/worker/real_files.h"
 
@@ -36,7 +37,8 @@ uint64_t PeakResidentBytes() {
 }
 
 WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
-  FileView view(job, setup.trusted_directories);
+  FileClient files(kFilesFd);
+  FileView view(job, setup.trusted_directories, setup.files >= 0 ? &files : nullptr);
   UseFileView(&view);
   WorkerReply reply = RunCompilerJob(job, setup.libraries);
   UseFileView(nullptr);
@@ -55,7 +57,8 @@ void Send(const WorkerReply& reply) {
 }  // namespace
 
 void RunWorker(const WorkerSetup& setup) {
-  if (!KeepOnly(setup.job, setup.reply, setup.null_device) || !Isolate(setup.limits)) Refuse();
+  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device}) || !Isolate(setup.limits))
+    Refuse();
   const Result<WorkerJob> job = DecodeJob(MapJob(kJobFd));
   if (!job) Refuse();
   Send(RunWithFileView(*job, setup));

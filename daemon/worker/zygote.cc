@@ -26,6 +26,7 @@ namespace cccl_cached {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
+constexpr size_t kSpawnFdsWithFiles = 4;
 
 Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
@@ -135,7 +136,8 @@ Result<bool> Zygote::TakeRequest() {
   const Result<ControlMessage> message = DecodeControlMessage(packet->bytes);
   if (!message) return message.error();
   const auto* request = std::get_if<SpawnRequest>(&*message);
-  if (request == nullptr || packet->fds.size() != kSpawnFds) {
+  const size_t fds = packet->fds.size();
+  if (request == nullptr || (fds != kSpawnFds && fds != kSpawnFdsWithFiles)) {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
   Spawn(*request, std::move(packet->fds));
@@ -153,6 +155,7 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
                .limits = {zygote, own_data_bytes_ + request.memory_bytes},
                .job = fds[0].get(),
                .reply = fds[1].get(),
+               .files = fds.size() == kSpawnFdsWithFiles ? fds[kSpawnFds].get() : -1,
                .null_device = null_device_.get()});
   }
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});

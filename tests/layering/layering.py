@@ -16,13 +16,14 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # The contract between daemon and worker: what the worker may see of compile/.
 WIRE = tuple(
     f"daemon/compile/{name}.h"
-    for name in ("frame", "job", "packet", "wire_reader", "wire_writer")
+    for name in ("file_question", "frame", "job", "packet", "wire_reader", "wire_writer")
 )
 
 # Folder -> what of ours it may include, besides itself. The longest folder that fits a file counts.
 LAYERS = {
     "proto": (),
     "daemon/core": ("proto/",),
+    "daemon/files": ("daemon/core/", "proto/"),
     "daemon/store": ("daemon/core/", "proto/"),
     "daemon/toolchain": ("daemon/core/", "proto/"),
     "daemon/compile": ("daemon/core/", "proto/"),
@@ -34,6 +35,7 @@ LAYERS = {
         "daemon/compile/",
         "daemon/configuration/",
         "daemon/core/",
+        "daemon/files/",
         "daemon/process/",
         "daemon/service/",
         "daemon/store/",
@@ -48,6 +50,7 @@ LAYERS = {
 
 DAEMON_BUT_WORKER = (
     "daemon/core/",
+    "daemon/files/",
     "daemon/store/",
     "daemon/toolchain/",
     "daemon/compile/",

@@ -14,6 +14,7 @@ class Layering(unittest.TestCase):
         for path, header in (
             ("daemon/store/a.cc", "daemon/core/tier.h"),
             ("daemon/core/a.cc", "proto/digest.h"),
+            ("daemon/files/a.cc", "daemon/core/requester_files.h"),
             ("daemon/worker/a.cc", "daemon/compile/frame.h"),
             ("daemon/main.cc", "daemon/service/server.h"),
             ("daemon/store/a.cc", "rocksdb/db.h"),
@@ -30,6 +31,7 @@ class Layering(unittest.TestCase):
             ("daemon/store/a.cc", "daemon/toolchain/toolchain_registry.h"),
             ("daemon/worker/a.cc", "daemon/compile/zygote.h"),
             ("daemon/compile/a.cc", "daemon/worker/worker.h"),
+            ("daemon/files/a.cc", "daemon/store/memory_store.h"),
             ("daemon/compile/a.cc", "daemon/service/server.h"),
             ("client/src/a.cc", "daemon/core/result.h"),
             ("cli/a.cc", "client/src/channel.h"),

@@ -9,13 +9,16 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 #include "daemon/compile/packet.h"
 #include "daemon/compile/pidfd.h"
 #include "daemon/compile/stop_event.h"
 #include "daemon/compile/wait_readable.h"
+#include "tests/unit/compile/fake_job_files.h"
 
 namespace cccl_cached {
 namespace {
@@ -63,9 +66,10 @@ class Stage {
     Write(EncodeFrameHeader(payload.size()) + payload);
   }
 
-  SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {}) {
+  SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {},
+                 FileService* files = nullptr) {
     const StopEvent event(std::move(stop));
-    WorkerSession session(std::move(sockets), kMaxReply);
+    WorkerSession session(std::move(sockets), kMaxReply, files);
     return session.Run(event.fd(), WorkerSession::Clock::now() + limit);
   }
   /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
@@ -189,6 +193,68 @@ TEST_CASE("the first reason for an end counts") {
   const SessionEnd end = stage.Run(milliseconds(0), stop.get_token());
   CHECK(end.cause == Cause::kStopped);
   CHECK(end.zygote_lost);
+}
+
+/// A worker's end of the files socket, and the service at the other end.
+struct Questions {
+  Questions() {
+    int fds[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+    worker = FileDescriptor(fds[1]);
+    service = std::make_unique<FileService>(FileDescriptor(fds[0]), files, hung);
+  }
+
+  FileDescriptor worker;
+  std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
+  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>(0);
+  std::unique_ptr<FileService> service;
+};
+
+TEST_CASE("an answer that does not wait for a file that was asked for counts for nothing") {
+  Stage stage;
+  Questions questions;
+  questions.files->HangAt("/a.h");
+  REQUIRE(SendPacket(questions.worker.get(), "/a.h").ok());
+  stage.SaySpawned();
+  std::jthread worker([&] {
+    CHECK(questions.files->WaitUntilHanging());
+    stage.WriteFrame("payload");
+    stage.Say(Exited{});
+  });
+  const SessionEnd end = stage.Run(std::chrono::minutes(1), {}, questions.service.get());
+  CHECK(end.cause == Cause::kFilesRefused);
+  CHECK(end.refusal->code == ErrorCode::kWorkerCrashed);
+  CHECK(end.files_in_use);
+  CHECK_FALSE(end.payload.has_value());
+  questions.files->Release();
+}
+
+TEST_CASE("a refused file ends the worker, whatever else it says") {
+  Stage stage;
+  Questions questions;
+  questions.files->Refuse("/a.h", Error{ErrorCode::kFilesNeeded, "ask the client"});
+  REQUIRE(SendPacket(questions.worker.get(), "/a.h").ok());
+  stage.SaySpawned();
+  stage.WriteFrame("payload");
+  std::jthread zygote([&] {
+    CHECK(stage.Killed());
+    stage.Say(Exited{.wait_status = SIGKILL});
+  });
+  const SessionEnd end = stage.Run(std::chrono::minutes(1), {}, questions.service.get());
+  CHECK(end.cause == Cause::kFilesRefused);
+  CHECK(end.refusal->message == "ask the client");
+  CHECK_FALSE(end.files_in_use);
+}
+
+TEST_CASE("nothing is asked of the files once the session is over") {
+  Stage stage;
+  Questions questions;
+  stage.SaySpawned();
+  stage.Say(Exited{});
+  CHECK(stage.Run(std::chrono::minutes(1), {}, questions.service.get()).cause == Cause::kExited);
+  REQUIRE_FALSE(SendPacket(questions.worker.get(), "/a.h").ok());
+  CHECK(questions.service->fd() == -1);
+  CHECK(questions.files->asked().empty());
 }
 
 }  // namespace

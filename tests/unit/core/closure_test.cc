@@ -84,7 +84,8 @@ TEST_CASE("every part of a closure is in the key") {
 }
 
 TEST_CASE("no release changes the key of a closure by accident") {
-  CHECK(KeyOf(kFingerprint, Example()).Hex() == "24d617da694e89f1f8e0ab10a40541fb822761911ebffe8123987b83b9cb533a");
+  CHECK(KeyOf(kFingerprint, Example()).Hex() ==
+        "24d617da694e89f1f8e0ab10a40541fb822761911ebffe8123987b83b9cb533a");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/unit/worker/answering_daemon.h"
 #include "tests/unit/worker/temporary_directory.h"
 
 using namespace cccl_cached;
@@ -78,6 +79,25 @@ TEST_CASE("in a job the C library's file functions answer out of its view") {
   CHECK(std::string(getcwd(buffer, sizeof(buffer))) == "/cccl-cwd");
   CHECK(std::string(realpath("/cccl-root-1/./a.h", buffer)) == "/cccl-root-1/a.h");
   CHECK(realpath("/etc/passwd", buffer) == nullptr);
+}
+
+TEST_CASE("in a job a file that the daemon handed over is read where it lies") {
+  const AnsweringDaemon daemon(
+      {{"/opt/a.h", {FileKind::kFile, 7, "text"}}, {"/opt", {FileKind::kDirectory, 8, ""}}});
+  FileClient client(daemon.socket());
+  WorkerJob job;
+  job.visible_working_directory = "/cccl-cwd";
+  FileView view(job, {}, &client);
+  UseFileView(&view);
+  CHECK(ReadStream("/opt/a.h") == "text");
+  CHECK(ReadStream("/opt/b.h") == "-" + std::to_string(ENOENT));
+  CHECK(ReadStream("/opt").empty());
+  CHECK(EntriesOf("/opt") == 0);
+  char text[8] = {};
+  const FileDescriptor file(open("/opt/a.h", O_RDONLY));
+  CHECK(read(file.get(), text, sizeof(text)) == 4);
+  CHECK(access("/opt/a.h", R_OK) == 0);
+  UseFileView(nullptr);
 }
 
 TEST_CASE("in a job no directory can be made, removed or entered") {

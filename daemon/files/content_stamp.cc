@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/content_stamp.h"
+
+#include <time.h>
+
+#include <initializer_list>
+
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+/// Two ticks of the slowest kernel clock, 100 Hz.
+constexpr int64_t kTwoTicks = 20'000'000;
+
+int64_t Nanoseconds(const struct statx_timestamp& time) {
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+}  // namespace
+
+ContentStamp ContentStamp::Of(const struct statx& status) {
+  return {.mount = status.stx_mnt_id,
+          .device = DeviceOf(status),
+          .inode = status.stx_ino,
+          .size = status.stx_size,
+          .mtime_ns = Nanoseconds(status.stx_mtime),
+          .ctime_ns = Nanoseconds(status.stx_ctime)};
+}
+
+bool ContentStamp::IsSettledAt(int64_t now_ns) const {
+  // ext4 with small inodes, and its forerunners, count in whole seconds.
+  const bool whole_seconds = ctime_ns % kSecond == 0;
+  return now_ns - ctime_ns >= (whole_seconds ? 2 * kSecond : kTwoTicks);
+}
+
+size_t ContentStampHash::operator()(const ContentStamp& stamp) const {
+  uint64_t hash = 0;
+  for (const uint64_t part :
+       {stamp.mount, stamp.device, stamp.inode, stamp.size, static_cast<uint64_t>(stamp.mtime_ns),
+        static_cast<uint64_t>(stamp.ctime_ns)}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+int64_t FileTimeNow() {
+  struct timespec now {};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/contents_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/files/access_list.h"
+#include "daemon/files/content_stamp.h"
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+/// All bytes from the start of a file. `expected`: how many it seems to have.
+Reached<std::string> ReadWhole(int file, uint64_t expected) {
+  std::string bytes;
+  size_t length = 0;
+  for (;;) {
+    // One more than expected, so that the end shows.
+    if (length == bytes.size()) {
+      if (length > kMaxFileBytes) return Obstacle{Obstacle::Kind::kTooLarge};
+      bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, kMaxFileBytes + 1));
+    }
+    const ssize_t got =
+        pread(file, bytes.data() + length, bytes.size() - length, static_cast<off_t>(length));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Obstacle{Obstacle::Kind::kFailed, errno};
+    if (got == 0) break;
+    length += static_cast<size_t>(got);
+  }
+  bytes.resize(length);
+  return bytes;
+}
+
+}  // namespace
+
+Reached<FileContents> ContentsReader::Read(const Place& place) {
+  const FileDescriptor file(
+      openat(place.directory->get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.valid()) return Obstacle::Of(errno);
+  struct statx status {};
+  if (const int error = StatusAt(file.get(), "", &status); error != 0) return Obstacle::Of(error);
+  if (S_ISLNK(status.stx_mode) || S_ISDIR(status.stx_mode)) {
+    return Obstacle{Obstacle::Kind::kChanging};
+  }
+  const Reached<FileSystem> checked = rules_.CheckTarget(file.get(), "", status);
+  if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+  const Reached<FileDescriptor> contents = rules_.OpenContents(file.get());
+  if (const auto* obstacle = std::get_if<Obstacle>(&contents)) return *obstacle;
+  return ReadOpen(std::get<FileDescriptor>(contents).get(), std::get<FileSystem>(checked));
+}
+
+std::optional<cccl_cache::Digest> ContentsReader::Known(const Place& place) {
+  if (place.file_system != FileSystem::kLocal) return std::nullopt;
+  const auto known = memory_.Find(ContentStamp::Of(place.status));
+  if (!known || (known->has_access_list && rules_.AccessListsMatter())) return std::nullopt;
+  return known->digest;
+}
+
+Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_system) {
+  const int64_t begin = FileTimeNow();
+  struct statx before {};
+  struct statx after {};
+  if (const int error = StatusAt(contents, "", &before); error != 0) return Obstacle::Of(error);
+  Reached<std::string> read = ReadWhole(contents, before.stx_size);
+  if (const auto* obstacle = std::get_if<Obstacle>(&read)) return *obstacle;
+  if (const int error = StatusAt(contents, "", &after); error != 0) return Obstacle::Of(error);
+  const ContentStamp stamp = ContentStamp::Of(before);
+  if (ContentStamp::Of(after) != stamp) return Obstacle{Obstacle::Kind::kChanging};
+  auto bytes = std::make_shared<const std::string>(std::get<std::string>(std::move(read)));
+  const cccl_cache::Digest digest = cccl_cache::Sha256(*bytes);
+  if (file_system == FileSystem::kLocal && stamp.IsSettledAt(begin)) {
+    memory_.Remember(stamp, {digest, HasAccessList(contents)});
+  }
+  return FileContents{digest, std::move(bytes), before};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/files/access_rules.h"
+#include "daemon/files/digest_memory.h"
+#include "daemon/files/name_walk.h"
+#include "daemon/files/obstacle.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// A file's contents as they were at one time.
+struct FileContents {
+  cccl_cache::Digest digest;
+  std::shared_ptr<const std::string> bytes;  ///< exactly those of the digest
+  struct statx status {};
+};
+
+/// Reads regular files whole, and remembers the digests of those that lie still. For one build. Not
+/// thread-safe.
+class ContentsReader {
+ public:
+  ContentsReader(AccessRules& rules, DigestMemory& memory) : rules_(rules), memory_(memory) {}
+
+  /// The file that lies at a place where a regular file was found. Judges it again: another may lie
+  /// there now. kChanging: something changed meanwhile; worth another try from the path on.
+  Reached<FileContents> Read(const Place& place);
+
+  /// The digest, if the file at a place where a regular file was found is known to be unchanged
+  /// since it was read, and this requester may have it.
+  [[nodiscard]] std::optional<cccl_cache::Digest> Known(const Place& place);
+
+ private:
+  Reached<FileContents> ReadOpen(int contents, FileSystem file_system);
+
+  AccessRules& rules_;
+  DigestMemory& memory_;
+};
+
+}  // namespace cccl_cached

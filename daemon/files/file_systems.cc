@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/file_systems.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "daemon/core/file_descriptor.h"
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+// Not in linux/magic.h.
+constexpr uint32_t kBtrfsMagic = 0x9123683e;
+constexpr uint32_t kXfsMagic = 0x58465342;
+constexpr uint32_t kZfsMagic = 0x2fc12fc1;
+constexpr uint32_t kConfigfsMagic = 0x62656570;
+
+FileSystem KindOf(const struct statfs& status) {
+  switch (static_cast<uint32_t>(status.f_type)) {
+    case EXT4_SUPER_MAGIC:  // and ext2, ext3
+    case kXfsMagic:
+    case kBtrfsMagic:
+    case kZfsMagic:
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+      return FileSystem::kLocal;
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case SELINUX_MAGIC:
+    case SMACK_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case BPF_FS_MAGIC:
+    case DEVPTS_SUPER_MAGIC:
+    case NSFS_MAGIC:
+    case PSTOREFS_MAGIC:
+    case EFIVARFS_MAGIC:
+    case BINFMTFS_MAGIC:
+    case kConfigfsMagic:
+      return FileSystem::kKernel;
+    default:
+      return FileSystem::kOther;
+  }
+}
+
+std::pair<uint64_t, uint64_t> Numbers(const struct statx& status) {
+  return {status.stx_mnt_id, DeviceOf(status)};
+}
+
+}  // namespace
+
+Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
+                                    const struct statx& status) {
+  if (const auto found = known_.find(Numbers(status)); found != known_.end()) return found->second;
+  FileDescriptor opened;
+  int fd = directory;
+  if (!name.empty()) {
+    opened = FileDescriptor(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!opened.valid()) return Obstacle::Of(errno);
+    fd = opened.get();
+    struct statx now {};
+    if (const int error = StatusAt(fd, "", &now); error != 0) return Obstacle::Of(error);
+    if (Numbers(now) != Numbers(status)) return Obstacle{Obstacle::Kind::kChanging};
+  }
+  struct statfs system {};
+  if (fstatfs(fd, &system) != 0) return Obstacle::Of(errno);
+  return known_[Numbers(status)] = KindOf(system);
+}
+
+}  // namespace cccl_cached

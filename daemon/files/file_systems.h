@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "daemon/files/obstacle.h"
+
+namespace cccl_cached {
+
+enum class FileSystem : uint8_t {
+  kOther,
+  /// The local kernel sets the time of change. Overlays count: what lies below one must not change
+  /// while it is mounted, and the rest is the kernel's.
+  kLocal,
+  /// The kernel's own: proc, sysfs and their kin, wherever they are mounted.
+  kKernel,
+};
+
+/// Which file systems files lie on, asked once each. For one build: the numbers of a file system
+/// are given to others once it is gone. Not thread-safe.
+class FileSystems {
+ public:
+  /// Of `name` in `directory` ("": of the descriptor itself), whose status is known already.
+  Reached<FileSystem> Of(int directory, const std::string& name, const struct statx& status);
+
+ private:
+  std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // by mount and device
+};
+
+}  // namespace cccl_cached

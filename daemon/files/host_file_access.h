@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/requester_files.h"
+#include "daemon/files/digest_memory.h"
+
+namespace cccl_cached {
+
+/// Opens the files of this machine for requesters. Thread-safe.
+class HostFileAccess final : public FileAccess {
+ public:
+  struct Options {
+    /// The daemon's own: state and runtime directories. No other user's files lie in them, for
+    /// nothing in them is given to anybody.
+    std::vector<std::string> own_directories;
+    uid_t own_uid = 0;  ///< the daemon's
+    /// Files whose digests are remembered; some 200 bytes each.
+    size_t max_remembered = 65536;
+  };
+
+  explicit HostFileAccess(Options options)
+      : options_(std::move(options)), memory_(options_.max_remembered) {}
+
+  /// The answer must not outlive this.
+  std::unique_ptr<RequesterFiles> Of(const Peer& peer, RootDirectories directories) override;
+
+ private:
+  const Options options_;
+  DigestMemory memory_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/host_files.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+/// How often a file is read that is written to at the same time.
+constexpr int kMaxAttempts = 5;
+
+SeenFile Seen(FileKind kind, const struct statx& status) {
+  return {.kind = kind, .digest = {}, .inode = {DeviceOf(status), status.stx_ino}};
+}
+
+bool IsAbsence(const Reached<Place>& found) {
+  const auto* obstacle = std::get_if<Obstacle>(&found);
+  return obstacle != nullptr && obstacle->kind == Obstacle::Kind::kAbsent;
+}
+
+}  // namespace
+
+Result<SeenFile> HostFiles::Look(const FileName& name) {
+  const std::string path = PathOf(name);
+  if (path.empty()) return SeenFile{};
+  const Reached<Place> found = walk_.Find(path);
+  if (const auto* place = std::get_if<Place>(&found)) {
+    if (const auto digest = reader_.Known(*place)) {
+      SeenFile seen = Seen(FileKind::kFile, place->status);
+      seen.digest = *digest;
+      return seen;
+    }
+  }
+  if (IsAbsence(found)) return SeenFile{};
+  Result<Contents> contents = ReadPath(path);
+  if (!contents) return contents.error();
+  return contents->seen;
+}
+
+Result<RequesterFiles::Contents> HostFiles::Read(const FileName& name) {
+  const std::string path = PathOf(name);
+  return path.empty() ? Contents{} : ReadPath(path);
+}
+
+Result<RequesterFiles::Contents> HostFiles::ReadPath(const std::string& path) {
+  Obstacle obstacle;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    Reached<Contents> contents = ReadOnce(path);
+    if (auto* read = std::get_if<Contents>(&contents)) return std::move(*read);
+    obstacle = std::get<Obstacle>(contents);
+    if (obstacle.kind == Obstacle::Kind::kAbsent) return Contents{};
+    if (obstacle.kind != Obstacle::Kind::kChanging) break;
+  }
+  return Explain(obstacle, path);
+}
+
+Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
+  const Reached<Place> found = walk_.Find(path);
+  if (const auto* obstacle = std::get_if<Obstacle>(&found)) return *obstacle;
+  const Place& place = std::get<Place>(found);
+  if (S_ISDIR(place.status.stx_mode)) {
+    return Contents{Seen(FileKind::kDirectory, place.status), nullptr};
+  }
+  Reached<FileContents> read = reader_.Read(place);
+  if (const auto* obstacle = std::get_if<Obstacle>(&read)) return *obstacle;
+  auto& file = std::get<FileContents>(read);
+  Contents contents{Seen(FileKind::kFile, file.status), std::move(file.bytes)};
+  contents.seen.digest = file.digest;
+  return contents;
+}
+
+std::string HostFiles::PathOf(const FileName& name) const {
+  const auto& [roots, working_directory] = directories_;
+  if (name.root == kAbsoluteRoot) return name.below.starts_with('/') ? name.below : std::string();
+  const bool in_working_directory = name.root == kWorkingDirectoryRoot;
+  if (!in_working_directory && name.root >= roots.size()) return {};
+  const std::string& root = in_working_directory ? working_directory : roots[name.root];
+  if (!root.starts_with('/')) return {};
+  return name.below.empty() ? root : fmt::format("{}/{}", root, name.below);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/requester_files.h"
+#include "daemon/files/access_rules.h"
+#include "daemon/files/contents_reader.h"
+#include "daemon/files/digest_memory.h"
+#include "daemon/files/name_walk.h"
+#include "daemon/files/obstacle.h"
+
+namespace cccl_cached {
+
+/// The files of this machine, by path. A directory is opened once and then is the same one for this
+/// object: make a new one for each build and each check of a closure.
+class HostFiles final : public RequesterFiles {
+ public:
+  /// `own_directories`: the daemon's, refused to everybody. `memory` must outlive this.
+  HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
+            DigestMemory& memory)
+      : directories_(std::move(directories)),
+        rules_(reach, std::move(own_directories)),
+        walk_(rules_),
+        reader_(rules_, memory) {}
+  HostFiles(const HostFiles&) = delete;
+  HostFiles& operator=(const HostFiles&) = delete;
+
+  Result<SeenFile> Look(const FileName& name) override;
+  Result<Contents> Read(const FileName& name) override;
+
+ private:
+  /// Absolute, as the requester spells it; empty: nowhere.
+  [[nodiscard]] std::string PathOf(const FileName& name) const;
+  /// Obstacles as the requester is told them; nothing there is an answer.
+  Result<Contents> ReadPath(const std::string& path);
+  Reached<Contents> ReadOnce(const std::string& path);
+
+  const RootDirectories directories_;
+  AccessRules rules_;
+  NameWalk walk_;
+  ContentsReader reader_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/name_walk.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+/// As many as the kernel follows.
+constexpr int kMaxSymlinks = 40;
+/// Of a path in which symlinks were replaced by their targets. The kernel has no such bound; the
+/// time that a walk takes needs one.
+constexpr size_t kMaxDetour = 4 * PATH_MAX;
+/// Descriptors that one build may hold.
+constexpr size_t kMaxOpenDirectories = 256;
+
+/// The path of a directory and the entry in it that is meant; no entry where the path ends in a
+/// name that only directories have.
+struct SplitPath {
+  std::string_view directory;
+  std::string name;
+};
+
+SplitPath Split(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  const std::string_view last = path.substr(slash + 1);
+  if (last.empty() || last == "." || last == "..") return {path, {}};
+  return {path.substr(0, slash), std::string(last)};
+}
+
+}  // namespace
+
+Reached<Place> NameWalk::Find(std::string path) {
+  if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return Obstacle{};
+  int symlinks = 0;
+  for (;;) {
+    SplitPath split = Split(path);
+    Reached<Way> way = DirectoryAt(split.directory, symlinks);
+    if (const auto* obstacle = std::get_if<Obstacle>(&way)) return *obstacle;
+    const Way& from = std::get<Way>(way);
+    Place place{.directory = from.directory, .name = std::move(split.name)};
+    const int directory = place.directory->get();
+    if (const int error = StatusAt(directory, place.name, &place.status); error != 0) {
+      return Obstacle::Of(error);
+    }
+    if (!S_ISLNK(place.status.stx_mode)) {
+      const Reached<FileSystem> checked = rules_.CheckTarget(directory, place.name, place.status);
+      if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+      place.file_system = std::get<FileSystem>(checked);
+      return place;
+    }
+    Reached<Detour> detour = Follow(from, split.directory, place.name, symlinks);
+    if (const auto* obstacle = std::get_if<Obstacle>(&detour)) return *obstacle;
+    path = std::move(std::get<Detour>(detour).path);
+    symlinks = std::get<Detour>(detour).symlinks;
+  }
+}
+
+Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks) {
+  size_t done = path.size();
+  std::optional<Way> way;
+  while (!way && done > 0) {
+    const auto known = done < PATH_MAX ? ways_.find(path.substr(0, done)) : ways_.end();
+    if (known != ways_.end()) {
+      way = known->second;
+      if (symlinks + way->symlinks > kMaxSymlinks) return Obstacle{};
+    } else {
+      done = path.rfind('/', done - 1);
+    }
+  }
+  if (!way) {
+    Reached<Way> top = Top();
+    if (std::holds_alternative<Obstacle>(top)) return top;
+    way = std::get<Way>(top);
+  }
+  while (done < path.size()) {
+    const size_t slash = path.find('/', done + 1);
+    const size_t end = slash == path.npos ? path.size() : slash;
+    const std::string name(path.substr(done + 1, end - done - 1));
+    if (!name.empty() && name != ".") {
+      Reached<Way> next = Step(*way, path.substr(0, done), name, symlinks);
+      if (std::holds_alternative<Obstacle>(next)) return next;
+      way = std::get<Way>(std::move(next));
+      Remember(path.substr(0, end), *way);
+    }
+    done = end;
+  }
+  return *std::move(way);
+}
+
+Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
+                                      const std::string& name, int symlinks) {
+  // O_DIRECTORY, because it makes an automounter mount what is meant.
+  FileDescriptor next(
+      openat(from.directory->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (next.valid()) return Arrive(std::move(next), from.symlinks);
+  if (errno != ENOTDIR) return Obstacle::Of(errno);
+  const Reached<Detour> followed = Follow(from, prefix, name, symlinks);
+  if (const auto* obstacle = std::get_if<Obstacle>(&followed)) return *obstacle;
+  const Detour& detour = std::get<Detour>(followed);
+  Reached<Way> way = DirectoryAt(detour.path, detour.symlinks);
+  if (auto* found = std::get_if<Way>(&way)) found->symlinks += detour.symlinks - symlinks;
+  return way;
+}
+
+Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks) {
+  struct statx status {};
+  if (const int error = StatusAt(directory.get(), "", &status); error != 0) {
+    return Obstacle::Of(error);
+  }
+  if (const auto obstacle = rules_.CheckSearch(directory.get(), status)) return *obstacle;
+  return Way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
+}
+
+Reached<NameWalk::Way> NameWalk::Top() {
+  if (const auto known = ways_.find(std::string_view()); known != ways_.end()) return known->second;
+  FileDescriptor top(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!top.valid()) return Obstacle{Obstacle::Kind::kFailed, errno};
+  Reached<Way> way = Arrive(std::move(top), 0);
+  if (const auto* found = std::get_if<Way>(&way)) Remember("", *found);
+  return way;
+}
+
+Reached<NameWalk::Detour> NameWalk::Follow(const Way& from, std::string_view prefix,
+                                           const std::string& name, int symlinks) {
+  char target[PATH_MAX];
+  const ssize_t length = readlinkat(from.directory->get(), name.c_str(), target, sizeof(target));
+  // EINVAL: no symlink but something that is no directory.
+  if (length < 0) return errno == EINVAL ? Obstacle{} : Obstacle::Of(errno);
+  if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return Obstacle{};
+  const std::string_view text(target, static_cast<size_t>(length));
+  if (text.starts_with('/')) return Detour{std::string(text), symlinks + from.symlinks + 1};
+  // Symlinks in the prefix are still in the path and are counted there.
+  Detour detour{fmt::format("{}/{}", prefix, text), symlinks + 1};
+  if (detour.path.size() > kMaxDetour) return Obstacle{};
+  return detour;
+}
+
+void NameWalk::Remember(std::string_view path, const Way& way) {
+  if (path.size() >= PATH_MAX) return;
+  if (ways_.size() >= kMaxOpenDirectories) ways_.clear();
+  ways_.insert_or_assign(std::string(path), way);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/obstacle.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/files/access_rules.h"
+
+namespace cccl_cached {
+
+Obstacle Obstacle::Of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return {Kind::kAbsent};
+    case EACCES:
+    case EPERM:
+      return {Kind::kClientOnly};
+    default:
+      return {Kind::kFailed, error};
+  }
+}
+
+Error Explain(const Obstacle& obstacle, std::string_view path) {
+  switch (obstacle.kind) {
+    case Obstacle::Kind::kClientOnly:
+      return {ErrorCode::kFilesNeeded,
+              fmt::format("{} is not open to everybody, so the daemon may not look there for this "
+                          "user: the client must send it",
+                          path)};
+    case Obstacle::Kind::kRefused:
+      return {ErrorCode::kDenied,
+              fmt::format("{} leads to where no build gets files from: /proc, /sys, /dev, or the "
+                          "daemon's own directories. Take it out of the include directories, or "
+                          "copy the file elsewhere",
+                          path)};
+    case Obstacle::Kind::kSpecial:
+      return {ErrorCode::kDenied,
+              fmt::format("{} is no regular file but a FIFO, a device or a socket: copy what it "
+                          "gives into a regular file",
+                          path)};
+    case Obstacle::Kind::kTooLarge:
+      return {ErrorCode::kDenied,
+              fmt::format("{} is larger than {} MiB, the most that is read of one file: split it",
+                          path, kMaxFileBytes >> 20)};
+    case Obstacle::Kind::kChanging:
+      return {
+          ErrorCode::kUnavailable,
+          fmt::format("{} keeps changing while it is read: build when its writer is done", path)};
+    case Obstacle::Kind::kAbsent:
+    case Obstacle::Kind::kFailed:
+      break;
+  }
+  return {ErrorCode::kUnavailable,
+          fmt::format("{} cannot be looked at: {}", path, std::strerror(obstacle.error))};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "daemon/core/job_files.h"
+
+namespace cccl_cached {
+
+/// Real directories under visible names. For one job.
+class DirectoryJobFiles final : public JobFiles {
+ public:
+  void Show(const std::string& visible, const std::string& directory) {
+    directories_[visible] = directory;
+  }
+
+  Result<FileAnswer> Ask(std::string_view name) override;
+
+ private:
+  [[nodiscard]] std::string PathOf(const std::string& name) const;
+
+  std::map<std::string, std::string> directories_;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> identities_;
+};
+
+}  // namespace cccl_cached

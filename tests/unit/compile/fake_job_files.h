@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/job_files.h"
+
+namespace cccl_cached {
+
+/// Files that exist only here. Thread-safe; filled before the job.
+class FakeJobFiles final : public JobFiles {
+ public:
+  /// With the directories above it. An identity that another file has makes it a hard link of that.
+  uint64_t AddFile(const std::string& name, std::string contents, uint64_t identity = 0);
+  void AddDirectory(const std::string& name);
+  void Refuse(const std::string& name, Error error) { errors_[name] = std::move(error); }
+  /// Whoever asks for this waits until Release.
+  void HangAt(const std::string& name) { hanging_ = name; }
+
+  void Release();
+  /// Blocks until somebody hangs. False: nobody within a minute.
+  [[nodiscard]] bool WaitUntilHanging();
+  [[nodiscard]] std::vector<std::string> asked() const;
+
+  Result<FileAnswer> Ask(std::string_view name) override;
+
+ private:
+  std::map<std::string, FileAnswer> answers_;
+  std::map<std::string, Error> errors_;
+  std::optional<std::string> hanging_;
+  uint64_t last_identity_ = 100;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> asked_;  ///< guarded by mutex_, as all below
+  bool hangs_ = false;
+  bool released_ = false;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/unit/compile/compile_fixture.h"
+#include "tests/unit/compile/directory_job_files.h"
+#include "tests/unit/compile/fake_job_files.h"
+#include "tests/unit/compile/real_nvrtc.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+using cccl_cache::ArtifactKind;
+
+/// Two directories of headers, searched one after the other, and those beside the program.
+class Tree {
+ public:
+  Tree() {
+    std::string name = (fs::temp_directory_path() / "cccl-cached-XXXXXX").string();
+    path_ = fs::canonical(mkdtemp(name.data()));
+    for (const char* root : {"0", "1", "2", "elsewhere/deep"}) fs::create_directories(path_ / root);
+  }
+  ~Tree() { fs::remove_all(path_); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  Tree& Write(const std::string& name, const std::string& text) {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+    return *this;
+  }
+  Tree& Link(const std::string& name, const std::string& target) {
+    fs::create_symlink(target, path_ / name);
+    return *this;
+  }
+  Tree& HardLink(const std::string& name, const std::string& target) {
+    fs::create_hard_link(path_ / target, path_ / name);
+    return *this;
+  }
+  [[nodiscard]] std::string Root(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+/// PTX and log, or the error.
+std::string Outcome(const Result<CompileOutput>& output) {
+  if (!output.ok()) return "error: " + output.error().message;
+  return PartOf(output, ArtifactKind::kPtx) + "\n" + output->artifact->log;
+}
+
+/// What comes of a source whose headers are asked for; and it must be what comes of it where they
+/// are the toolchain's own, which the compiler opens itself.
+std::string Compile(RealNvrtc& nvrtc, const Tree& tree, const std::string& body,
+                    std::vector<std::string> options = {"-I/cccl-root-1", "-I/cccl-root-2"}) {
+  options.insert(options.end(), {"-arch=compute_90", "-frandom-seed=1"});
+  CompileJob direct = nvrtc.Job(body, options);
+  CompileJob asked = direct;
+  auto toolchain = std::make_shared<Toolchain>(*direct.toolchain);
+  auto files = std::make_shared<DirectoryJobFiles>();
+  for (const char* root : {"0", "1", "2"}) {
+    const std::string visible = std::string("/cccl-root-") + root;
+    direct.mounts.push_back({visible, tree.Root(root), true});
+    toolchain->headers.push_back({tree.Root(root), {}});
+    asked.mounts.push_back({visible, "", false});
+    files->Show(visible, tree.Root(root));
+  }
+  direct.toolchain = toolchain;
+  asked.files = files;
+  const std::string outcome = Outcome(nvrtc.Compile(asked));
+  CHECK(outcome == Outcome(nvrtc.Compile(direct)));
+  return outcome;
+}
+
+const std::string kKernel = "\nextern \"C\" __global__ void Kernel(int* out) { *out = VALUE; }\n";
+
+TEST_CASE("NVRTC compiles with headers that exist only in the daemon") {
+  const auto nvrtc = RealNvrtc::Find();
+  if (nvrtc == nullptr) return;
+  CompileJob job = nvrtc->Job("#include \"a.h\"" + kKernel,
+                              {"-arch=compute_90", "-I/cccl-root-1", "-I/nowhere"});
+  auto files = std::make_shared<FakeJobFiles>();
+  files->AddFile("/cccl-root-1/a.h", "#include \"sub/b.h\"\n");
+  files->AddFile("/cccl-root-1/sub/b.h", std::string(300'000, '\n') + "#define VALUE 4711\n");
+  job.files = files;
+  const Result<CompileOutput> output = nvrtc->Compile(job);
+  CHECK_THAT(Outcome(output), Contains("4711"));
+  CHECK(output->outside.empty());
+}
+
+TEST_CASE("NVRTC finds by question what it would find by itself") {
+  const auto nvrtc = RealNvrtc::Find();
+  if (nvrtc == nullptr) return;
+  Tree tree;
+  SECTION("#include_next") {
+    tree.Write("1/a.h", "#include_next <a.h>\n").Write("2/a.h", "#define VALUE 4711\n");
+    CHECK_THAT(Compile(*nvrtc, tree, "#include <a.h>" + kKernel), Contains("4711"));
+  }
+  SECTION("#include_next with a directory that is there twice") {
+    tree.Write(
+            "1/a.h",
+            "#ifdef ONCE\n#define VALUE 4711\n#else\n#define ONCE\n#include_next <a.h>\n#endif\n")
+        .Write("2/a.h", "#define VALUE 4712\n");
+    for (const std::vector<std::string>& options :
+         {std::vector<std::string>{"-I/cccl-root-1", "-I/cccl-root-1", "-I/cccl-root-2"},
+          std::vector<std::string>{"-I/cccl-root-1", "-I/cccl-root-2", "-I/cccl-root-1"}}) {
+      Compile(*nvrtc, tree, "#include <a.h>" + kKernel, options);
+    }
+  }
+  SECTION("a directory under two names") {
+    fs::remove(tree.Root("2"));
+    tree.Link("2", "1").Write(
+        "1/a.h",
+        "#ifdef ONCE\n#define VALUE 4711\n#else\n#define ONCE\n#include_next <a.h>\n#endif\n");
+    Compile(*nvrtc, tree, "#include <a.h>" + kKernel);
+  }
+  SECTION("up, and up from where a symlink leads") {
+    tree.Write("1/sub/a.h", "#include \"../b.h\"\n").Write("1/b.h", "#define VALUE 4711\n");
+    CHECK_THAT(Compile(*nvrtc, tree, "#include <sub/a.h>" + kKernel), Contains("4711"));
+    tree.Write("1/elsewhere/deep/c.h", "#include \"../d.h\"\n")
+        .Write("1/elsewhere/d.h", "#define VALUE 4712\n")
+        .Link("1/link", "elsewhere/deep");
+    CHECK_THAT(Compile(*nvrtc, tree, "#include <link/c.h>" + kKernel), Contains("4712"));
+  }
+  SECTION("headers beside the program, and by absolute name") {
+    tree.Write("0/a.h", "#include \"/cccl-root-2/b.h\"\n").Write("2/b.h", "#define VALUE 4711\n");
+    CHECK_THAT(Compile(*nvrtc, tree, "#include \"a.h\"" + kKernel), Contains("4711"));
+  }
+  SECTION("__has_include, a header that is missing, one that is a directory, __FILE__") {
+    tree.Write("1/a.h", "#define VALUE sizeof(__FILE__)\n").Write("1/d.h/x", "");
+    CHECK_THAT(Compile(*nvrtc, tree,
+                       "#if __has_include(<a.h>) && !__has_include(<b.h>)\n#include <a.h>\n#endif" +
+                           kKernel),
+               Contains("24"));
+    CHECK_THAT(Compile(*nvrtc, tree, "#include <missing.h>"), Contains("missing.h"));
+    Compile(*nvrtc, tree, "#include <d.h>");
+    Compile(*nvrtc, tree,
+            "#if __has_include(<d.h>)\n#define VALUE 1\n#else\n#define VALUE 2\n#endif" + kKernel);
+  }
+  SECTION("a warning and an error in a header") {
+    tree.Write("1/a.h", "#define VALUE no_such_name\n#warning beware\n");
+    CHECK_THAT(Compile(*nvrtc, tree, "#include <a.h>" + kKernel),
+               Contains("/cccl-root-1/a.h") && Contains("no_such_name"));
+  }
+}
+
+TEST_CASE("NVRTC takes hard links and symlinks for one file, copies for two") {
+  const auto nvrtc = RealNvrtc::Find();
+  if (nvrtc == nullptr) return;
+  Tree tree;
+  const std::string counted =
+      "#pragma once\n#ifdef VALUE\n#undef VALUE\n#define VALUE 4712\n#else\n#define VALUE "
+      "4711\n#endif\n";
+  const std::string both = "#include \"a.h\"\n#include \"b.h\"" + kKernel;
+  tree.Write("1/a.h", counted);
+  SECTION("hard link") {
+    tree.HardLink("1/b.h", "1/a.h");
+    CHECK_THAT(Compile(*nvrtc, tree, both), Contains("4711"));
+  }
+  SECTION("symlink") {
+    tree.Link("1/b.h", "a.h");
+    CHECK_THAT(Compile(*nvrtc, tree, both), Contains("4711"));
+  }
+  SECTION("copy") {
+    tree.Write("1/b.h", counted);
+    Compile(*nvrtc, tree, both);
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/compile/real_nvrtc.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first file below the directory whose name begins so; empty: none.
+std::string FindBelow(const std::string& directory, std::string_view name) {
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(directory, error)) {
+    const std::string found = entry.path().filename().string();
+    if (found.starts_with(name) && found.find(".alt.") == std::string::npos) return entry.path();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<RealNvrtc> RealNvrtc::Find() {
+  for (const std::string root : {CUDA13_ROOTS}) {
+    auto toolchain = std::make_shared<Toolchain>();
+    const std::string library = FindBelow(root, "libnvrtc.so.13");
+    const std::string builtins = FindBelow(root, "libnvrtc-builtins.so.13");
+    if (library.empty() || builtins.empty()) continue;
+    toolchain->major = 13;
+    toolchain->serial = 1;
+    toolchain->root = root;
+    toolchain->nvrtc =
+        CompilerLibrary{.path = library, .preload = {builtins}, .version = "13", .id = {}};
+    return std::unique_ptr<RealNvrtc>(new RealNvrtc(std::move(toolchain)));
+  }
+  WARN("no CUDA 13 is installed: tests with the real NVRTC do nothing");
+  return nullptr;
+}
+
+RealNvrtc::RealNvrtc(ToolchainPtr toolchain)
+    : toolchain_(std::move(toolchain)), compiler_(WORKER_PATH, {}, [](std::string_view) {}) {}
+
+CompileJob RealNvrtc::Job(const std::string& source, std::vector<std::string> options) const {
+  cccl_cache::NvrtcProgram program;
+  program.source = source;
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program = std::move(program);
+  CompileJob job;
+  job.toolchain = toolchain_;
+  job.request = std::move(request);
+  job.options = std::move(options);
+  job.program_name = "/cccl-root-0/program.cu";
+  job.visible_working_directory = "/cccl-work";
+  return job;
+}
+
+}  // namespace cccl_cached

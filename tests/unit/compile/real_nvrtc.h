@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/compile/worker_compiler.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/toolchain.h"
+
+namespace cccl_cached {
+
+/// The NVRTC of CUDA 13 in a worker, without any header of its own.
+class RealNvrtc {
+ public:
+  /// Null, with a warning: there is no CUDA for tests.
+  static std::unique_ptr<RealNvrtc> Find();
+
+  /// A job in /cccl-root-0 with these options.
+  [[nodiscard]] CompileJob Job(const std::string& source, std::vector<std::string> options) const;
+  Result<CompileOutput> Compile(const CompileJob& job) {
+    return compiler_.Compile(job, CompileLimits{}, {});
+  }
+
+ private:
+  explicit RealNvrtc(ToolchainPtr toolchain);
+
+  ToolchainPtr toolchain_;
+  WorkerCompiler compiler_;
+};
+
+}  // namespace cccl_cached

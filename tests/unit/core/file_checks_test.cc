@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/file_checks.h"
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::kPatience;
+
+/// A disk that hangs until told otherwise; what waits for it owns its part of it.
+class HangingDisk {
+ public:
+  [[nodiscard]] FileChecks::Check Look(FileChecks::Then then = [] {}) const {
+    return [answer = answer_, then] {
+      answer.wait();
+      return then;
+    };
+  }
+  void Answer() { promise_.set_value(); }
+
+ private:
+  std::promise<void> promise_;
+  std::shared_future<void> answer_ = promise_.get_future().share();
+};
+
+TEST_CASE("what follows a check runs after it") {
+  std::promise<int> done;
+  FileChecks checks({});
+  int looked = 0;
+  REQUIRE(checks.Add(1, [&] {
+    looked = 7;
+    return [&] { done.set_value(looked); };
+  }));
+  std::future<int> result = done.get_future();
+  REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
+  CHECK(result.get() == 7);
+}
+
+TEST_CASE("a disk that hangs holds up its own user alone") {
+  HangingDisk disk;
+  FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
+  REQUIRE(checks.Add(1, disk.Look()));
+  REQUIRE(checks.Add(1, disk.Look()));
+  std::promise<void> done;
+  REQUIRE(checks.Add(2, [&] { return [&] { done.set_value(); }; }));
+  CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
+  disk.Answer();
+}
+
+TEST_CASE("who has too many checks waiting is told to come back") {
+  HangingDisk disk;
+  FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
+  std::optional<Error> refused;
+  // The first may be running or waiting still.
+  for (int i = 0; i < 4 && !refused; ++i) {
+    const Status added = checks.Add(1, disk.Look());
+    if (!added) refused = added.error();
+  }
+  REQUIRE(refused);
+  CHECK(refused->code == ErrorCode::kOverloaded);
+  disk.Answer();
+}
+
+TEST_CASE("a user gets no thread while others have them all") {
+  HangingDisk disk;
+  FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
+  REQUIRE(checks.Add(1, disk.Look()));
+  CHECK_FALSE(checks.Add(2, disk.Look()));
+  disk.Answer();
+}
+
+TEST_CASE("what hangs does not keep the owner from ending, and nothing follows it") {
+  HangingDisk disk;
+  const auto followed = std::make_shared<std::promise<void>>();
+  {
+    FileChecks checks({});
+    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); })));
+  }
+  disk.Answer();
+  CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
+        std::future_status::timeout);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/manifest_table.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+using testing::MapTier;
+
+const Digest kFingerprint = Sha256("fingerprint");
+
+Closure OneFile(const std::string& text) {
+  Closure closure;
+  closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
+  return closure;
+}
+
+TEST_CASE("a manifest is found in a lower tier, and from then on in the upper one") {
+  MapTier memory(TierName::kMemory);
+  MapTier disk(TierName::kDisk);
+  ManifestTable table({&memory, &disk});
+  CHECK(*table.Find(kFingerprint) == Manifest{});
+  table.Add(kFingerprint, OneFile("a"));
+  memory.Clear();
+  CHECK(table.Find(kFingerprint)->closures == std::vector<Closure>{OneFile("a")});
+  CHECK(memory.size() == 1);
+}
+
+TEST_CASE("that an output shows paths is kept beside its closures") {
+  MapTier memory(TierName::kMemory);
+  ManifestTable table({&memory});
+  table.Add(kFingerprint, OneFile("a"));
+  table.MarkShowsPaths(kFingerprint);
+  table.Add(kFingerprint, OneFile("b"));
+  CHECK(table.Find(kFingerprint)->shows_paths);
+  CHECK(table.Find(kFingerprint)->closures.size() == 2);
+}
+
+TEST_CASE("of many changes at one time none is lost") {
+  MapTier memory(TierName::kMemory);
+  ManifestTable table({&memory});
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
+    threads.emplace_back([&, i] { table.Add(kFingerprint, OneFile(std::to_string(i))); });
+  }
+  threads.clear();
+  CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMostClosures);
+}
+
+TEST_CASE("an entry that holds no manifest counts as none") {
+  MapTier memory(TierName::kMemory);
+  memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));
+  ManifestTable table({&memory});
+  CHECK(*table.Find(kFingerprint) == Manifest{});
+}
+
+}  // namespace
+}  // namespace cccl_cached

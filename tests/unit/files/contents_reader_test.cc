@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/contents_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "daemon/core/file_descriptor.h"
+#include "tests/unit/files/file_tree.h"
+
+using namespace cccl_cached;
+using Catch::Matchers::Contains;
+using cccl_cache::Sha256;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Sets the time of the contents as a program can; the time of the change is the kernel's.
+void SetContentTime(const std::string& path, const struct timespec& time) {
+  const struct timespec times[2] = {time, time};
+  REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a file that lies still is not read twice to be looked at") {
+  FileTree tree;
+  tree.Write("include/a.h", "true");
+  tree.Settle("include/a.h");
+  tree.memory.Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
+  const auto files = tree.Own({"include"});
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("remembered"));
+}
+
+TEST_CASE("reading always gives what is there, and corrects what was remembered") {
+  FileTree tree;
+  tree.Write("include/a.h", "true");
+  tree.Settle("include/a.h");
+  tree.memory.Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
+  const auto files = tree.Own({"include"});
+  CHECK(files->Read({0, "a.h"})->seen.digest == Sha256("true"));
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("true"));
+}
+
+TEST_CASE("a digest is remembered once the file lies still") {
+  FileTree tree;
+  tree.Write("include/a.h", "true");
+  tree.Settle("include/a.h");
+  REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
+  const auto known = tree.memory.Find(tree.Stamp("include/a.h"));
+  REQUIRE(known);
+  CHECK(known->digest == Sha256("true"));
+  CHECK_FALSE(known->has_access_list);
+}
+
+TEST_CASE("a digest is not remembered while a change could go unnoticed") {
+  FileTree tree;
+  bool looked_in_time = false;
+  while (!looked_in_time) {
+    tree.Write("include/a.h", "true");
+    REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
+    const ContentStamp stamp = tree.Stamp("include/a.h");
+    looked_in_time = !stamp.IsSettledAt(FileTimeNow());
+    if (looked_in_time) CHECK_FALSE(tree.memory.Find(stamp));
+  }
+}
+
+TEST_CASE("a rewrite of the same size with the old time set back is noticed") {
+  FileTree tree;
+  tree.Write("include/a.h", "old");
+  tree.Settle("include/a.h");
+  const struct stat before = tree.Status("include/a.h");
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("old"));
+  tree.Write("include/a.h", "new");
+  SetContentTime(tree.Path("include/a.h"), before.st_mtim);
+  const struct stat after = tree.Status("include/a.h");
+  REQUIRE(after.st_size == before.st_size);
+  REQUIRE(after.st_ino == before.st_ino);
+  REQUIRE(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("new"));
+}
+
+TEST_CASE("rewrites in quick succession are all noticed") {
+  FileTree tree;
+  tree.Write("include/a.h", "0000");
+  const struct stat first = tree.Status("include/a.h");
+  for (int i = 1000; i < 1500; ++i) {
+    tree.Write("include/a.h", std::to_string(i));
+    SetContentTime(tree.Path("include/a.h"), first.st_mtim);
+    REQUIRE(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256(std::to_string(i)));
+  }
+}
+
+TEST_CASE("a touched file has the digest that it had") {
+  FileTree tree;
+  tree.Write("include/a.h", "same");
+  tree.Settle("include/a.h");
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("same"));
+  SetContentTime(tree.Path("include/a.h"), {.tv_sec = 1, .tv_nsec = 2});
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("same"));
+}
+
+TEST_CASE("a file that was replaced by a rename is noticed") {
+  FileTree tree;
+  tree.Write("include/a.h", "old");
+  tree.Settle("include/a.h");
+  const auto files = tree.Own({"include"});
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("old"));
+  tree.Write("include/next", "new");
+  fs::rename(tree.Path("include/next"), tree.Path("include/a.h"));
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("new"));
+}
+
+TEST_CASE("a file that keeps changing is an error that says so, until it stops") {
+  FileTree tree;
+  const std::string path = tree.Path("include/a.h");
+  tree.Write("include/a.h", std::string(4 << 20, 'x'));
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    for (int64_t time = 1; !stop; ++time) {
+      const struct timespec times[2] = {{.tv_sec = time, .tv_nsec = 0},
+                                        {.tv_sec = time, .tv_nsec = 0}};
+      futimens(file.get(), times);
+    }
+  });
+  const auto files = tree.Own({"include"});
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::string message;
+  while (message.empty() && std::chrono::steady_clock::now() < deadline) {
+    const auto read = files->Read({0, "a.h"});
+    if (!read.ok()) {
+      CHECK(read.error().code == ErrorCode::kUnavailable);
+      message = read.error().message;
+    }
+  }
+  stop = true;
+  writer.join();
+  CHECK_THAT(message, Contains(path) && Contains("keeps changing"));
+  CHECK(files->Read({0, "a.h"}).ok());
+}
+
+TEST_CASE("bytes and digest agree while a file is written to") {
+  FileTree tree;
+  tree.Write("include/a.h", std::string(100'000, 'x'));
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    const FileDescriptor file(open(tree.Path("include/a.h").c_str(), O_WRONLY | O_CLOEXEC));
+    for (off_t place = 0; !stop; place = (place + 977) % 100'000) {
+      if (pwrite(file.get(), "yz", 2, place) != 2) std::abort();
+      if (ftruncate(file.get(), 50'000 + place / 2) != 0) std::abort();
+    }
+  });
+  const auto files = tree.Own({"include"});
+  for (int i = 0; i < 300; ++i) {
+    const auto read = files->Read({0, "a.h"});
+    if (read.ok()) REQUIRE(read->seen.digest == Sha256(*read->bytes));
+  }
+  stop = true;
+  writer.join();
+}

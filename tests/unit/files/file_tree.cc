@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/files/file_tree.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "daemon/files/file_status.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t kOtherDaemon = 54320;
+constexpr uid_t kStranger = 54321;
+
+template <typename T>
+Error ErrorOfResult(const Result<T>& result) {
+  REQUIRE_FALSE(result.ok());
+  return result.error();
+}
+
+}  // namespace
+
+FileTree::FileTree() { fs::permissions(directory_.path(), fs::perms(0755)); }
+
+void FileTree::Write(const std::string& name, std::string_view contents) const {
+  Directory(fs::path(name).parent_path());
+  const bool is_new = !fs::exists(Path(name));
+  std::ofstream(Path(name), std::ios::binary) << contents;
+  if (is_new) Mode(name, 0644);
+}
+
+void FileTree::Directory(const std::string& name) const {
+  std::string path;
+  for (const fs::path& part : fs::path(name)) {
+    path += (path.empty() ? "" : "/") + part.string();
+    if (!fs::is_directory(Path(path)) && fs::create_directory(Path(path))) Mode(path, 0755);
+  }
+}
+
+void FileTree::Link(const std::string& name, const std::string& target) const {
+  Directory(fs::path(name).parent_path());
+  fs::remove(Path(name));
+  fs::create_symlink(target, Path(name));
+}
+
+void FileTree::Mode(const std::string& name, mode_t mode) const {
+  REQUIRE(chmod(Path(name).c_str(), mode) == 0);
+}
+
+struct stat FileTree::Status(const std::string& name) const {
+  struct stat status {};
+  REQUIRE(stat(Path(name).c_str(), &status) == 0);
+  return status;
+}
+
+ContentStamp FileTree::Stamp(const std::string& name) const {
+  struct statx status {};
+  REQUIRE(StatusAt(AT_FDCWD, Path(name), &status) == 0);
+  return ContentStamp::Of(status);
+}
+
+void FileTree::Settle(const std::string& name) const {
+  while (!Stamp(name).IsSettledAt(FileTimeNow())) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::unique_ptr<RequesterFiles> FileTree::Own(const std::vector<std::string>& roots) {
+  return With(Reach(geteuid(), geteuid()), roots);
+}
+
+std::unique_ptr<RequesterFiles> FileTree::Strangers(const std::vector<std::string>& roots) {
+  return With(Reach(kStranger, kOtherDaemon), roots);
+}
+
+std::unique_ptr<RequesterFiles> FileTree::With(Reach reach, const std::vector<std::string>& roots) {
+  RootDirectories directories;
+  for (const std::string& root : roots) directories.roots.push_back(Path(root));
+  directories.working_directory = directory_.path();
+  return std::make_unique<HostFiles>(reach, directories, refused, memory);
+}
+
+Error ErrorOf(const Result<SeenFile>& seen) { return ErrorOfResult(seen); }
+Error ErrorOf(const Result<RequesterFiles::Contents>& contents) { return ErrorOfResult(contents); }
+
+}  // namespace cccl_cached

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/reach.h"
+
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+#include "tests/unit/files/file_tree.h"
+
+using namespace cccl_cached;
+using Catch::Matchers::Contains;
+using cccl_cache::Sha256;
+
+namespace {
+
+constexpr uid_t kStranger = 54321;
+
+/// An access list as the kernel keeps it: `uid` has no rights, all else is as in mode 0755.
+/// False where the file system has none.
+bool ShutOut(const std::string& path, uint32_t uid) {
+  struct Entry {
+    uint16_t tag;
+    uint16_t rights;
+    uint32_t id;
+  };
+  constexpr uint32_t kNoId = 0xffffffff;
+  struct {
+    uint32_t version = 2;
+    std::array<Entry, 5> entries;
+  } list;
+  list.entries = {
+      Entry{0x01, 7, kNoId}, {0x02, 0, uid}, {0x04, 5, kNoId}, {0x10, 5, kNoId}, {0x20, 5, kNoId}};
+  const int failed = setxattr(path.c_str(), "system.posix_acl_access", &list, sizeof(list), 0);
+  REQUIRE((failed == 0 || errno == EOPNOTSUPP));
+  return failed == 0;
+}
+
+}  // namespace
+
+TEST_CASE("a stranger gets what everybody may read") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  const auto files = tree.Strangers({"include"});
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("open"));
+  CHECK(*files->Read({0, "a.h"})->bytes == "open");
+  CHECK(files->Look({0, ""})->kind == FileKind::kDirectory);
+  CHECK(files->Look({0, "b.h"})->kind == FileKind::kAbsent);
+  CHECK(files->Look({0, "b/c.h"})->kind == FileKind::kAbsent);
+}
+
+TEST_CASE("a stranger's client must send what not everybody may read") {
+  const mode_t mode = GENERATE(0600, 0640, 0604, 0044, 0000, 0333);
+  FileTree tree;
+  tree.Write("include/a.h", "closed");
+  tree.Link("include/link.h", "a.h");
+  tree.Settle("include/a.h");
+  REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());  // its digest is known now
+  tree.Mode("include/a.h", mode);
+  const auto files = tree.Strangers({"include"});
+  for (const char* name : {"a.h", "link.h"}) {
+    const Error error = ErrorOf(files->Look({0, name}));
+    CHECK(error.code == ErrorCode::kFilesNeeded);
+    CHECK_THAT(error.message, Contains(tree.Path("include/") + name));
+    CHECK(ErrorOf(files->Read({0, name})).code == ErrorCode::kFilesNeeded);
+  }
+}
+
+TEST_CASE("a stranger does not learn from a directory that not everybody may search") {
+  const mode_t mode = GENERATE(0700, 0750, 0744, 0705);
+  FileTree tree;
+  tree.Write("private/deep/a.h", "closed");
+  tree.Directory("include");
+  tree.Link("include/link", "../private/deep");
+  tree.Link("include/a.h", "../private/deep/a.h");
+  tree.Mode("private", mode);
+  const auto files = tree.Strangers({"private", "private/deep", "include"});
+  const std::vector<FileName> names = {{0, "a.h"},      {0, "none.h"},    {0, "deep"},
+                                       {0, "none/a.h"}, {1, "a.h"},       {1, "none.h"},
+                                       {1, ""},         {2, "link/a.h"},  {2, "link/none.h"},
+                                       {2, "a.h"},      {2, "link/../.."}};
+  for (const FileName& name : names) {
+    INFO(name.root << ' ' << name.below);
+    CHECK(ErrorOf(files->Look(name)).code == ErrorCode::kFilesNeeded);
+    CHECK(ErrorOf(files->Read(name)).code == ErrorCode::kFilesNeeded);
+  }
+  CHECK(files->Look({0, ""})->kind == FileKind::kDirectory);
+}
+
+TEST_CASE("a directory that everybody may search but not list gives its files") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  tree.Mode("include", 0711);
+  const auto files = tree.Strangers({"include"});
+  CHECK(files->Look({0, "a.h"})->digest == Sha256("open"));
+  CHECK(files->Look({0, "b.h"})->kind == FileKind::kAbsent);
+}
+
+TEST_CASE("an error does not tell a stranger where a symlink leads") {
+  FileTree tree;
+  tree.Write("secret-name/a.h", "closed");
+  tree.Mode("secret-name", 0700);
+  tree.Directory("include");
+  tree.Link("include/a.h", "../secret-name/a.h");
+  const Error error = ErrorOf(tree.Strangers({"include"})->Look({0, "a.h"}));
+  CHECK_THAT(error.message, !Contains("secret-name"));
+}
+
+TEST_CASE("a stranger gets nothing that the service's user owns") {
+  FileTree tree;
+  tree.Write("include/a.h", "open");
+  constexpr uid_t kService = 54320;
+  const bool root = geteuid() == 0;  // may give the file away
+  if (root) REQUIRE(chown(tree.Path("include/a.h").c_str(), kService, kService) == 0);
+  const uid_t owner = root ? kService : geteuid();
+  CHECK(ErrorOf(tree.With(Reach(kStranger, owner), {"include"})->Look({0, "a.h"})).code ==
+        ErrorCode::kFilesNeeded);
+  CHECK(tree.With(Reach(kStranger, owner + 1), {"include"})->Look({0, "a.h"}).ok());
+}
+
+TEST_CASE("a daemon that runs as root gives strangers what root owns and everybody may read") {
+  struct statx status {};
+  status.stx_uid = 0;
+  status.stx_mode = S_IFREG | 0644;
+  CHECK(Reach(kStranger, 0).MayRead(status));
+  status.stx_mode = S_IFREG | 0640;
+  CHECK_FALSE(Reach(kStranger, 0).MayRead(status));
+  CHECK(Reach(0, 0).MayRead(status));
+}
+
+TEST_CASE("the daemon's own user gets whatever the daemon can read") {
+  FileTree tree;
+  tree.Write("private/a.h", "closed");
+  tree.Mode("private/a.h", 0600);
+  tree.Mode("private", 0700);
+  CHECK(tree.Own({"private"})->Look({0, "a.h"})->digest == Sha256("closed"));
+}
+
+TEST_CASE("what the daemon itself can't reach, its user's client must send") {
+  if (geteuid() == 0) return;  // root reaches all
+  FileTree tree;
+  tree.Write("private/a.h", "closed");
+  tree.Write("include/a.h", "closed");
+  tree.Mode("include/a.h", 0000);
+  tree.Mode("private", 0000);
+  const auto files = tree.Own({"private", "include"});
+  CHECK(ErrorOf(files->Look({0, "a.h"})).code == ErrorCode::kFilesNeeded);
+  CHECK(ErrorOf(files->Look({0, "none.h"})).code == ErrorCode::kFilesNeeded);
+  CHECK(ErrorOf(files->Look({1, "a.h"})).code == ErrorCode::kFilesNeeded);
+  tree.Mode("private", 0755);
+}
+
+TEST_CASE("an access list, which may shut out those that ask, counts as closed to strangers") {
+  FileTree tree;
+  tree.Write("include/a.h", "listed");
+  tree.Write("listed/a.h", "open");
+  tree.Mode("include/a.h", 0755);
+  if (!ShutOut(tree.Path("include/a.h"), kStranger)) {
+    WARN("no access lists on the file system of temporary files");
+    return;
+  }
+  REQUIRE(ShutOut(tree.Path("listed"), kStranger));
+  tree.Settle("include/a.h");
+  const auto own = tree.Own({"include", "listed"});
+  CHECK(own->Look({0, "a.h"})->digest == Sha256("listed"));  // and so it is remembered
+  CHECK(own->Look({1, "a.h"})->digest == Sha256("open"));
+  const auto files = tree.Strangers({"include", "listed"});
+  CHECK(ErrorOf(files->Look({0, "a.h"})).code == ErrorCode::kFilesNeeded);
+  CHECK(ErrorOf(files->Look({1, "a.h"})).code == ErrorCode::kFilesNeeded);
+  CHECK(ErrorOf(files->Look({1, "none.h"})).code == ErrorCode::kFilesNeeded);
+}

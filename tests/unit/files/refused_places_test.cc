@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/refused_places.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "tests/unit/files/file_tree.h"
+
+using namespace cccl_cached;
+using Catch::Matchers::Contains;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void CheckRefused(RequesterFiles& files, const FileName& name) {
+  INFO(name.root << ' ' << name.below);
+  const Error error = ErrorOf(files.Look(name));
+  CHECK(error.code == ErrorCode::kDenied);
+  CHECK_THAT(error.message, Contains("/proc, /sys, /dev, or the daemon's own directories"));
+  CHECK(ErrorOf(files.Read(name)).message == error.message);
+}
+
+/// Everything but the name that the error begins with.
+std::string WithoutName(const Error& error) {
+  return error.message.substr(error.message.find(' '));
+}
+
+/// A directory below /dev and on its file system.
+std::string PartOfDev() {
+  struct stat dev {};
+  REQUIRE(stat("/dev", &dev) == 0);
+  for (const fs::directory_entry& entry : fs::directory_iterator("/dev")) {
+    struct stat status {};
+    if (lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+        status.st_dev == dev.st_dev) {
+      return entry.path();
+    }
+  }
+  return "/dev";
+}
+
+}  // namespace
+
+TEST_CASE("/proc, /sys and /dev are given to nobody, as roots or by names that lead there") {
+  FileTree tree;
+  const std::string place = GENERATE("/proc", "/sys", "/dev");
+  tree.Directory("include");
+  tree.Link("include/link", place);
+  tree.Link("include/deep", place + "/self/environ");
+  const RootDirectories directories{{place, tree.Path("include")}, ""};
+  const bool own = GENERATE(true, false);
+  HostFiles files(Reach(geteuid(), own ? geteuid() : geteuid() + 1), directories, {}, tree.memory);
+  CheckRefused(files, {0, ""});
+  CheckRefused(files, {0, "a.h"});
+  CheckRefused(files, {0, "version"});
+  CheckRefused(files, {0, ".."});
+  CheckRefused(files, {1, "link"});
+  CheckRefused(files, {1, "link/a.h"});
+  CheckRefused(files, {1, "deep"});
+  CheckRefused(files, {kAbsoluteRoot, place + "/null"});
+  CheckRefused(files, {kAbsoluteRoot, "/tmp/.." + place + "/none/none"});
+}
+
+TEST_CASE("the daemon's own directories are given to nobody, whatever they are called") {
+  FileTree tree;
+  tree.Write("state/db/CURRENT", "secret");
+  tree.Write("include/a.h", "");
+  tree.Link("include/state", "../state");
+  tree.Link("include/current", tree.Path("state/db/CURRENT"));
+  tree.Link("alias", "state");
+  tree.refused = {tree.Path("alias"), tree.Path("not-made-yet")};
+  const auto files = GENERATE(true, false) ? tree.Own({"state", "include", "state/db"})
+                                           : tree.Strangers({"state", "include", "state/db"});
+  CheckRefused(*files, {0, ""});
+  CheckRefused(*files, {0, "db/CURRENT"});
+  CheckRefused(*files, {2, "CURRENT"});
+  CheckRefused(*files, {2, "../../include/a.h"});
+  CheckRefused(*files, {1, "state"});
+  CheckRefused(*files, {1, "state/db/CURRENT"});
+  CheckRefused(*files, {1, "current"});
+  CheckRefused(*files, {1, "../state/db"});
+  CHECK(files->Look({1, "a.h"}).ok());
+}
+
+TEST_CASE("whether a name exists in a refused place is not told") {
+  FileTree tree;
+  tree.Write("state/there.h", "secret");
+  tree.refused = {tree.Path("state")};
+  const auto files = tree.Own({"state"});
+  for (const char* name : {"none.h", "none/none.h", "there.h/x", ""}) {
+    CHECK(WithoutName(ErrorOf(files->Look({0, name}))) ==
+          WithoutName(ErrorOf(files->Look({0, "there.h"}))));
+  }
+}
+
+TEST_CASE("a directory is refused also where it was renamed to") {
+  FileTree tree;
+  tree.Write("state/there.h", "secret");
+  tree.refused = {tree.Path("state")};
+  const auto files = tree.Own({"state", "moved"});
+  CheckRefused(*files, {0, "there.h"});
+  fs::rename(tree.Path("state"), tree.Path("moved"));
+  CheckRefused(*files, {1, "there.h"});
+}
+
+TEST_CASE("what is refused is refused under other mounts too") {
+  if (geteuid() != 0) return;  // only root can mount
+  FileTree tree;
+  tree.Write("state/there.h", "secret");
+  tree.refused = {tree.Path("state")};
+  for (const char* name : {"proc", "net", "dev", "devices", "again"}) tree.Directory(name);
+  tree.Write("file.h", "");
+  const std::string part_of_dev = PartOfDev();
+  bool mounted = false;
+  // In a name space of its own, which ends with the thread.
+  std::thread([&] {
+    if (unshare(CLONE_NEWNS) != 0) return;
+    const auto bind = [&](const char* from, const char* to) {
+      return mount(from, tree.Path(to).c_str(), nullptr, MS_BIND, nullptr) == 0;
+    };
+    mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+              bind("/proc", "proc") && bind("/proc/sys", "net") && bind("/dev", "dev") &&
+              bind(part_of_dev.c_str(), "devices") && bind("/proc/version", "file.h") &&
+              bind(tree.Path("state").c_str(), "again");
+    if (!mounted) return;
+    const auto files = tree.Own({""});
+    for (const char* name :
+         {"proc/version", "proc/none", "net/kernel/hostname", "net", "dev/none", "dev/null",
+          "devices", "devices/none", "file.h", "again", "again/there.h"}) {
+      CheckRefused(*files, {0, name});
+    }
+  }).join();
+  if (!mounted) WARN("this root may not mount");
+}

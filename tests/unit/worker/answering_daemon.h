@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/compile/file_question.h"
+#include "daemon/compile/packet.h"
+#include "daemon/core/file_descriptor.h"
+
+namespace cccl_cached {
+
+/// The daemon's end of a files socket, on a thread: answers from a table, everything else is
+/// absent. Contents must fit into one packet.
+class AnsweringDaemon {
+ public:
+  struct Answer {
+    FileKind kind = FileKind::kAbsent;
+    uint64_t identity = 0;
+    std::string contents = {};
+  };
+
+  explicit AnsweringDaemon(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    daemon_ = FileDescriptor(ends[0]);
+    worker_ = FileDescriptor(ends[1]);
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~AnsweringDaemon() {
+    shutdown(worker_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  AnsweringDaemon(const AnsweringDaemon&) = delete;
+  AnsweringDaemon& operator=(const AnsweringDaemon&) = delete;
+
+  [[nodiscard]] int socket() const { return worker_.get(); }
+  [[nodiscard]] std::vector<std::string> asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  void Run() {
+    char name[PATH_MAX];
+    for (ssize_t size; (size = recv(daemon_.get(), name, sizeof(name), 0)) > 0;) {
+      const std::string question(name, static_cast<size_t>(size));
+      {
+        const std::lock_guard lock(mutex_);
+        asked_.push_back(question);
+      }
+      const auto found = answers_.find(question);
+      const Answer answer = found == answers_.end() ? Answer{} : found->second;
+      const std::string header =
+          EncodeFileAnswerHeader({answer.kind, answer.identity, answer.contents.size()});
+      if (!SendPacket(daemon_.get(), header + answer.contents)) return;
+    }
+  }
+
+  const std::map<std::string, Answer> answers_;
+  FileDescriptor daemon_;
+  FileDescriptor worker_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> asked_;  ///< guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+
+#include "daemon/core/file_descriptor.h"
+#include "daemon/worker/file_view.h"
+#include "tests/unit/worker/answering_daemon.h"
+#include "tests/unit/worker/temporary_directory.h"
+
+using namespace cccl_cached;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kNone = "-" + std::to_string(ENOENT);
+
+WorkerJob JobOver(const std::string& trusted, const std::string& user) {
+  WorkerJob job;
+  job.program_name = "/cccl-root-0/prog.cu";
+  job.visible_working_directory = "/cccl-work";
+  job.working_directory = user;
+  job.outside_files_allowed = true;
+  job.mounts = {
+      {false, "/cccl-root-0", user}, {true, "/cccl-root-1", trusted}, {false, "/cccl-root-2", ""}};
+  return job;
+}
+
+/// A toolchain in trusted/, and all else with the daemon.
+struct Scene {
+  Scene() {
+    directory.Write("trusted/cub/cub.cuh", "cub");
+    directory.Write("user/mine.h", "what the disk says");
+  }
+
+  std::string Read(std::string_view name) {
+    const int opened = view.Open(name, O_RDONLY);
+    if (opened < 0) return "-" + std::to_string(-opened);
+    const FileDescriptor file(opened);
+    char text[64];
+    const ssize_t length = read(file.get(), text, sizeof(text));
+    return {text, length > 0 ? static_cast<size_t>(length) : 0};
+  }
+  struct stat Status(std::string_view name) {
+    struct stat status {};
+    INFO(name);
+    CHECK(view.Stat(name, &status) == 0);
+    return status;
+  }
+  bool Exists(std::string_view name) {
+    struct stat status;
+    return view.Stat(name, &status) == 0;
+  }
+  [[nodiscard]] std::vector<std::string> asked() const { return daemon.asked(); }
+
+  TemporaryDirectory directory;
+  std::string trusted = directory.path() + "/trusted";
+  std::string user = directory.path() + "/user";
+  AnsweringDaemon daemon{{{"/cccl-root-0", {FileKind::kDirectory, 20}},
+                          {"/cccl-root-0/mine.h", {FileKind::kFile, 21, "mine"}},
+                          {"/cccl-root-0/same.h", {FileKind::kFile, 21, "mine"}},
+                          {"/cccl-root-1/../up.h", {FileKind::kFile, 22, "up"}},
+                          {"/opt/x.h", {FileKind::kFile, 23, "x"}}}};
+  FileClient client{daemon.socket()};
+  FileView view{JobOver(trusted, user), {trusted}, &client};
+};
+
+}  // namespace
+
+TEST_CASE("what lies outside is what the daemon answers, whatever the disk says") {
+  Scene scene;
+  CHECK(scene.Read("/cccl-root-0/mine.h") == "mine");
+  CHECK(scene.Read("/cccl-root-0/none.h") == kNone);
+  CHECK(scene.Read("/opt/x.h") == "x");
+  CHECK(scene.Read(scene.user + "/mine.h") == kNone);
+  CHECK(scene.Read("mine.h") == kNone);
+  CHECK(scene.asked() == std::vector<std::string>{"/cccl-root-0/mine.h", "/cccl-root-0/none.h",
+                                                  "/opt/x.h", scene.user + "/mine.h",
+                                                  "/cccl-work/mine.h"});
+  CHECK(scene.view.outside().empty());
+}
+
+TEST_CASE("the toolchain's own files are not asked for, absent ones neither") {
+  Scene scene;
+  CHECK(scene.Read("/cccl-root-1/cub/cub.cuh") == "cub");
+  CHECK(scene.Read("/cccl-root-1/cub/../cub/cub.cuh") == "cub");
+  CHECK(scene.Read(scene.trusted + "/cub/cub.cuh") == "cub");
+  CHECK(scene.Exists("/cccl-root-1"));
+  CHECK_FALSE(scene.Exists("/cccl-root-1/none.h"));
+  CHECK_FALSE(scene.Exists("/cccl-root-1/no/such.h"));
+  CHECK(scene.asked().empty());
+}
+
+TEST_CASE("a name that leaves the toolchain on its way is asked for as it was spelled") {
+  Scene scene;
+  CHECK(scene.Read("/cccl-root-1/./../up.h") == "up");
+  const std::string detour = "/cccl-root-1/../user/../trusted/cub/cub.cuh";
+  CHECK(scene.Read(detour) == kNone);
+  const std::string into = "/cccl-root-0/../trusted/cub/cub.cuh";
+  CHECK(scene.Read(into) == kNone);
+  fs::create_directories(scene.directory.path() + "/store/deep");
+  fs::create_directory_symlink(scene.directory.path() + "/store/deep", scene.trusted + "/link");
+  const std::string by_link = "/cccl-root-1/link/../up.h";
+  CHECK(scene.Read(by_link) == kNone);
+  CHECK(scene.asked() == std::vector<std::string>{"/cccl-root-1/../up.h", detour, into, by_link});
+}
+
+TEST_CASE("an include directory that is not there looks so") {
+  Scene scene;
+  CHECK(S_ISDIR(scene.Status("/cccl-root-0").st_mode));
+  CHECK_FALSE(scene.Exists("/cccl-root-2"));
+}
+
+TEST_CASE("a process is somewhere, though nobody has that directory") {
+  Scene scene;
+  CHECK(S_ISDIR(scene.Status(".").st_mode));
+  CHECK(S_ISDIR(scene.Status("/cccl-work").st_mode));
+}
+
+TEST_CASE("stat tells what a compiler may know: kind, size, and which file it is") {
+  Scene scene;
+  const struct stat mine = scene.Status("/cccl-root-0/mine.h");
+  CHECK(S_ISREG(mine.st_mode));
+  CHECK(mine.st_size == 4);
+  CHECK(mine.st_ino == 21);
+  CHECK(mine.st_mtim.tv_sec == 1);
+  const struct stat same = scene.Status("/cccl-root-0/same.h");
+  CHECK(same.st_ino == mine.st_ino);
+  CHECK(same.st_dev == mine.st_dev);
+  CHECK(scene.Status("/opt/x.h").st_ino != mine.st_ino);
+}
+
+TEST_CASE("a descriptor of a file outside can't be written to") {
+  Scene scene;
+  const FileDescriptor file(scene.view.Open("/cccl-root-0/mine.h", O_RDONLY));
+  REQUIRE(file.valid());
+  CHECK(write(file.get(), "x", 1) < 0);
+  CHECK(scene.view.Open("/cccl-root-0/mine.h", O_RDWR) == -ENOENT);
+  CHECK(scene.view.Open("/cccl-root-0", O_RDONLY) == -EISDIR);
+}
