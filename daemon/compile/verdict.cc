@@ -96,8 +96,7 @@ CompileOutput MakeOutput(WorkerReply reply, std::chrono::microseconds compile_ti
   return CompileOutput{.succeeded = reply.succeeded,
                        .native_code = reply.native_code,
                        .native_name = std::move(reply.native_name),
-                       .artifact = std::move(artifact),
-                       .outside = std::move(reply.outside)};
+                       .artifact = std::move(artifact)};
 }
 
 Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limits,
