@@ -267,3 +267,13 @@ def fake(make_daemon, toolkit):
 def real(make_daemon):
     """A running daemon over CUDA 13."""
     return make_daemon(roots=(PLACES.cuda13,)).start()
+
+
+@pytest.fixture(scope="module")
+def lasting():
+    """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
+        os.chmod(place, 0o755)
+        daemon = Daemon(place, (PLACES.cuda13,)).start()
+        yield daemon
+        daemon.stop()

@@ -6,28 +6,16 @@ is a hit, and both are what raw NVRTC gives."""
 import contextlib
 import json
 import os
-import pathlib
 import shutil
-import tempfile
 
 import pytest
-from conftest import PLACES, Daemon
+from conftest import PLACES
 from raw import SEED, header_directories, raw, text_of
 
 KERNEL = 'extern "C" __global__ void k(int* p) { *p = VALUE; }\n'
 PROGRAM = "#include <value.h>\n" + KERNEL
 BESIDE = '#include "value.h"\n' + KERNEL
 ONE, TWO = "#define VALUE 7001\n", "#define VALUE 7002\n"
-
-
-@pytest.fixture(scope="module")
-def daemon():
-    """One for all: each test has a directory of its own, and thereby files of its own."""
-    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
-        os.chmod(place, 0o755)
-        daemon = Daemon(place, (PLACES.cuda13,)).start()
-        yield daemon
-        daemon.stop()
 
 
 class Checkout:
@@ -76,8 +64,8 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(daemon, directory):
-    return Checkout(daemon, directory)
+def checkout(lasting, directory):
+    return Checkout(lasting, directory)
 
 
 def edit(checkout):

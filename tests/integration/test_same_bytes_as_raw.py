@@ -13,7 +13,6 @@ import pytest
 from conftest import PATIENCE, PLACES
 from raw import RAW, SEED, header_directories, raw, text_of
 
-
 REDUCTION = """
 #include <cub/block/block_reduce.cuh>
 namespace { __device__ int helper(int x) { return x * 3; } }
