@@ -78,6 +78,8 @@ void RocksdbStore::Put(const Digest& key, ArtifactPtr artifact) {
   if (!queue_.Put(key, std::move(artifact))) statistics_.Add(Counter::kStoreErrors);
 }
 
+void RocksdbStore::Remove(const Digest& key) { queue_.Drop(key); }
+
 std::optional<std::string> RocksdbStore::GetMeta(std::string_view name) {
   if (auto queued = queue_.FindMeta(name)) return queued;
   const auto database = slot_.Get();

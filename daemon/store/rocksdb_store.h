@@ -50,6 +50,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   TierName name() const override { return TierName::kDisk; }
   ArtifactPtr Get(const cccl_cache::Digest& key) override;
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
+  void Remove(const cccl_cache::Digest& key) override;
 
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
