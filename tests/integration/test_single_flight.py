@@ -96,7 +96,7 @@ def test_last_waiter_cancels(make_daemon, toolkit):
         calls[0].cancel()
         place.await_leave()
         statistics = daemon.stats()
-        assert (statistics["cancelled_total"], statistics["in_flight"]) == (0, 2)  # one for whom it goes on, the place
+        assert (statistics["cancelled_total"], statistics["in_flight"]) == (0, 2)  # theirs, and that of the last place
         calls[1].cancel()
         wait_for(lambda: daemon.stats()["in_flight"] == 1, "the compile's end")
         assert daemon.stats()["cancelled_total"] == 1
@@ -106,6 +106,7 @@ def test_last_waiter_cancels(make_daemon, toolkit):
         toolkit.await_arrivals("gate", 2)
         toolkit.open("gate")
         assert again.result(60).outcome == build_pb2.OUTCOME_BUILT
+        assert daemon.stats()["compiles_total"] == 4  # theirs, two for the last place, and this
 
 
 def test_leader_leaves(make_daemon, toolkit, directory):
