@@ -114,10 +114,12 @@ TEST_CASE("what is dropped before it was written is never written, and deleted i
   CHECK(queue.empty());
 }
 
-TEST_CASE("a broken entry is queued for deletion") {
+TEST_CASE("a broken entry is queued for deletion once") {
   WriteQueue queue(1 << 20);
-  queue.Drop(Key(1));
+  CHECK(queue.Drop(Key(1)));
+  CHECK_FALSE(queue.Drop(Key(1)));
   CHECK(queue.Next(kNow).dropped.contains(Key(1)));
+  CHECK_FALSE(queue.Drop(Key(1)));  // it is being written
   queue.Written();
   CHECK(queue.empty());
 }
