@@ -168,7 +168,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
        .statistics = statistics,
        .observe = [&log](const BuildRecord& record) { LogBuild(log, record); },
        .report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "build", text); }},
-      geteuid(), build_limits);
+      build_limits);
   Housekeeping housekeeping({toolchains, compiler, store, statistics, log});
   CoordinatorBuilder builder(coordinator);
   Server server({.limits = ServiceLimitsOf(configuration),

@@ -39,9 +39,8 @@ Error FilesHang(std::chrono::milliseconds limit) {
 
 class BuildCoordinator::Impl {
  public:
-  Impl(Parts parts, uid_t own_uid, const BuildLimits& limits)
+  Impl(Parts parts, const BuildLimits& limits)
       : parts_(std::move(parts)),
-        own_uid_(own_uid),
         limits_(limits),
         memory_(parts_.tiers, {limits.remember_failures, limits.quarantine}),
         responder_(table_, parts_.statistics, parts_.observe),
@@ -168,8 +167,7 @@ class BuildCoordinator::Impl {
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
                                 bool force_path_dependent) {
     Result<BuildPlan> plan =
-        PlanBuild(waiter->request, toolchain,
-                  {waiter->peer.uid, waiter->peer.uid == own_uid_, force_path_dependent});
+        PlanBuild(waiter->request, toolchain, {waiter->peer.uid, force_path_dependent});
     if (!plan) return plan.error();
     waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));
     return std::nullopt;
@@ -202,7 +200,6 @@ class BuildCoordinator::Impl {
   }
 
   const Parts parts_;
-  const uid_t own_uid_;
   const BuildLimits limits_;
   std::atomic<bool> stopping_{false};
   FlightTable table_;
@@ -212,8 +209,8 @@ class BuildCoordinator::Impl {
   std::optional<Flights> flights_;  // last: its threads use all of the above
 };
 
-BuildCoordinator::BuildCoordinator(Parts parts, uid_t own_uid, const BuildLimits& limits)
-    : impl_(std::make_unique<Impl>(std::move(parts), own_uid, limits)) {}
+BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(parts), limits)) {}
 BuildCoordinator::~BuildCoordinator() = default;
 
 BuildCoordinator::Ticket BuildCoordinator::Build(

@@ -87,9 +87,7 @@ class BuildCoordinator {
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
   };
 
-  /// `own_uid`: the daemon's. Directories that its builds name are looked at while they are
-  /// planned.
-  BuildCoordinator(Parts parts, uid_t own_uid, const BuildLimits& limits);
+  BuildCoordinator(Parts parts, const BuildLimits& limits);
   /// Cancels what runs and answers everybody who waits with kUnavailable.
   ~BuildCoordinator();
   BuildCoordinator(const BuildCoordinator&) = delete;

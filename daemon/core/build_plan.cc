@@ -164,8 +164,7 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   const BuildRequest& request = *plan->job.request;
   const auto& program = std::get<NvrtcProgram>(request.program);
   plan->path_dependent = options.force_path_dependent || traits.path_token || ShowPaths(parsed);
-  *roots =
-      LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, options.may_look});
+  *roots = LayOutRoots(request, parsed, *plan->job.toolchain, plan->path_dependent);
 
   CompileJob& job = plan->job;
   job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);

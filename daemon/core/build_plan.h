@@ -42,12 +42,11 @@ struct BuildPlan {
 
 struct PlanOptions {
   uid_t uid = 0;                      ///< whose build it is
-  bool may_look = false;              ///< see RootLayout
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
 };
 
 /// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
-/// the field or option. Pure, but for one look-up per -I that is not known by name, if it may look.
+/// the field or option. Pure.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 namespace cccl_cached {
 namespace {
@@ -58,17 +56,7 @@ std::optional<ToolchainPlace> PlaceOf(std::string_view path, const Toolchain& to
   return best;
 }
 
-std::optional<ToolchainPlace> FindInToolchain(const std::string& path, const Toolchain& toolchain,
-                                              bool may_look) {
-  if (auto place = PlaceOf(path, toolchain)) return place;
-  if (!may_look || path.empty()) return std::nullopt;
-  std::error_code error;
-  const std::string real = std::filesystem::canonical(path, error).string();
-  return error ? std::nullopt : PlaceOf(real, toolchain);
-}
-
-Root ProgramRoot(const BuildRequest& request, const NvrtcProgram& program,
-                 const RootLayout& layout) {
+Root ProgramRoot(const BuildRequest& request, const NvrtcProgram& program, bool path_dependent) {
   const std::string_view name = ProgramName(program);
   const size_t slash = name.rfind('/');
   const std::string_view prefix =
@@ -76,26 +64,25 @@ Root ProgramRoot(const BuildRequest& request, const NvrtcProgram& program,
   Root root;
   root.client_prefix = prefix;
   root.mount.target = Absolute(prefix, request.working_directory);
-  root.mount.visible =
-      layout.path_dependent ? root.mount.target : fmt::format("{}0", kCanonicalPrefix);
+  root.mount.visible = path_dependent ? root.mount.target : fmt::format("{}0", kCanonicalPrefix);
   root.fingerprint.path = root.mount.target;
   return root;
 }
 
 Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& request,
-                 const Toolchain& toolchain, const RootLayout& layout) {
+                 const Toolchain& toolchain, bool path_dependent) {
   Root root;
   const std::string path = Absolute(named, request.working_directory);
   root.client_prefix = fmt::format("{}/", WithoutTrailingSlashes(named));
   root.mount.target = path;
   root.fingerprint.path = path;
-  if (const auto place = FindInToolchain(path, toolchain, layout.may_look)) {
+  if (const auto place = PlaceOf(path, toolchain)) {
     root.mount.target = toolchain.headers[place->index].path + place->below;
     root.mount.trusted = true;
     root.fingerprint.toolchain_directory = fmt::format("{}{}", place->index, place->below);
   }
-  root.mount.visible = layout.path_dependent ? path : fmt::format("{}{}", kCanonicalPrefix, number);
-  root.for_compiler = layout.path_dependent ? std::string(named) : root.mount.visible;
+  root.mount.visible = path_dependent ? path : fmt::format("{}{}", kCanonicalPrefix, number);
+  root.for_compiler = path_dependent ? std::string(named) : root.mount.visible;
   return root;
 }
 
@@ -106,17 +93,18 @@ std::string_view ProgramName(const NvrtcProgram& program) {
 }
 
 std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<ParsedOption>& options,
-                              const Toolchain& toolchain, const RootLayout& layout) {
+                              const Toolchain& toolchain, bool path_dependent) {
   const auto& program = std::get<NvrtcProgram>(request.program);
   std::vector<Root> roots;
-  roots.push_back(ProgramRoot(request, program, layout));
+  roots.push_back(ProgramRoot(request, program, path_dependent));
   for (const ParsedOption& option : options) {
     if (option.rule == nullptr || !option.rule->names_directory) continue;
-    roots.push_back(IncludeRoot(roots.size(), option.value, request, toolchain, layout));
+    roots.push_back(IncludeRoot(roots.size(), option.value, request, toolchain, path_dependent));
   }
   if (program.append_toolchain_headers) {
     for (const HeaderDirectory& directory : toolchain.headers) {
-      roots.push_back(IncludeRoot(roots.size(), directory.path, request, toolchain, layout));
+      roots.push_back(
+          IncludeRoot(roots.size(), directory.path, request, toolchain, path_dependent));
     }
   }
   return roots;

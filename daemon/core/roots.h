@@ -28,16 +28,11 @@ struct Root {
   std::string client_prefix;  ///< what the client's own names in it begin with
 };
 
-struct RootLayout {
-  bool path_dependent = false;
-  /// Whether a directory that is not known by name may be looked up on disk.
-  bool may_look = false;
-};
-
-/// The roots of an NVRTC build in search order.
+/// The roots of an NVRTC build in search order. A toolchain's directories are known by their names
+/// alone: nothing is looked up on disk, which may hang and which differs between users.
 [[nodiscard]] std::vector<Root> LayOutRoots(const cccl_cache::BuildRequest& request,
                                             const std::vector<cccl_cache::ParsedOption>& options,
-                                            const Toolchain& toolchain, const RootLayout& layout);
+                                            const Toolchain& toolchain, bool path_dependent);
 
 /// NVRTC's name for a program without one.
 [[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);

@@ -22,7 +22,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .statistics = statistics,
                               .observe = {},
                               .report = [this](std::string_view text) { reported += text; }},
-      kOwnUid, limits);
+      limits);
 }
 
 BuildAnswer CoordinatorBench::BuildOne(const std::string& source, const Peer& peer) {
