@@ -159,7 +159,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
         log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain", report.text);
       });
   HostFileAccess files({.own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
-                        .own_uid = geteuid()});
+                        .own_uid = geteuid(),
+                        .own_view = cccl_cache::FilesViewOfThisProcess()});
   BuildCoordinator coordinator(
       {.toolchains = toolchains,
        .compiler = compiler,

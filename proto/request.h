@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "proto/files_view.h"
+
 /// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
 /// blobs were resolved. Both sides of the socket compute fingerprints from these types.
 namespace cccl_cache {
@@ -82,6 +84,9 @@ struct BuildRequest {
   uint32_t driver_version = 0;
   /// Absolute, or empty: unknown.
   std::string working_directory;
+  /// Whether the daemon finds the client's files under the client's names; none: it must not
+  /// assume so.
+  std::optional<FilesView> files_view;
 
   [[nodiscard]] BuildKind kind() const { return static_cast<BuildKind>(program.index() + 1); }
 };

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/build_request.h"
 
+#include <optional>
 #include <utility>
 
 #include "client/src/message_body.h"
+#include "proto/files_view.h"
 
 namespace cccl_cache {
 namespace {
@@ -29,6 +31,7 @@ BuildRequest::BuildRequest() {
   cccl_cache__v1__link_program__init(&link_);
   cccl_cache__v1__nvvm_program__init(&nvvm_);
   cccl_cache__v1__toolchain_selector__init(&toolchain_);
+  cccl_cache__v1__files_view__init(&files_view_);
 }
 
 Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvrtc& program) {
@@ -113,7 +116,18 @@ Expected<Done> BuildRequest::SetOptions(const cccl_cache_build_options& options)
   }
   request_.wanted = wanted_.data();
   request_.n_wanted = wanted_.size();
+  SetFilesView();
   return Outcome();
+}
+
+void BuildRequest::SetFilesView() {
+  // Anew for each build: a program may enter another mount namespace at any time.
+  const std::optional<FilesView> view = FilesViewOfThisProcess();
+  if (!view) return;
+  files_view_.mount_namespace = view->mount_namespace;
+  files_view_.root_device = view->root_device;
+  files_view_.root_inode = view->root_inode;
+  request_.files_view = &files_view_;
 }
 
 size_t BuildRequest::PackedSize() const {

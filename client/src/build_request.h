@@ -49,6 +49,7 @@ class BuildRequest {
   CcclCache__V1__Blob* Blob(cccl_cache_bytes contents);
   void SetHeaders(const cccl_cache_nvrtc& program);
   void SetEnvironment(const cccl_cache_nvrtc& program);
+  void SetFilesView();
   [[nodiscard]] Expected<Done> Outcome() const;
 
   CcclCache__V1__BuildRequest request_;
@@ -56,6 +57,7 @@ class BuildRequest {
   CcclCache__V1__LinkProgram link_;
   CcclCache__V1__NvvmProgram nvvm_;
   CcclCache__V1__ToolchainSelector toolchain_;
+  CcclCache__V1__FilesView files_view_;
   std::vector<CcclCache__V1__ArtifactKind> wanted_;
   // Deques: what they hold is pointed to and must stay where it is.
   std::deque<std::string> texts_;

@@ -143,6 +143,11 @@ cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
   hasher.AppendValue("uid", uid);
   hasher.AppendValue("working directory", plan.directories.working_directory);
   for (const std::string& root : plan.directories.roots) hasher.AppendValue("root", root);
+  if (const auto& view = plan.directories.view) {
+    hasher.AppendValue("mount namespace", view->mount_namespace);
+    hasher.AppendValue("root's device", view->root_device);
+    hasher.AppendValue("root's inode", view->root_inode);
+  }
   return hasher.Finish();
 }
 
@@ -216,6 +221,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.job.toolchain = toolchain;
   plan.job.request = request;
   plan.directories.working_directory = request->working_directory;
+  plan.directories.view = request->files_view;
   const TextTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
   std::vector<Root> roots;

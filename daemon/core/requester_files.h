@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "daemon/core/peer.h"
 #include "daemon/core/result.h"
 #include "proto/digest.h"
+#include "proto/files_view.h"
 
 namespace cccl_cached {
 
@@ -43,6 +45,8 @@ struct SeenFile {
 struct RootDirectories {
   std::vector<std::string> roots;
   std::string working_directory;
+  /// What these paths mean to the requester; none: unknown.
+  std::optional<cccl_cache::FilesView> view = std::nullopt;
 };
 
 /// The files of one requester under the roots of one build. Blocks as long as the disk does, which

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,8 @@
 
 namespace cccl_cached {
 
-/// Opens the files of this machine for requesters. Thread-safe.
+/// Opens the files of this machine for requesters to whom its paths mean the same as to the daemon.
+/// Thread-safe.
 class HostFileAccess final : public FileAccess {
  public:
   struct Options {
@@ -23,6 +25,8 @@ class HostFileAccess final : public FileAccess {
     /// nothing in them is given to anybody.
     std::vector<std::string> own_directories;
     uid_t own_uid = 0;  ///< the daemon's
+    std::optional<cccl_cache::FilesView> own_view =
+        std::nullopt;  ///< what paths mean to the daemon; none: nobody's files are opened
     /// Files whose digests are remembered; some 200 bytes each.
     size_t max_remembered = 65536;
   };

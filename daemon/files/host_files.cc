@@ -76,11 +76,12 @@ Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
 }
 
 std::string HostFiles::PathOf(const FileName& name) const {
-  const auto& [roots, working_directory] = directories_;
+  const std::vector<std::string>& roots = directories_.roots;
   if (name.root == kAbsoluteRoot) return name.below.starts_with('/') ? name.below : std::string();
   const bool in_working_directory = name.root == kWorkingDirectoryRoot;
   if (!in_working_directory && name.root >= roots.size()) return {};
-  const std::string& root = in_working_directory ? working_directory : roots[name.root];
+  const std::string& root =
+      in_working_directory ? directories_.working_directory : roots[name.root];
   if (!root.starts_with('/')) return {};
   return name.below.empty() ? root : fmt::format("{}/{}", root, name.below);
 }

@@ -256,6 +256,10 @@ Result<ConvertedRequest> FromProto(v1::BuildRequest&& message, const ServiceLimi
   if (!request->working_directory.empty() && request->working_directory.front() != '/') {
     convert.Refuse("working_directory: must be absolute");
   }
+  if (message.has_files_view()) {
+    const v1::FilesView& view = message.files_view();
+    request->files_view = {view.mount_namespace(), view.root_device(), view.root_inode()};
+  }
   ConvertedRequest result;
   result.wanted = Wanted(message, convert);
   if (convert.error()) return *convert.error();
