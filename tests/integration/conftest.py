@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
 
+import atexit
 import ctypes
-import dataclasses
+import functools
 import json
 import mmap
 import os
@@ -23,25 +24,76 @@ import pytest
 PATIENCE = 60.0  # seconds; only ever spent by a test that fails
 
 
-@dataclasses.dataclass(frozen=True)
+def is_for_all(path):
+    """Whether this path is root's, all the way down to it, and everybody may go there."""
+    path = pathlib.Path(path).resolve()
+    return all(each.stat().st_uid == 0 and each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.parents))
+
+
 class Places:
-    """Where CMake put what the tests run; a missing variable is an error, never a skip."""
+    """Where CMake put what the tests run; a missing variable is an error, never a skip.
 
-    daemon: str
-    cli: str
-    fake13: str
-    fake12: str
-    cuda13: str
-    cuda12: str
-    stubs: str
+    Run by root in somebody else's checkout, the tests use copies that are root's: a daemon takes no compiler that
+    another can change, and what lies in a home other users can't even start."""
+
+    def __init__(self):
+        self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
+        self._copies = None
+
+    @functools.cached_property
+    def _binaries(self):
+        daemon, cli = (pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in ("DAEMON", "CLI"))
+        build = daemon.parents[1]
+        if os.geteuid() != 0 or is_for_all(build):
+            return daemon, cli
+        names = [daemon, daemon.parent / "worker/cccl-cached-worker", cli, *(build / "client").glob("*.so*")]
+        for file in names:
+            copy = self._directory() / file.relative_to(build)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+        return self._directory() / daemon.relative_to(build), self._directory() / cli.relative_to(build)
+
+    @property
+    def daemon(self):
+        return str(self._binaries[0])
+
+    @property
+    def cli(self):
+        return str(self._binaries[1])
+
+    @functools.cached_property
+    def fake13(self):
+        return self._toolkit("FAKE13")
+
+    @functools.cached_property
+    def fake12(self):
+        return self._toolkit("FAKE12")
+
+    @functools.cached_property
+    def cuda13(self):
+        return self._toolkit("CUDA13")
+
+    @functools.cached_property
+    def cuda12(self):
+        return self._toolkit("CUDA12")
+
+    def _toolkit(self, name):
+        root = os.environ[f"CCCL_CACHED_TEST_{name}"]
+        if os.geteuid() != 0 or is_for_all(root):
+            return root
+        copy = self._directory() / name.lower()
+        shutil.copytree(root, copy, symlinks=True)
+        return str(copy)
+
+    def _directory(self):
+        if self._copies is None:
+            self._copies = pathlib.Path(tempfile.mkdtemp(prefix="cccl", dir="/tmp"))
+            atexit.register(shutil.rmtree, self._copies)
+            self._copies.chmod(0o755)
+        return self._copies
 
 
-def places_from_environment():
-    names = {field.name: f"CCCL_CACHED_TEST_{field.name.upper()}" for field in dataclasses.fields(Places)}
-    return Places(**{name: os.environ[variable] for name, variable in names.items()})
-
-
-PLACES = places_from_environment()
+PLACES = Places()
 sys.path.insert(0, PLACES.stubs)
 
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402
