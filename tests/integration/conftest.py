@@ -154,7 +154,7 @@ class FakeToolkit:
 class Daemon:
     """One cccl-cached under test; may be stopped, killed and started again on the same state."""
 
-    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None):
+    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=()):
         self.directory = pathlib.Path(directory)
         self.socket = str(self.directory / "run" / "socket")
         self.state = str(self.directory / "state")
@@ -162,6 +162,7 @@ class Daemon:
         self.roots = list(toolchain_roots)
         self.environment = environment or {}
         self.uid = uid
+        self.launcher = list(launcher)
         self.process = None
         self.log = self.directory / "log"
 
@@ -169,7 +170,7 @@ class Daemon:
         command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
         for root in self.roots:
             command += ["--toolchain-root", root]
-        return command + self.flags
+        return self.launcher + command + self.flags
 
     def start(self, expect_ready=True):
         """Returns when the daemon has said READY=1 to its notify socket."""
