@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -24,17 +25,22 @@ import pytest
 PATIENCE = 60.0  # seconds; only ever spent by a test that fails
 
 
-def is_for_all(path):
-    """Whether this path is root's, all the way down to it, and everybody may go there."""
+def serves(path):
+    """Whether a daemon of ours would take a compiler below this path, and other users could go there if we are root."""
     path = pathlib.Path(path).resolve()
-    return all(each.stat().st_uid == 0 and each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.parents))
+    for status in (each.stat() for each in (path, *path.parents)):
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+            return False
+        if os.geteuid() == 0 and status.st_mode & 0o005 != 0o005:
+            return False
+    return True
 
 
 class Places:
     """Where CMake put what the tests run; a missing variable is an error, never a skip.
 
-    Run by root in somebody else's checkout, the tests use copies that are root's: a daemon takes no compiler that
-    another can change, and what lies in a home other users can't even start."""
+    Where they would not serve there, copies are used: a daemon takes no compiler that anybody but root and its own user
+    can change, and what lies in a home that is closed other users can't even start."""
 
     def __init__(self):
         self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
@@ -44,7 +50,7 @@ class Places:
     def _binaries(self):
         daemon, cli = (pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in ("DAEMON", "CLI"))
         build = daemon.parents[1]
-        if os.geteuid() != 0 or is_for_all(build):
+        if serves(build):
             return daemon, cli
         names = [daemon, daemon.parent / "worker/cccl-cached-worker", cli, *(build / "client").glob("*.so*")]
         for file in names:
@@ -79,10 +85,11 @@ class Places:
 
     def _toolkit(self, name):
         root = os.environ[f"CCCL_CACHED_TEST_{name}"]
-        if os.geteuid() != 0 or is_for_all(root):
+        if serves(root):
             return root
         copy = self._directory() / name.lower()
-        shutil.copytree(root, copy, symlinks=True)
+        subprocess.run(["cp", "-rP", "--preserve=mode,timestamps", root, copy], check=True)
+        subprocess.run(["chmod", "-R", "go-w", copy], check=True)
         return str(copy)
 
     def _directory(self):
