@@ -101,12 +101,15 @@ int OutliveFailingDisk(const std::string& directory, const std::function<bool()>
 /// Mounts are this process's own from here on. Whoever may not do that does it as the root of a
 /// user namespace.
 bool LeaveMounts() {
-  const uid_t uid = geteuid();
+  const auto uid = std::to_string(geteuid());
+  const auto gid = std::to_string(getegid());
   if (unshare(CLONE_NEWNS) == 0) return true;
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  std::ofstream map("/proc/self/uid_map");
-  map << "0 " << uid << " 1" << std::flush;
-  return map.good();
+  const auto write = [](const std::string& name, const std::string& text) {
+    return (std::ofstream("/proc/self/" + name) << text << std::flush).good();
+  };
+  return write("uid_map", "0 " + uid + " 1") && write("setgroups", "deny") &&
+         write("gid_map", "0 " + gid + " 1");
 }
 
 int FullDisk(const std::string& directory) {
