@@ -150,7 +150,11 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
 
   const BuildLimits build_limits = BuildLimitsOf(configuration);
-  WorkerCompiler compiler(*worker, ZygoteOptions{}, [&log](std::string_view text) {
+  ZygoteOptions zygotes;
+  zygotes.announce_sandbox = [&log](std::string_view text) {
+    log.Write(LogLevel::kInfo, "sandbox", text);
+  };
+  WorkerCompiler compiler(*worker, std::move(zygotes), [&log](std::string_view text) {
     log.Write(LogLevel::kWarning, "compiler", text);
   });
   ToolchainRegistry toolchains(

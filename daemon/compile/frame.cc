@@ -99,14 +99,14 @@ std::string Encode(const SpawnRequest& spawn) {
   return writer.Joined();
 }
 
-//   ready = 3:u8
-std::string Encode(const ZygoteReady&) { return Begin(Tag::kReady).Joined(); }
-
 std::string EncodeText(Tag tag, std::string_view message) {
   WireWriter writer = Begin(tag);
   writer.Text(message.substr(0, kMaxMessageText));
   return writer.Joined();
 }
+
+//   ready = 3:u8 sandbox:text
+std::string Encode(const ZygoteReady& ready) { return EncodeText(Tag::kReady, ready.sandbox); }
 
 //   load-failed = 4:u8 message:text
 std::string Encode(const LoadFailed& failed) {
@@ -157,10 +157,12 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
 Result<ControlAnswer> DecodeControlAnswer(std::string_view bytes) {
   WireReader reader(bytes);
   const Tag tag{reader.U8()};
-  if (tag == Tag::kReady && reader.Complete()) return ControlAnswer(ZygoteReady{});
-  LoadFailed failed{std::string(reader.Text())};
-  if (tag != Tag::kLoadFailed || !reader.Complete()) return Malformed("answer of a zygote");
-  return ControlAnswer(std::move(failed));
+  std::string text(reader.Text());
+  if (reader.Complete() && tag == Tag::kReady) return ControlAnswer(ZygoteReady{std::move(text)});
+  if (reader.Complete() && tag == Tag::kLoadFailed) {
+    return ControlAnswer(LoadFailed{std::move(text)});
+  }
+  return Malformed("answer of a zygote");
 }
 
 Result<StatusMessage> DecodeStatusMessage(std::string_view bytes) {

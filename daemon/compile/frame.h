@@ -41,6 +41,8 @@ inline constexpr uint32_t kWorkerProtocol = 2;
 inline constexpr int kExitNotStarted = 70;
 inline constexpr int kExitReplyLost = 71;
 inline constexpr int kExitFilesLost = 72;
+/// The sandbox could not be entered.
+inline constexpr int kExitNoSandbox = 73;
 
 /// Longest reply that a worker may send.
 inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;
@@ -73,6 +75,7 @@ struct SpawnRequest {
 };
 
 struct ZygoteReady {
+  std::string sandbox;  ///< what its workers enter, for the log: "landlock ABI 4 + seccomp"
   bool operator==(const ZygoteReady&) const = default;
 };
 struct LoadFailed {

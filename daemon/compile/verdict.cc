@@ -107,6 +107,12 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
   if (WEXITSTATUS(exited.wait_status) == kExitNotStarted) {
     return Error{ErrorCode::kUnavailable, "a worker could not be set up; see the daemon's limits"};
   }
+  if (WEXITSTATUS(exited.wait_status) == kExitNoSandbox) {
+    return Error{ErrorCode::kUnavailable,
+                 "a worker could not confine itself, so it runs no program of another user: the "
+                 "kernel, or the container or service that the daemon runs in, refuses seccomp or "
+                 "Landlock; allow both, or run a daemon of your own"};
+  }
   if (exited.wait_status != 0) {
     return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler's process ended with {}",
                                                         DescribeWaitStatus(exited.wait_status))};

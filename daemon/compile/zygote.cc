@@ -104,6 +104,7 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   if (const auto* failed = std::get_if<LoadFailed>(&*answer)) {
     return Error{ErrorCode::kUnavailable, "loading the toolchain: " + failed->message};
   }
+  sandbox_ = std::get<ZygoteReady>(*answer).sandbox;
   return Ok{};
 }
 

@@ -46,6 +46,8 @@ class Zygote {
   [[nodiscard]] bool Usable() const { return !odd_.load() && !process_.Ended(); }
   /// It did something that it should not: never use it again.
   void MarkOdd() { odd_.store(true); }
+  /// What its workers enter before they read a job.
+  [[nodiscard]] const std::string& sandbox() const { return sandbox_; }
   /// Workers asked for so far.
   [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
 
@@ -57,6 +59,7 @@ class Zygote {
   Status Load(const ZygoteHello& hello, std::chrono::milliseconds deadline);
 
   ChildProcess process_;
+  std::string sandbox_;  ///< constant once loaded
   std::atomic<bool> odd_{false};
   std::atomic<uint64_t> spawned_{0};
   std::mutex mutex_;

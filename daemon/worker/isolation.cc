@@ -18,6 +18,9 @@
 namespace cccl_cached {
 namespace {
 
+/// Of the whole user: what a compiler that starts threads without end stops at. Does not hold for
+/// root.
+constexpr rlim_t kMaxThreads = 4096;
 constexpr rlim_t kMaxOpenFiles = 128;  // headers nest, parents are closed meanwhile
 /// Of scratch files, which lie in memory (a memfd obeys RLIMIT_FSIZE; RLIMIT_DATA does not count
 /// it).
@@ -49,6 +52,7 @@ Status ApplyLimits(const IsolationLimits& limits) {
       {RLIMIT_STACK, kStackBytes, "limiting the stack"},
       {RLIMIT_CORE, 0, "limiting core dumps"},
       {RLIMIT_FSIZE, kMaxFileBytes, "limiting file sizes"},
+      {RLIMIT_NPROC, kMaxThreads, "limiting threads"},
       {RLIMIT_NOFILE, kMaxOpenFiles, "limiting open files"},
   };
   for (const auto& limit : all) {

@@ -20,6 +20,7 @@ namespace cccl_cached {
 namespace {
 
 [[noreturn]] void Refuse() { _exit(kExitNotStarted); }
+[[noreturn]] void RefuseOutsideSandbox() { _exit(kExitNoSandbox); }
 
 std::string_view MapJob(int fd) {
   struct stat status;
@@ -30,15 +31,30 @@ std::string_view MapJob(int fd) {
   return {static_cast<const char*>(address), size};
 }
 
+/// Files outside the toolchain are still opened by the worker itself, where the daemon's own user
+/// asked: the one thing of a job that is read before the sandbox is entered.
+Sandbox::Reach ReachOf(std::string_view job) {
+  const Result<WorkerJob> decoded = DecodeJob(job);
+  return decoded.ok() && decoded->outside_files_allowed ? Sandbox::Reach::kWhateverTheDaemonCan
+                                                        : Sandbox::Reach::kReadableDirectories;
+}
+
 uint64_t PeakResidentBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
+/// Where the sandbox opens nothing, all is outside, the toolchain's own headers too: asked for, not
+/// taken.
+void AskForAll(WorkerJob& job) {
+  for (WorkerJob::MountPoint& mount : job.mounts) mount.trusted = false;
+}
+
+WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup, bool opens_own) {
   FileClient files(kFilesFd);
-  FileView view(job, setup.trusted_directories, setup.files >= 0 ? &files : nullptr);
+  FileView view(job, opens_own ? setup.trusted_directories : std::vector<std::string>(),
+                setup.files >= 0 ? &files : nullptr);
   UseFileView(&view);
   WorkerReply reply = RunCompilerJob(job, setup.libraries);
   UseFileView(nullptr);
@@ -57,11 +73,17 @@ void Send(const WorkerReply& reply) {
 }  // namespace
 
 void RunWorker(const WorkerSetup& setup) {
-  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device}) || !Isolate(setup.limits))
-    Refuse();
-  const Result<WorkerJob> job = DecodeJob(MapJob(kJobFd));
+  if (!Isolate(setup.limits)) Refuse();
+  const std::string_view bytes = MapJob(setup.job);
+  const Sandbox::Reach reach = ReachOf(bytes);
+  if (!setup.sandbox.LimitReach(reach)) RefuseOutsideSandbox();
+  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device})) Refuse();
+  if (!setup.sandbox.LimitCalls(reach)) RefuseOutsideSandbox();
+  Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
-  Send(RunWithFileView(*job, setup));
+  const bool opens_own = setup.sandbox.OpensReadableDirectories(reach);
+  if (!opens_own) AskForAll(*job);
+  Send(RunWithFileView(*job, setup, opens_own));
   _exit(
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
 }

@@ -34,6 +34,7 @@ class Places:
     cuda13: str
     cuda12: str
     stubs: str
+    without_landlock: str
 
 
 def places_from_environment():

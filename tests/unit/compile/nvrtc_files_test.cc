@@ -58,20 +58,23 @@ std::string Outcome(const Result<CompileOutput>& output) {
   return PartOf(output, ArtifactKind::kPtx) + "\n" + output->artifact->log;
 }
 
-/// What comes of a source whose headers are asked for; and it must be what comes of it where the
-/// compiler opens them itself.
+/// What comes of a source whose headers are asked for; and it must be what comes of it where they
+/// are the toolchain's own, which the compiler opens itself.
 std::string Compile(RealNvrtc& nvrtc, const Tree& tree, const std::string& body,
                     std::vector<std::string> options = {"-I/cccl-root-1", "-I/cccl-root-2"}) {
   options.insert(options.end(), {"-arch=compute_90", "-frandom-seed=1"});
   CompileJob direct = nvrtc.Job(body, options);
   CompileJob asked = direct;
+  auto toolchain = std::make_shared<Toolchain>(*direct.toolchain);
   auto files = std::make_shared<DirectoryJobFiles>();
   for (const char* root : {"0", "1", "2"}) {
     const std::string visible = std::string("/cccl-root-") + root;
     direct.mounts.push_back({visible, tree.Root(root), true});
+    toolchain->headers.push_back({tree.Root(root), {}});
     asked.mounts.push_back({visible, "", false});
     files->Show(visible, tree.Root(root));
   }
+  direct.toolchain = toolchain;
   asked.files = files;
   const std::string outcome = Outcome(nvrtc.Compile(asked));
   CHECK(outcome == Outcome(nvrtc.Compile(direct)));

@@ -61,6 +61,18 @@ TEST_CASE("a digest is remembered once the file lies still") {
   CHECK_FALSE(known->has_access_list);
 }
 
+TEST_CASE("a digest is not remembered while a change could go unnoticed") {
+  FileTree tree;
+  bool looked_in_time = false;
+  while (!looked_in_time) {
+    tree.Write("include/a.h", "true");
+    REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
+    const ContentStamp stamp = tree.Stamp("include/a.h");
+    looked_in_time = !stamp.IsSettledAt(FileTimeNow());
+    if (looked_in_time) CHECK_FALSE(tree.memory.Find(stamp));
+  }
+}
+
 TEST_CASE("a rewrite of the same size with the old time set back is noticed") {
   FileTree tree;
   tree.Write("include/a.h", "old");

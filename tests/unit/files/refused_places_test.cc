@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -30,6 +31,20 @@ void CheckRefused(RequesterFiles& files, const FileName& name) {
 /// Everything but the name that the error begins with.
 std::string WithoutName(const Error& error) {
   return error.message.substr(error.message.find(' '));
+}
+
+/// A directory below /dev and on its file system.
+std::string PartOfDev() {
+  struct stat dev {};
+  REQUIRE(stat("/dev", &dev) == 0);
+  for (const fs::directory_entry& entry : fs::directory_iterator("/dev")) {
+    struct stat status {};
+    if (lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+        status.st_dev == dev.st_dev) {
+      return entry.path();
+    }
+  }
+  return "/dev";
 }
 
 }  // namespace
@@ -101,8 +116,9 @@ TEST_CASE("what is refused is refused under other mounts too") {
   FileTree tree;
   tree.Write("state/there.h", "secret");
   tree.refused = {tree.Path("state")};
-  for (const char* name : {"proc", "net", "dev", "cgroup", "again"}) tree.Directory(name);
+  for (const char* name : {"proc", "net", "dev", "devices", "again"}) tree.Directory(name);
   tree.Write("file.h", "");
+  const std::string part_of_dev = PartOfDev();
   bool mounted = false;
   // In a name space of its own, which ends with the thread.
   std::thread([&] {
@@ -112,11 +128,13 @@ TEST_CASE("what is refused is refused under other mounts too") {
     };
     mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
               bind("/proc", "proc") && bind("/proc/sys", "net") && bind("/dev", "dev") &&
-              bind("/proc/version", "file.h") && bind(tree.Path("state").c_str(), "again");
+              bind(part_of_dev.c_str(), "devices") && bind("/proc/version", "file.h") &&
+              bind(tree.Path("state").c_str(), "again");
     if (!mounted) return;
     const auto files = tree.Own({""});
-    for (const char* name : {"proc/version", "proc/none", "net/kernel/hostname", "net", "dev/none",
-                             "dev/null", "file.h", "again", "again/there.h"}) {
+    for (const char* name :
+         {"proc/version", "proc/none", "net/kernel/hostname", "net", "dev/none", "dev/null",
+          "devices", "devices/none", "file.h", "again", "again/there.h"}) {
       CheckRefused(*files, {0, name});
     }
   }).join();
