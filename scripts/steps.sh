@@ -41,3 +41,14 @@ quietly() {
   fi
   rm -f "$log"
 }
+
+# build_preset PRESET TARGET...: with ccache where it is installed.
+build_preset() {
+  local preset=$1 launchers=()
+  shift
+  if command -v ccache >/dev/null; then
+    launchers=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  quietly "configuring $preset" cmake --preset "$preset" "${launchers[@]}"
+  quietly "building $preset: $*" cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
+}

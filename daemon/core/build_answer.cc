@@ -34,6 +34,7 @@ BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output) {
 BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
   using std::chrono::microseconds;
   BuildAnswer answer = AnswerOf(*waiter.plan, landing.output);
+  answer.key = KeyOf(waiter.plan->fingerprint, landing.closure);
   answer.compile_time = landing.compile_time;
   answer.queue_time = std::max(
       microseconds{0}, std::chrono::duration_cast<microseconds>(landing.started - waiter.joined));

@@ -4,14 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "daemon/core/build_answer.h"
 #include "daemon/core/build_plan.h"
+#include "daemon/core/closure.h"
 #include "daemon/core/failure_memory.h"
 #include "daemon/core/fair_queue.h"
+#include "daemon/core/file_checks.h"
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/flight_table.h"
+#include "daemon/core/idle_jobs.h"
+#include "daemon/core/manifest_table.h"
+#include "daemon/core/path_proof.h"
 
 namespace cccl_cached {
 namespace {
@@ -45,6 +51,20 @@ Digest Combine(const Digest& first, const Digest& second) {
   return hasher.Finish();
 }
 
+Digest UsersFlight(const BuildPlan& plan, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("flight", plan.fingerprint.View());
+  hasher.AppendValue("uid", uid);
+  return hasher.Finish();
+}
+
+Digest PathsLikelyKey(uid_t uid, const BuildPlan& plan) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("paths likely", plan.fingerprint.View());
+  hasher.AppendValue("uid", uid);
+  return hasher.Finish();
+}
+
 Digest QuarantineKey(uid_t uid, const BuildPlan& plan) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("uid", uid);
@@ -53,13 +73,8 @@ Digest QuarantineKey(uid_t uid, const BuildPlan& plan) {
   return hasher.Finish();
 }
 
-// Under this key the tiers keep, as an artifact without parts, that the output of a fingerprint
-// shows paths: evicted like everything else, so that no client can make it pile up.
-Digest ShowsPathsKey(const Digest& fingerprint) {
-  cccl_cache::Hasher hasher;
-  hasher.AppendValue("output shows paths", fingerprint.View());
-  return hasher.Finish();
-}
+// Whether a compile of this plan will surely ask for files outside the toolchain.
+bool SurelyLooksOutside(const BuildPlan& plan) { return plan.include_view.has_value(); }
 
 }  // namespace
 
@@ -69,17 +84,25 @@ class BuildCoordinator::Impl {
       : parts_(std::move(parts)),
         own_uid_(own_uid),
         limits_(limits),
+        manifests_(parts_.tiers),
         failures_(limits.remember_failures, kFailureBytes, Clock::now),
         quarantine_(limits.quarantine, kQuarantineBytes, Clock::now),
         looks_outside_(kLooksOutsideLifetime, kLooksOutsideBytes, Clock::now),
-        runner_(parts_.toolchains, parts_.compiler, parts_.statistics, limits.compile),
+        paths_likely_(kLooksOutsideLifetime, kLooksOutsideBytes, Clock::now),
+        runner_({parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics},
+                limits.compile),
         queue_(std::make_unique<FairQueue>(
             FairQueue::Bounds{limits.slots, limits.queued_per_uid, limits.queued},
-            [this](uint64_t flight) { Run(flight); })) {}
+            [this](uint64_t flight) { Run(flight); })),
+        idle_jobs_(std::make_unique<IdleJobs>(
+            [this] { return queue_->running() == 0 && queue_->waiting() == 0; })),
+        checks_(std::make_unique<FileChecks>(FileChecks::Bounds{})) {}
 
   ~Impl() {
     stopping_ = true;
     flights_.CancelAll();
+    checks_.reset();
+    idle_jobs_.reset();
     queue_.reset();
     for (WaiterPtr& waiter : flights_.TakeAll()) {
       Answer(std::move(waiter),
@@ -133,15 +156,64 @@ class BuildCoordinator::Impl {
     if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, false)) {
       return Refuse(std::move(waiter), *refused);
     }
+    LookUpPlan(std::move(waiter));
+  }
+
+  // From what is remembered or stored; where that depends on files, once these have been looked at.
+  void LookUpPlan(WaiterPtr waiter) {
     if (TryToAnswer(&waiter)) return;
-    if (ShowsPaths(*waiter->plan)) {
-      if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, true)) {
-        return Refuse(std::move(waiter), *refused);
-      }
-      if (TryToAnswer(&waiter)) return;
+    const BuildPlan& plan = *waiter->plan;
+    if (!plan.uncacheable_reason.empty()) return JoinFlight(std::move(waiter));
+    waiter->manifest = manifests_.Find(plan.fingerprint);
+    if (waiter->manifest->closures.empty()) return LookFurther(std::move(waiter));
+    const uid_t uid = waiter->peer.uid;
+    const auto kept = std::make_shared<WaiterPtr>(std::move(waiter));
+    const Status added = checks_->Add(uid, CheckOf(**kept, kept));
+    if (!added) Refuse(std::move(*kept), added.error());
+  }
+
+  // Which of the manifest's closures is true for this waiter.
+  FileChecks::Check CheckOf(const Waiter& waiter, const std::shared_ptr<WaiterPtr>& kept) {
+    return [this, kept, plan = waiter.plan, manifest = waiter.manifest,
+            files = std::shared_ptr<RequesterFiles>(
+                parts_.files.Of(waiter.peer, waiter.plan->directories))]() -> FileChecks::Then {
+      const auto found = std::ranges::find_if(manifest->closures, [&](const Closure& closure) {
+        return FirstUntrue(closure, *files) == closure.entries.size();
+      });
+      const Closure* closure = found == manifest->closures.end() ? nullptr : &*found;
+      return [this, kept, manifest, closure] { Checked(std::move(*kept), closure); };
+    };
+  }
+
+  void Checked(WaiterPtr waiter, const Closure* closure) {
+    Landing hit;
+    if (closure != nullptr && LookUp(KeyOf(waiter->plan->fingerprint, *closure), &hit)) {
+      hit.closure = *closure;
+      return AnswerHit(std::move(waiter), hit);
     }
-    if (waiter->plan->uncacheable_reason.empty()) parts_.statistics.Add(Counter::kMisses);
-    JoinFlight(std::move(waiter));
+    LookFurther(std::move(waiter));
+  }
+
+  // What shows paths, or may show them, is known under the real ones.
+  void LookFurther(WaiterPtr waiter) {
+    if (waiter->plan->path_dependent || !WantsRealPaths(*waiter)) {
+      parts_.statistics.Add(Counter::kMisses);
+      return JoinFlight(std::move(waiter));
+    }
+    if (!waiter->manifest->shows_paths) waiter->to_be_proven = waiter->plan;
+    const ToolchainPtr toolchain = waiter->plan->job.toolchain;
+    if (const std::optional<Error> refused = MakePlan(waiter.get(), toolchain, true)) {
+      return Refuse(std::move(waiter), *refused);
+    }
+    LookUpPlan(std::move(waiter));
+  }
+
+  bool WantsRealPaths(const Waiter& waiter) {
+    const BuildPlan& plan = *waiter.plan;
+    if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return false;
+    return waiter.manifest->shows_paths ||
+           paths_likely_.Find(PathsLikelyKey(waiter.peer.uid, plan)).has_value() ||
+           (plan.include_view && paths_likely_.Find(*plan.include_view).has_value());
   }
 
   // Waits, without a thread, until what changed on disk has been identified.
@@ -155,7 +227,8 @@ class BuildCoordinator::Impl {
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
                                 bool force_path_dependent) {
     Result<BuildPlan> plan =
-        PlanBuild(waiter->request, toolchain, {waiter->peer.uid == own_uid_, force_path_dependent});
+        PlanBuild(waiter->request, toolchain,
+                  {waiter->peer.uid, waiter->peer.uid == own_uid_, force_path_dependent});
     if (!plan) return plan.error();
     waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));
     return std::nullopt;
@@ -201,21 +274,22 @@ class BuildCoordinator::Impl {
     parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
     parts_.statistics.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
     BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
+    answer.key = KeyOf(waiter->plan->fingerprint, hit.closure);
     answer.outcome = Outcome::kHit;
     answer.tier = hit.tier;
     Answer(std::move(waiter), std::move(answer));
   }
 
-  bool ShowsPaths(const BuildPlan& plan) {
-    if (plan.path_dependent || plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc)
-      return false;
-    Landing marker;
-    return LookUp(ShowsPathsKey(plan.fingerprint), &marker);
-  }
-
-  Digest FlightKey(const BuildPlan& plan) {
-    return looks_outside_.Find(plan.fingerprint) ? Combine(plan.fingerprint, plan.view)
-                                                 : plan.fingerprint;
+  // With whom a waiter waits: with anybody who asks for the same, as long as nothing comes from
+  // outside; else with the same user's, lest anybody keeps others waiting for a disk of his. Who
+  // started again because the closure was not true for him: only with those who have his files.
+  Digest FlightKey(const Waiter& waiter) {
+    const BuildPlan& plan = *waiter.plan;
+    if (waiter.restarts > 0) return Combine(plan.fingerprint, plan.view);
+    if (!SurelyLooksOutside(plan) && !looks_outside_.Find(plan.fingerprint)) {
+      return plan.fingerprint;
+    }
+    return UsersFlight(plan, waiter.peer.uid);
   }
 
   void JoinFlight(WaiterPtr waiter) {
@@ -223,14 +297,14 @@ class BuildCoordinator::Impl {
     const uid_t uid = waiter->peer.uid;
     const std::shared_ptr<const BuildPlan> plan = waiter->plan;
     waiter->joined = Clock::now();
-    const Digest key = FlightKey(*plan);
-    const bool shared = plan->uncacheable_reason.empty() && key == plan->fingerprint;
+    const Digest key = FlightKey(*waiter);
+    const bool shared = plan->uncacheable_reason.empty();
     const FlightTable::Joined joined = flights_.Join(std::move(waiter), key, shared);
     if (joined.flight == 0 || joined.started) return;
     Landing hit;
     // Another flight of this key may have landed between our look-up and our joining.
     if (joined.leads && plan->uncacheable_reason.empty() && LookUp(plan->key, &hit)) {
-      return Land(joined.flight, *plan, uid, hit);
+      return Land(joined.flight, plan, uid, hit);
     }
     const Status queued = queue_->Add(joined.flight, uid);
     if (queued) return;
@@ -242,14 +316,37 @@ class BuildCoordinator::Impl {
   void Run(uint64_t flight) {
     const auto started = flights_.Begin(flight);
     if (!started) return;
-    Land(flight, *started->plan, started->uid, runner_.Run(*started->plan, started->stop));
+    const BuildPlan& plan = *started->plan;
+    if (started->manifest != nullptr && *manifests_.Find(plan.fingerprint) != *started->manifest) {
+      // Another flight of this fingerprint has landed since the leader looked.
+      for (WaiterPtr& waiter : flights_.Finish(flight)) Start(std::move(waiter));
+      return;
+    }
+    const uid_t uid = started->peer.uid;
+    FlightOrder order{.peer = started->peer};
+    if (!SurelyLooksOutside(plan)) {
+      order.first_question = [this, flight, uid, kept = started->plan] {
+        LooksOutside(flight, *kept, uid);
+      };
+    }
+    Land(flight, started->plan, uid, runner_.Run(plan, order, started->stop));
   }
 
-  void Land(uint64_t flight, const BuildPlan& plan, uid_t uid, const Landing& landing) {
-    Keep(plan, uid, landing);
+  // What this flight waits for from now on are files of one user: others go their own way.
+  void LooksOutside(uint64_t flight, const BuildPlan& plan, uid_t uid) {
+    looks_outside_.Remember(plan.fingerprint, uid, true, 0);
+    for (WaiterPtr& waiter : flights_.TakeOthers(flight, uid, UsersFlight(plan, uid))) {
+      Start(std::move(waiter));
+    }
+  }
+
+  void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
+            const Landing& landing) {
+    Keep(*plan, uid, landing);
     std::vector<WaiterPtr> waiters = flights_.Finish(flight);
+    if (!waiters.empty()) ProveLater(*waiters.front(), plan, landing);
     for (WaiterPtr& waiter : waiters) {
-      if (Suits(*waiter, plan, landing)) {
+      if (Suits(*waiter, *plan, landing)) {
         AnswerLanding(std::move(waiter), landing);
       } else if (waiter->restarts >= kMaxRestarts) {
         Answer(std::move(waiter), Unsettled());
@@ -263,13 +360,40 @@ class BuildCoordinator::Impl {
   // `uid`: whose failure it is that is remembered.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing) {
     if (landing.looked_outside) looks_outside_.Remember(plan.fingerprint, uid, true, 0);
-    if (landing.shows_paths) Store(ShowsPathsKey(plan.fingerprint), std::make_shared<Artifact>());
+    if (landing.shows_paths) manifests_.MarkShowsPaths(plan.fingerprint);
+    if (landing.may_show_paths) {
+      paths_likely_.Remember(PathsLikelyKey(uid, plan), uid, true, 0);
+      if (plan.include_view) paths_likely_.Remember(*plan.include_view, uid, true, 0);
+    }
     if (!landing.keepable()) return;
     if (landing.output.succeeded) {
-      Store(plan.key, landing.output.artifact);
-    } else if (const size_t log = landing.output.artifact->log.size(); log <= kRememberedLogBytes) {
+      StoreBuilt(plan.fingerprint, landing);
+    } else if (const size_t log = landing.output.artifact->log.size();
+               log <= kRememberedLogBytes && !landing.looked_outside) {
       failures_.Remember(plan.fingerprint, uid, landing.output, log);
     }
+  }
+
+  void StoreBuilt(const Digest& fingerprint, const Landing& landing) {
+    Store(KeyOf(fingerprint, landing.closure), landing.output.artifact);
+    if (!landing.closure.entries.empty()) manifests_.Add(fingerprint, landing.closure);
+  }
+
+  // What was made under the real paths because its files may show them, is everybody's once it is
+  // proven that it does not.
+  void ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
+                  const Landing& landing) {
+    if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
+    idle_jobs_->Add([this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer,
+                                             landing.output.artifact}](std::stop_token stop) {
+      const PathFinding finding = FindOut(proof, runner_, stop);
+      const Digest& fingerprint = proof.canonical->fingerprint;
+      if (finding.verdict == PathVerdict::kShown) {
+        manifests_.MarkShowsPaths(fingerprint);
+      } else if (finding.verdict == PathVerdict::kNotShown && finding.canonical.keepable()) {
+        StoreBuilt(fingerprint, finding.canonical);
+      }
+    });
   }
 
   void Store(const Digest& key, const ArtifactPtr& artifact) {
@@ -281,7 +405,8 @@ class BuildCoordinator::Impl {
     if (landing.tier != TierName::kNone) return true;
     const bool same_files = waiter.plan->view == plan.view && waiter.joined_before_start;
     if (landing.looked_outside && !same_files) return false;
-    if (landing.shows_paths) return false;
+    if (landing.shows_paths || landing.may_show_paths) return false;
+    if (!landing.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
     return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
   }
 
@@ -325,11 +450,16 @@ class BuildCoordinator::Impl {
   const BuildLimits limits_;
   std::atomic<bool> stopping_{false};
   FlightTable flights_;
+  ManifestTable manifests_;
   FailureMemory<CompileOutput> failures_;  // by fingerprint
   FailureMemory<Error> quarantine_;        // by uid, fingerprint and view
   FailureMemory<bool> looks_outside_;      // fingerprints whose compiles asked for outside files
+  FailureMemory<bool> paths_likely_;       // fingerprints and sets of -I whose files name paths
   FlightRunner runner_;
-  std::unique_ptr<FairQueue> queue_;  // last: its threads use all of the above
+  // Last, as their threads use all of the above, and each those before it.
+  std::unique_ptr<FairQueue> queue_;
+  std::unique_ptr<IdleJobs> idle_jobs_;
+  std::unique_ptr<FileChecks> checks_;
 };
 
 BuildCoordinator::BuildCoordinator(Parts parts, uid_t own_uid, const BuildLimits& limits)

@@ -12,6 +12,7 @@
 #include "daemon/core/artifact.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/peer.h"
+#include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -76,13 +77,15 @@ class BuildCoordinator {
   struct Parts {
     Toolchains& toolchains;
     Compiler& compiler;
+    FileAccess& files;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
     Statistics& statistics;
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
   };
 
-  /// `own_uid`: the daemon's; builds of this uid may open files outside the toolchain.
+  /// `own_uid`: the daemon's. Directories that its builds name are looked at while they are
+  /// planned.
   BuildCoordinator(Parts parts, uid_t own_uid, const BuildLimits& limits);
   /// Cancels what runs and answers everybody who waits with kUnavailable.
   ~BuildCoordinator();

@@ -138,11 +138,24 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
   return options;
 }
 
-cccl_cache::Digest ViewOf(const BuildPlan& plan, const std::vector<Root>& roots) {
+cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
   cccl_cache::Hasher hasher;
-  hasher.AppendValue("outside files", plan.job.outside_files_allowed ? 1 : 0);
-  hasher.AppendValue("working directory", plan.job.working_directory);
-  for (const Root& root : roots) hasher.AppendValue("root", root.mount.target);
+  hasher.AppendValue("uid", uid);
+  hasher.AppendValue("working directory", plan.directories.working_directory);
+  for (const std::string& root : plan.directories.roots) hasher.AppendValue("root", root);
+  return hasher.Finish();
+}
+
+std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("uid", uid);
+  bool any = false;
+  for (size_t i = 1; i < roots.size(); ++i) {
+    if (roots[i].mount.trusted) continue;
+    hasher.AppendValue("root", roots[i].mount.target);
+    any = true;
+  }
+  if (!any) return std::nullopt;
   return hasher.Finish();
 }
 
@@ -151,8 +164,8 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   const BuildRequest& request = *plan->job.request;
   const auto& program = std::get<NvrtcProgram>(request.program);
   plan->path_dependent = options.force_path_dependent || traits.path_token || ShowPaths(parsed);
-  *roots = LayOutRoots(request, parsed, *plan->job.toolchain,
-                       {plan->path_dependent, options.outside_files_allowed});
+  *roots =
+      LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, options.may_look});
 
   CompileJob& job = plan->job;
   job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);
@@ -165,11 +178,15 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
     job.program_name =
         fmt::format("{}/{}", roots->front().mount.visible, name.substr(name.rfind('/') + 1));
     job.visible_working_directory = kCanonicalWorkingDirectory;
-    job.mounts.push_back({job.visible_working_directory, request.working_directory, false});
+  }
+  if (!request.working_directory.empty() || !plan->path_dependent) {
+    plan->visible_roots.push_back({job.visible_working_directory, kWorkingDirectoryRoot});
   }
   for (const Root& root : *roots) {
+    const auto number = static_cast<uint32_t>(plan->directories.roots.size());
     plan->client_prefixes.push_back(root.client_prefix);
-    // Where the compiler sees real paths, a name outside the toolchain is where it says it is.
+    plan->directories.roots.push_back(root.mount.target);
+    if (!root.mount.visible.empty()) plan->visible_roots.push_back({root.mount.visible, number});
     if (root.mount.trusted || !plan->path_dependent) job.mounts.push_back(root.mount);
   }
 }
@@ -199,8 +216,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   BuildPlan plan;
   plan.job.toolchain = toolchain;
   plan.job.request = request;
-  plan.job.working_directory = request->working_directory;
-  plan.job.outside_files_allowed = options.outside_files_allowed;
+  plan.directories.working_directory = request->working_directory;
   const TextTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
   std::vector<Root> roots;
@@ -210,7 +226,8 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
     plan.job.visible_working_directory = kCanonicalWorkingDirectory;
     for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);
   }
-  plan.view = ViewOf(plan, roots);
+  plan.view = ViewOf(plan, options.uid);
+  plan.include_view = IncludeViewOf(roots, options.uid);
 
   std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
   for (Root& root : roots) fingerprint_roots.push_back(std::move(root.fingerprint));

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
 #include "proto/digest.h"
@@ -19,10 +24,13 @@ namespace cccl_cached {
 struct BuildPlan {
   cccl_cache::Digest fingerprint;
   cccl_cache::Digest key;
-  /// Hash of the places where this requester's files lie, and of whether they may be opened: two
-  /// builds of one fingerprint that look outside the toolchain are the same only if these agree
-  /// too.
+  /// Hash of the places where this requester's files lie, and of whose they are: what was made of
+  /// the files of one build is an answer to another only if these agree, or once it was checked.
   cccl_cache::Digest view;
+  /// The same of the -I directories outside the toolchain alone; none if there are none.
+  std::optional<cccl_cache::Digest> include_view;
+  RootDirectories directories;             ///< where the requester's files lie
+  std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
   CompileJob job;
   /// The compiler sees the real paths, and so does the fingerprint.
   bool path_dependent = false;
@@ -33,13 +41,13 @@ struct BuildPlan {
 };
 
 struct PlanOptions {
-  bool outside_files_allowed = false;
+  uid_t uid = 0;                      ///< whose build it is
+  bool may_look = false;              ///< see RootLayout
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
 };
 
 /// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
-/// the field or option. Pure, but for one look-up per -I that is not known by name, and that only
-/// where outside files are allowed: what another uid names is never touched here.
+/// the field or option. Pure, but for one look-up per -I that is not known by name, if it may look.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 

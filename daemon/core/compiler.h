@@ -21,7 +21,7 @@ class JobFiles;
 /// A directory as the compiler sees it and where it really is.
 struct Mount {
   std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
-  std::string target;    ///< absolute real path
+  std::string target;    ///< absolute real path; empty: nowhere
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
@@ -35,22 +35,10 @@ struct CompileJob {
   /// NVRTC: longest visible prefix wins. A name under none of them is looked up as it is, outside.
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< what getcwd answers
-  std::string working_directory;          ///< where relative names really lie; empty: nowhere
-  /// Whether files outside the trusted directories may be opened (a build of the daemon's own uid).
-  /// If not, they do not exist for the compiler.
-  bool outside_files_allowed = false;
-  /// Answers for every name outside the trusted directories; the mounts that are not trusted, the
-  /// working directory and outside_files_allowed then say nothing. A question that hangs when the
-  /// job ends keeps the files in use after Compile has returned an error: another attempt needs
-  /// others. Null: there is no such service, and names are looked up as said above.
+  /// Answers for every name outside the trusted directories. A question that hangs when the job
+  /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
+  /// Null: nothing lies outside.
   std::shared_ptr<JobFiles> files;
-};
-
-/// A file or name outside the toolchain that the compiler asked for, under the real path.
-struct OutsideFile {
-  enum class Answer : uint8_t { kGiven = 1, kAbsent = 2, kDenied = 3 };
-  std::string path;
-  Answer answer = Answer::kAbsent;
 };
 
 /// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
@@ -59,7 +47,6 @@ struct CompileOutput {
   int native_code = 0;      ///< the library's own result
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
-  std::vector<OutsideFile> outside;  ///< the first few; empty: nothing outside was asked for
 };
 
 struct CompileLimits {

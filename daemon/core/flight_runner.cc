@@ -2,49 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/flight_runner.h"
 
-#include <fmt/format.h>
+#include <atomic>
+#include <memory>
+#include <utility>
 
 namespace cccl_cached {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string DescribeOutside(const OutsideFile& file) {
-  switch (file.answer) {
-    case OutsideFile::Answer::kGiven:
-      return fmt::format("the compiler read {}, which lies outside the toolchain", file.path);
-    case OutsideFile::Answer::kAbsent:
-      return fmt::format("the compiler looked for {}, which lies outside the toolchain", file.path);
-    case OutsideFile::Answer::kDenied:
-      break;
-  }
-  return fmt::format(
-      "the compiler asked for {}, which lies outside the toolchain, and the daemon opens such "
-      "files "
-      "only for its own user; send the header inside the request, or run a daemon of your own",
-      file.path);
-}
-
-void JudgeOutside(const CompileJob& job, Landing* landing) {
-  const std::vector<OutsideFile>& outside = landing->output.outside;
-  if (outside.empty()) return;
-  landing->looked_outside = true;
-  const std::string what = DescribeOutside(outside.front());
-  if (job.outside_files_allowed) {
-    landing->uncacheable_reason = what;
-  } else {
-    landing->error = Error{ErrorCode::kFilesNeeded, what};
-  }
-}
-
 }  // namespace
 
-Landing FlightRunner::Run(const BuildPlan& plan, std::stop_token stop) {
+Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
   Landing landing;
   landing.started = Clock::now();
   landing.uncacheable_reason = plan.uncacheable_reason;
   const Toolchain& toolchain = *plan.job.toolchain;
-  landing.toolchain_changed = !toolchains_.Unchanged(toolchain);
+  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
   if (landing.toolchain_changed) {
     landing.error =
         Error{ErrorCode::kUnavailable,
@@ -52,42 +26,80 @@ Landing FlightRunner::Run(const BuildPlan& plan, std::stop_token stop) {
               "complete"};
     return landing;
   }
-  statistics_.Add(Counter::kCompiles);
-  Result<CompileOutput> output = CompileWithRetry(plan.job, stop);
+  parts_.statistics.Add(order.proof ? Counter::kPathProofs : Counter::kCompiles);
+  Attempt attempt = CompileWithRetry(plan, order, stop);
   landing.compile_time =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - landing.started);
-  statistics_.Add(Counter::kCompileMicroseconds, landing.compile_time.count());
-  landing.toolchain_changed = !toolchains_.Unchanged(toolchain);
-  if (!output) {
-    landing.error = output.error();
-    return landing;
+  if (!order.proof) {
+    parts_.statistics.Add(Counter::kCompileMicroseconds, landing.compile_time.count());
   }
-  landing.output = *std::move(output);
-  JudgeOutside(plan.job, &landing);
-  landing.shows_paths = ShowsCanonicalNames(plan, *landing.output.artifact);
+  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  Judge(plan, std::move(attempt), &landing);
   return landing;
 }
 
-Result<CompileOutput> FlightRunner::CompileWithRetry(const CompileJob& job, std::stop_token stop) {
+void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landing) {
+  landing->looked_outside = !attempt.record.closure.entries.empty();
+  landing->closure = std::move(attempt.record.closure);
+  landing->may_show_paths = attempt.ended_for_paths;
+  if (!attempt.output) {
+    landing->error = attempt.output.error();
+    // A name that could not be looked at is in no closure, and yet the answer depends on it.
+    landing->looked_outside |= landing->error->code == ErrorCode::kFilesNeeded ||
+                               landing->error->code == ErrorCode::kDenied;
+    return;
+  }
+  landing->output = *std::move(attempt.output);
+  const std::string& time_token = attempt.record.traits.time_token;
+  if (landing->uncacheable_reason.empty() && !time_token.empty()) {
+    landing->uncacheable_reason = "the output can hold the time: " + time_token;
+  }
+  landing->shows_paths = ShowsCanonicalNames(plan, *landing->output.artifact);
+}
+
+FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
+                                                     const FlightOrder& order,
+                                                     std::stop_token stop) {
   const CompileLimits limits = limits_.Started();
-  Result<CompileOutput> output = compiler_.Compile(job, limits, stop);
-  Count(output);
-  if (output.ok() || output.error().code != ErrorCode::kWorkerCrashed) return output;
-  statistics_.Add(Counter::kRetries);
-  output = compiler_.Compile(job, limits, stop);
-  Count(output);
-  return output;
+  Attempt attempt = CompileOnce(plan, order, limits, stop);
+  Count(attempt.output);
+  if (attempt.output.ok() || attempt.output.error().code != ErrorCode::kWorkerCrashed) {
+    return attempt;
+  }
+  parts_.statistics.Add(Counter::kRetries);
+  attempt = CompileOnce(plan, order, limits, stop);
+  Count(attempt.output);
+  return attempt;
+}
+
+FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
+                                                const CompileLimits& limits, std::stop_token stop) {
+  // Shared with the recorder, which may outlive this call if a disk hangs.
+  const auto ended_for_paths = std::make_shared<std::atomic<bool>>(false);
+  ClosureRecorder::Events events{.first_question = order.first_question};
+  if (!plan.path_dependent && !order.proof) {
+    events.path_token = [ended_for_paths]() -> Status {
+      *ended_for_paths = true;
+      return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
+    };
+  }
+  const auto recorder = std::make_shared<ClosureRecorder>(
+      parts_.files.Of(order.peer, plan.directories), plan.visible_roots, std::move(events));
+  CompileJob job = plan.job;
+  job.files = recorder;
+  Result<CompileOutput> output = parts_.compiler.Compile(job, limits, std::move(stop));
+  return {std::move(output), recorder->Finish(), *ended_for_paths};
 }
 
 void FlightRunner::Count(const Result<CompileOutput>& output) {
   if (output.ok()) return;
   switch (output.error().code) {
     case ErrorCode::kWorkerCrashed:
-      return statistics_.Add(Counter::kWorkerCrashes);
+      return parts_.statistics.Add(Counter::kWorkerCrashes);
     case ErrorCode::kTimedOut:
-      return statistics_.Add(Counter::kTimeouts);
+      return parts_.statistics.Add(Counter::kTimeouts);
     case ErrorCode::kOutOfMemory:
-      return statistics_.Add(Counter::kOutOfMemory);
+      return parts_.statistics.Add(Counter::kOutOfMemory);
     default:
       return;
   }

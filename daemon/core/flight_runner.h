@@ -3,12 +3,17 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include "daemon/core/build_plan.h"
+#include "daemon/core/closure.h"
+#include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/requester_files.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -21,38 +26,65 @@ struct Landing {
   CompileOutput output;
   std::string uncacheable_reason;   ///< empty: may be kept
   TierName tier = TierName::kNone;  ///< where the leader found it when it looked once more
-  bool looked_outside = false;      ///< only those with the same view may have it
+  Closure closure;                  ///< what the compiler was answered about files outside
+  bool looked_outside = false;      ///< only those for whom the closure is true may have it
   bool toolchain_changed = false;   ///< before or during the compile
-  bool shows_paths = false;         ///< wants a plan under the real paths
+  bool shows_paths = false;         ///< the output shows canonical names: wants the real ones
+  /// A file outside names something that may show paths: the compile was ended early, it wants the
+  /// real ones until it is proven that the output does not show them.
+  bool may_show_paths = false;
   std::chrono::steady_clock::time_point started;
   std::chrono::microseconds compile_time{0};
 
   /// The plan was made on grounds that no longer hold.
-  [[nodiscard]] bool start_again() const { return toolchain_changed || shows_paths; }
+  [[nodiscard]] bool start_again() const {
+    return toolchain_changed || shows_paths || may_show_paths;
+  }
   [[nodiscard]] bool keepable() const {
     return uncacheable_reason.empty() && !error && !start_again() && tier == TierName::kNone;
   }
 };
 
+/// For whom, and why, a plan is compiled.
+struct FlightOrder {
+  Peer peer;  ///< whose files are read
+  /// The first question about a file outside; on the thread that answers it, before it does. May be
+  /// empty.
+  std::function<void()> first_question = {};
+  /// Compiled under canonical names to see whether paths show: does not count as a caller's.
+  bool proof = false;
+};
+
 /// Runs a flight's compile and judges what it means for the cache. Thread-safe.
 class FlightRunner {
  public:
-  /// The references must outlive the runner.
-  FlightRunner(Toolchains& toolchains, Compiler& compiler, Statistics& statistics,
-               const CompileLimits& limits)
-      : toolchains_(toolchains), compiler_(compiler), statistics_(statistics), limits_(limits) {}
+  struct Parts {
+    Toolchains& toolchains;
+    Compiler& compiler;
+    FileAccess& files;
+    Statistics& statistics;
+  };
+
+  /// The parts must outlive the runner.
+  FlightRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
   /// Blocks until the compile has ended. A worker that dies is tried once more, in what is left of
   /// the time: it may have been the machine's fault.
-  [[nodiscard]] Landing Run(const BuildPlan& plan, std::stop_token stop);
+  [[nodiscard]] Landing Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
 
  private:
-  Result<CompileOutput> CompileWithRetry(const CompileJob& job, std::stop_token stop);
+  struct Attempt {
+    Result<CompileOutput> output;
+    ClosureRecorder::Record record;
+    bool ended_for_paths = false;
+  };
+  Attempt CompileWithRetry(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
+  Attempt CompileOnce(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+                      std::stop_token stop);
+  void Judge(const BuildPlan& plan, Attempt attempt, Landing* landing);
   void Count(const Result<CompileOutput>& output);
 
-  Toolchains& toolchains_;
-  Compiler& compiler_;
-  Statistics& statistics_;
+  const Parts parts_;
   const CompileLimits limits_;
 };
 

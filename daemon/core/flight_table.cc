@@ -36,7 +36,6 @@ FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest
   Flight& flight = flights_[id];
   if (leads) {
     flight.key = key;
-    flight.plan = waiter->plan;
     flight.shared = shared;
   }
   state->second.flight = id;
@@ -59,8 +58,38 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   if (found == flights_.end() || found->second.started) return std::nullopt;
   found->second.started = true;
   if (!found->second.shared) StopJoining(flight, &found->second);
-  return Started{found->second.plan, found->second.waiters.front()->peer.uid,
-                 found->second.stop.get_token()};
+  const Waiter& first = *found->second.waiters.front();
+  return Started{first.plan, first.peer, first.manifest, found->second.stop.get_token()};
+}
+
+std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,
+                                               const cccl_cache::Digest& key) {
+  std::vector<WaiterPtr> others;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = flights_.find(flight);
+    if (found == flights_.end()) return others;
+    const bool joinable = found->second.joinable;
+    StopJoining(flight, &found->second);
+    std::vector<WaiterPtr>& waiters = found->second.waiters;
+    for (WaiterPtr& waiter : waiters) {
+      if (waiter->peer.uid == uid) continue;
+      tickets_[waiter->ticket].flight = 0;
+      others.push_back(std::move(waiter));
+    }
+    std::erase(waiters, nullptr);
+    if (waiters.empty()) {
+      stop = found->second.stop;
+      flights_.erase(found);
+    } else {
+      waiters.front()->leads = true;
+      found->second.joinable = joinable && joinable_.try_emplace(key, flight).second;
+      found->second.key = key;
+    }
+  }
+  stop.request_stop();
+  return others;
 }
 
 std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {

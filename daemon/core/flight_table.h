@@ -14,6 +14,7 @@
 
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/build_plan.h"
+#include "daemon/core/manifest.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
@@ -28,8 +29,12 @@ struct Waiter {
   std::chrono::steady_clock::time_point called;
   std::chrono::steady_clock::time_point joined;
   std::shared_ptr<const BuildPlan> plan;
+  /// The plan under canonical names, if this one has the real ones only because paths may show.
+  std::shared_ptr<const BuildPlan> to_be_proven;
   bool leads = false;
   bool joined_before_start = false;
+  /// What was known of the plan's fingerprint when it was looked up.
+  std::shared_ptr<const Manifest> manifest;
   int restarts = 0;
   int looks = 0;  ///< in a row for a toolchain that changed again each time
 };
@@ -57,11 +62,16 @@ class FlightTable {
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
-    uid_t uid = 0;  ///< of who waits longest
+    Peer peer;                                 ///< who waits longest
+    std::shared_ptr<const Manifest> manifest;  ///< as this one saw it
     std::stop_token stop;
   };
   /// The flight's compile begins. None: it began before, or is gone.
   std::optional<Started> Begin(uint64_t flight);
+
+  /// Takes everybody of another uid out of the flight, which is joined by `key` from now on. One
+  /// in which nobody is left is cancelled and gone.
+  std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const cccl_cache::Digest& key);
 
   /// The flight is over: everybody who still waits in it.
   std::vector<WaiterPtr> Finish(uint64_t flight);
@@ -86,7 +96,6 @@ class FlightTable {
  private:
   struct Flight {
     cccl_cache::Digest key;
-    std::shared_ptr<const BuildPlan> plan;
     std::vector<WaiterPtr> waiters;
     std::stop_source stop;
     bool shared = true;

@@ -2,18 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to a build as something else than our daemon may send them: gRPC framing, a whole reply,
 // and the messages of a reply in chunks.
+#include <cccl_cache/v1/build.pb-c.h>
+
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "client/src/build_reply.h"
 #include "client/src/grpc_status.h"
 #include "client/src/message_assembler.h"
 #include "client/src/message_sinks.h"
+#include "tests/fuzz/seeds.h"
 
 namespace {
 
@@ -30,33 +37,111 @@ Message ToMessage(std::string_view bytes) {
   return message;
 }
 
-// Every byte of every artifact must be ours to read.
-void ReadAll(const BuildReply& reply) {
+/// Every byte of every artifact must be ours to read, and there are as many as it says.
+void CheckReply(const BuildReply& reply) {
   volatile char last = 0;
   for (size_t i = 0; i < reply.artifact_count(); ++i) {
+    const CcclCache__V1__Artifact& artifact = *reply.fields().artifacts[i];
+    assert(artifact.in_chunks || artifact.size == reply.contents(i).size());
+    assert(artifact.contents.len == 0);
     for (const char byte : reply.contents(i)) last = byte;
   }
   static_cast<void>(last);
+  assert(reply.SameArtifacts(reply));
+}
+
+/// The messages in a stream that arrives in pieces of this length; none if it is broken.
+std::optional<std::vector<std::string>> Messages(std::string_view stream, size_t piece) {
+  std::vector<std::string> messages;
+  MessageAssembler assembler(kLimit);
+  while (!stream.empty()) {
+    std::string_view bytes = stream.substr(0, piece);
+    stream.remove_prefix(bytes.size());
+    while (!bytes.empty()) {
+      const auto state = assembler.Append(&bytes);
+      if (state == MessageAssembler::State::kInvalid) return std::nullopt;
+      if (state == MessageAssembler::State::kIncomplete) break;
+      messages.emplace_back(assembler.Take().View());
+    }
+  }
+  return messages;
+}
+
+void CheckChunks(const std::vector<std::string>& messages) {
+  ChunkedReply sink;
+  for (const std::string& message : messages) {
+    if (!sink.Take(ToMessage(message))) return;
+  }
+  if (!sink.complete()) return;
+  const auto reply =
+      BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
+  if (!reply.ok()) return;
+  CheckReply(*reply);
+  assert(!reply->needs_chunks());
+}
+
+template <typename Fields, typename Pack>
+std::string Packed(const Fields& fields, Pack* pack) {
+  std::string bytes(4096, '\0');
+  bytes.resize(pack(&fields, reinterpret_cast<uint8_t*>(bytes.data())));
+  return bytes;
+}
+
+std::string SeedReply(bool in_chunks) {
+  char contents[] =
+      "\x7f"
+      "ELF";
+  CcclCache__V1__Artifact artifact = CCCL_CACHE__V1__ARTIFACT__INIT;
+  artifact.kind = CCCL_CACHE__V1__ARTIFACT_KIND__ARTIFACT_KIND_CUBIN;
+  artifact.size = 4;
+  artifact.in_chunks = in_chunks;
+  if (!in_chunks) artifact.contents = {4, reinterpret_cast<uint8_t*>(contents)};
+  CcclCache__V1__Artifact* artifacts[] = {&artifact, &artifact};
+  CcclCache__V1__LoweredName name = CCCL_CACHE__V1__LOWERED_NAME__INIT;
+  name.expression = contents + 1;
+  name.lowered = contents + 2;
+  CcclCache__V1__LoweredName* names[] = {&name};
+  CcclCache__V1__BuildReply reply = CCCL_CACHE__V1__BUILD_REPLY__INIT;
+  reply.outcome = CCCL_CACHE__V1__OUTCOME__OUTCOME_HIT;
+  reply.log = contents + 1;
+  reply.n_lowered_names = 1;
+  reply.lowered_names = names;
+  reply.n_artifacts = 2;
+  reply.artifacts = artifacts;
+  return Packed(reply, cccl_cache__v1__build_reply__pack);
+}
+
+std::string Framed(const std::string& message) {
+  return std::string(3, '\0') + static_cast<char>(message.size() >> 8) +
+         static_cast<char>(message.size()) + message;
+}
+
+/// A field of BuildChunk: 1 is the reply, 2 the bytes.
+std::string Chunk(int field, const std::string& bytes) {
+  return Framed(std::string(1, static_cast<char>(field << 3 | 2)) +
+                static_cast<char>(bytes.size()) + bytes);
 }
 
 }  // namespace
 
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  const std::string announced = SeedReply(true);
+  assert(announced.size() < 128);
+  return {SeedReply(false), announced, "%E2%82%AC 100%",
+          Chunk(1, announced) +
+              Chunk(2,
+                    "\x7f"
+                    "ELF\x7f") +
+              Chunk(2, "ELF")};
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  if (const auto reply = BuildReply::Decode(ToMessage(input)); reply.ok()) ReadAll(*reply);
-  static_cast<void>(cccl_cache::PercentDecode(input));
+  if (const auto reply = BuildReply::Decode(ToMessage(input)); reply.ok()) CheckReply(*reply);
+  assert(cccl_cache::PercentDecode(input).size() <= size);
 
-  MessageAssembler assembler(kLimit);
-  ChunkedReply sink;
-  std::string_view rest = input;
-  while (!rest.empty()) {
-    const auto state = assembler.Append(&rest);
-    if (state != MessageAssembler::State::kComplete) break;
-    if (!sink.Take(assembler.Take())) return 0;
-  }
-  if (!sink.complete()) return 0;
-  const auto reply =
-      BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
-  if (reply.ok()) ReadAll(*reply);
+  const auto messages = Messages(input, std::max<size_t>(size, 1));
+  assert(Messages(input, 3) == messages);
+  if (messages) CheckChunks(*messages);
   return 0;
 }

@@ -3,25 +3,70 @@
 // Entries as a broken disk or another node may hand them over. The input is a body; key, version
 // and checksum are put around it, or the fuzzer would never get past them.
 #include <cassert>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/entry.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using cccl_cached::Artifact;
+using cccl_cached::DecodeEntry;
+using cccl_cached::EncodeEntry;
+
+constexpr std::string_view kMagicAndVersion("CCCLENT\n\1\0\0\0", 12);
+
+const cccl_cache::Digest& Key() {
+  static const cccl_cache::Digest key = cccl_cache::Sha256("key");
+  return key;
+}
+
+std::string Body(const Artifact& artifact) {
+  const std::string entry = EncodeEntry(Key(), artifact);
+  const size_t around = kMagicAndVersion.size() + sizeof(Key().bytes);
+  return entry.substr(around, entry.size() - around - sizeof(Key().bytes));
+}
+
+/// One artifact has one form, and a form that is not whole is none.
+void CheckDecoded(const std::string& entry, const Artifact& artifact) {
+  assert(EncodeEntry(Key(), artifact) == entry);
+  assert(DecodeEntry(cccl_cache::Sha256("another key"), entry) == nullptr);
+  assert(DecodeEntry(Key(), std::string_view(entry).substr(0, entry.size() - 1)) == nullptr);
+  assert(DecodeEntry(Key(), entry + '\0') == nullptr);
+  std::string damaged = entry;
+  damaged[entry.back() % entry.size()] ^= 1;
+  assert(DecodeEntry(Key(), damaged) == nullptr);
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  Artifact failure;
+  failure.log = "program.cu(1): error";
+  failure.compile_time = std::chrono::microseconds(1234);
+  Artifact success = failure;
+  success.lowered_names = {{"f<int>", "_Z1fIiEvv"}, {"g", "_Z1gv"}};
+  success.parts = {{cccl_cache::ArtifactKind::kPtx, ".version 9.0", cccl_cache::Sha256("ptx")},
+                   {cccl_cache::ArtifactKind::kCubin,
+                    "\x7f"
+                    "ELF",
+                    cccl_cache::Sha256("cubin")}};
+  return {Body({}), Body(failure), Body(success)};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const cccl_cache::Digest key = cccl_cache::Sha256("key");
-  static_cast<void>(cccl_cached::DecodeEntry(key, input));
+  static_cast<void>(DecodeEntry(Key(), input));
 
-  std::string entry("CCCLENT\n\1\0\0\0", 12);
-  entry.append(key.View());
+  std::string entry(kMagicAndVersion);
+  entry.append(Key().View());
   entry.append(input);
   entry.append(cccl_cache::Sha256(entry).View());
-  if (const cccl_cached::ArtifactPtr artifact = cccl_cached::DecodeEntry(key, entry)) {
-    // One artifact has one form: what decodes encodes to the same bytes.
-    assert(cccl_cached::EncodeEntry(key, *artifact) == entry);
-  }
+  if (const auto artifact = DecodeEntry(Key(), entry)) CheckDecoded(entry, *artifact);
   return 0;
 }

@@ -1,24 +1,60 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cassert>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/compile/frame.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using namespace cccl_cached;
+
+/// Error texts are cut when they are sent, so a message need not come back the same; what was sent
+/// once must.
+template <auto encode, auto decode>
+void CheckCutMessage(std::string_view bytes) {
+  const auto message = decode(bytes);
+  if (!message) return;
+  const std::string sent = encode(*message);
+  const auto received = decode(sent);
+  assert(received.ok() && sent.size() <= bytes.size());
+  assert(encode(*received) == sent);
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  ZygoteHello hello{.nvrtc = LibraryFiles{"/cuda/libnvrtc.so.13", {"/cuda/libnvrtc-builtins.so"}},
+                    .nvvm = LibraryFiles{"/cuda/libnvvm.so.4", {}},
+                    .libdevice = "/cuda/libdevice.10.bc",
+                    .trusted_directories = {"/cuda/include", "/cuda/include/cccl"}};
+  return {EncodeControlMessage(hello),
+          EncodeControlMessage(SpawnRequest{.job_id = 7, .memory_bytes = 1 << 30}),
+          EncodeControlAnswer(ZygoteReady{}),
+          EncodeControlAnswer(LoadFailed{"libnvrtc.so.13: no such file"}),
+          EncodeControlAnswer(LoadFailed{std::string(5000, 'x')}),
+          EncodeStatusMessage(Spawned{.pid = 4711}),
+          EncodeStatusMessage(SpawnFailed{"fork: no memory"}),
+          EncodeStatusMessage(Exited{9, 1 << 20, std::chrono::microseconds(5)}),
+          EncodeFrameHeader(1 << 20)};
+}
 
 /// What decodes must encode to the same bytes: the format has one spelling for each message.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cccl_cached;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto message = DecodeControlMessage(bytes)) {
     assert(EncodeControlMessage(*message) == bytes);
   }
-  // Error texts are cut when they are sent, so these need not come back the same.
-  (void)DecodeControlAnswer(bytes);
-  (void)DecodeStatusMessage(bytes);
+  CheckCutMessage<EncodeControlAnswer, DecodeControlAnswer>(bytes);
+  CheckCutMessage<EncodeStatusMessage, DecodeStatusMessage>(bytes);
   if (const auto length = DecodeFrameHeader(bytes)) {
-    assert(EncodeFrameHeader(*length) == bytes);
+    assert(EncodeFrameHeader(*length) == bytes && *length <= kMaxReplyBytes);
   }
   return 0;
 }

@@ -1,17 +1,73 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // Manifests as a broken disk or another node may hand them over.
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/manifest.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using cccl_cached::Closure;
+using cccl_cached::FileKind;
+using cccl_cached::Manifest;
+
+/// A key names one closure: no two closures feed its hash the same bytes.
+void CheckKeys(const std::vector<Closure>& closures) {
+  std::vector<cccl_cache::Digest> keys;
+  for (const Closure& closure : closures) keys.push_back(KeyOf({}, closure));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      assert((keys[i] == keys[j]) == (closures[i] == closures[j]));
+    }
+  }
+}
+
+/// A closure that is added stands in front, and nowhere else.
+void CheckAdding(Manifest manifest) {
+  if (manifest.closures.empty()) return;
+  const Closure closure = manifest.closures.back();
+  manifest.Add(closure);
+  assert(manifest.closures.front() == closure);
+  assert(std::ranges::count(manifest.closures, closure) == 1);
+  manifest.Add({});
+  assert(manifest.closures.size() <= Manifest::kMostClosures);
+  assert(cccl_cached::DecodeManifest(cccl_cached::EncodeManifest(manifest)) == manifest);
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  Closure closure;
+  closure.entries = {{{1, "cub/cub.cuh"}, FileKind::kAbsent, {}, 0},
+                     {{2, "cub/cub.cuh"}, FileKind::kFile, cccl_cache::Sha256("cub"), 1},
+                     {{cccl_cached::kAbsoluteRoot, "/opt/link.cuh"},
+                      FileKind::kFile,
+                      cccl_cache::Sha256("cub"),
+                      1},
+                     {{2, ""}, FileKind::kDirectory, {}, 3}};
+  Closure shorter = closure;
+  shorter.entries.pop_back();
+  Closure renamed = closure;
+  renamed.entries[0].name = {2, "other"};
+  return {cccl_cached::EncodeManifest({}),
+          cccl_cached::EncodeManifest({.shows_paths = true, .closures = {closure}}),
+          cccl_cached::EncodeManifest({.closures = {closure, shorter, renamed, {}}})};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto manifest = cccl_cached::DecodeManifest(input);
+  if (!manifest) return 0;
   // One manifest has one form: what decodes encodes to the same bytes.
-  if (manifest) assert(cccl_cached::EncodeManifest(*manifest) == input);
+  assert(cccl_cached::EncodeManifest(*manifest) == input);
+  CheckKeys(manifest->closures);
+  CheckAdding(*manifest);
   return 0;
 }

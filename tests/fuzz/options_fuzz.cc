@@ -5,51 +5,80 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "proto/option_rules.h"
+#include "tests/fuzz/seeds.h"
 
 namespace {
 
 using cccl_cache::BuildKind;
+using cccl_cache::OptionEffect;
 using cccl_cache::ParsedOption;
+using cccl_cache::ParseOptions;
+using cccl_cache::RefusedOption;
 
-/// A canonical argument must be read back as what it is, else two requests of one meaning differ
-/// or, worse, what was judged is not what the compiler is given.
+/// The canonical arguments must be read back as what they are, else two requests of one meaning
+/// differ or, worse, what was judged is not what the compiler is given.
 void CheckCanonicalAgain(BuildKind kind, const std::vector<ParsedOption>& parsed) {
   std::vector<std::string> canonical;
   for (const ParsedOption& option : parsed) {
-    if (option.rule == nullptr) continue;
-    assert(option.rule->effect != cccl_cache::OptionEffect::kRefused);
+    assert(option.rule == nullptr || option.rule->effect != OptionEffect::kRefused);
     canonical.push_back(option.canonical);
   }
-  const auto again = cccl_cache::ParseOptions(kind, canonical);
+  const auto again = ParseOptions(kind, canonical);
   const auto* reread = std::get_if<std::vector<ParsedOption>>(&again);
   assert(reread != nullptr);
-  assert(reread->size() == canonical.size());
-  for (size_t i = 0; i < canonical.size(); ++i) {
-    assert((*reread)[i].rule != nullptr);
-    assert((*reread)[i].canonical == canonical[i]);
+  assert(reread->size() == parsed.size());
+  for (size_t i = 0; i < parsed.size(); ++i) {
+    assert((*reread)[i].rule == parsed[i].rule);
+    assert((*reread)[i].value == parsed[i].value);
+    assert((*reread)[i].canonical == parsed[i].canonical);
   }
+}
+
+std::vector<std::string> Lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return lines;
 }
 
 }  // namespace
 
+/// Every spelling of every option, alone and before others.
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  std::vector<std::string> seeds = {
+      std::string(1, '\0') +
+      "-arch\nsm_90\n-I\n/a\n-I/b\n -std=c++20 \n-Xptxas\n--entry\n-Xptxas\nf\n-I"};
+  for (const BuildKind kind : {BuildKind::kNvrtc, BuildKind::kLink, BuildKind::kNvvm}) {
+    const std::string first(1, static_cast<char>(static_cast<int>(kind) - 1));
+    for (const cccl_cache::OptionRule& rule : cccl_cache::OptionRules(kind)) {
+      for (const std::string_view spelling : rule.spellings) {
+        seeds.push_back(first + std::string(spelling) + "\n1\n" + std::string(spelling) + "=1");
+      }
+    }
+  }
+  return seeds;
+}
+
 /// The first byte picks the compiler, lines are its options.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const BuildKind kind = static_cast<BuildKind>(1 + data[0] % 3);
-  std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-  std::vector<std::string> options;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    options.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  const auto result = cccl_cache::ParseOptions(kind, options);
-  if (const auto* refused = std::get_if<cccl_cache::RefusedOption>(&result)) {
+  const auto kind = static_cast<BuildKind>(1 + data[0] % 3);
+  std::vector<std::string> options = Lines({reinterpret_cast<const char*>(data + 1), size - 1});
+  const auto result = ParseOptions(kind, options);
+  if (const auto* refused = std::get_if<RefusedOption>(&result)) {
     assert(!refused->reason.empty());
+    // Nothing that follows makes it allowed.
+    options.emplace_back("--restrict");
+    const auto longer = ParseOptions(kind, options);
+    assert(std::holds_alternative<RefusedOption>(longer));
     return 0;
   }
   const auto& parsed = std::get<std::vector<ParsedOption>>(result);

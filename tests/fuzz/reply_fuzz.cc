@@ -1,25 +1,96 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // What a worker sends, from the first byte of its frame to the check of its answer.
+#include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "daemon/compile/frame.h"
 #include "daemon/compile/job.h"
 #include "daemon/compile/reply_buffer.h"
 #include "daemon/compile/reply_check.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using namespace cccl_cached;
+
+constexpr uint64_t kLimit = 1 << 16;
+
+CompileJob Job() {
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program = cccl_cache::NvrtcProgram{.name_expressions = {"f", "g"}};
+  CompileJob job;
+  job.request = std::move(request);
+  return job;
+}
+
+/// The payload, if these are one frame that comes in pieces of this length.
+std::optional<std::string> Receive(std::string_view bytes, size_t piece) {
+  ReplyBuffer buffer(kLimit);
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
+    if (!buffer.Append(bytes.substr(0, piece)).ok()) return std::nullopt;
+  }
+  if (!buffer.complete()) return std::nullopt;
+  return buffer.TakePayload();
+}
+
+/// What is believed of an answer, whatever the worker says.
+void CheckBelieved(const WorkerReply& reply) {
+  assert(!reply.succeeded || !reply.parts.empty());
+  assert(reply.succeeded || reply.parts.empty());
+  std::set<cccl_cache::ArtifactKind> kinds;
+  for (const WorkerReply::Part& part : reply.parts) {
+    assert(!part.bytes.empty() && kinds.insert(part.kind).second);
+  }
+  std::set<std::string> expressions;
+  for (const auto& [expression, lowered] : reply.lowered_names) {
+    assert((expression == "f" || expression == "g") && expressions.insert(expression).second);
+  }
+  for (const OutsideFile& file : reply.outside) {
+    assert(file.answer != OutsideFile::Answer::kGiven);
+  }
+}
+
+std::string Frame(const WorkerReply& reply) {
+  const std::string payload = EncodeReply(reply).Joined();
+  return EncodeFrameHeader(payload.size()) + payload;
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  WorkerReply success{.succeeded = true,
+                      .native_name = "NVRTC_SUCCESS",
+                      .log = "a warning",
+                      .parts = {{cccl_cache::ArtifactKind::kPtx, ".version 9.0"},
+                                {cccl_cache::ArtifactKind::kCubin,
+                                 "\x7f"
+                                 "ELF"}},
+                      .lowered_names = {{"f", "_Z1fv"}, {"g", "_Z1gv"}},
+                      .outside = {{"/opt/a.h", OutsideFile::Answer::kAbsent}},
+                      .peak_resident_bytes = 1 << 20};
+  WorkerReply failure{.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION", .log = "error"};
+  WorkerReply too_long{.native_code = 6, .log = std::string(1 << 16, 'x')};
+  return {Frame(success), Frame(failure), Frame(too_long)};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cccl_cached;
-  CompileJob job;
-  job.request = std::make_shared<cccl_cache::BuildRequest>();
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  ReplyBuffer buffer(1 << 20);
-  // In two pieces, so that the seam falls into header and payload alike.
-  if (!buffer.Append(bytes.substr(0, size / 2)).ok()) return 0;
-  if (!buffer.Append(bytes.substr(size / 2)).ok() || !buffer.complete()) return 0;
-  const Result<WorkerReply> reply = DecodeReply(buffer.TakePayload());
-  if (reply.ok()) (void)CheckReply(job, *reply).ok();
+  const auto payload = Receive(bytes, std::max<size_t>(size, 1));
+  // In pieces, so that the seams fall into header and payload alike.
+  assert(Receive(bytes, 7) == payload);
+  if (!payload) return 0;
+  assert(payload->size() == size - kFrameHeaderBytes && payload->size() <= kLimit);
+  const Result<WorkerReply> reply = DecodeReply(*payload);
+  if (reply.ok() && CheckReply(Job(), *reply).ok()) CheckBelieved(*reply);
   return 0;
 }

@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # The contract between daemon and worker: what the worker may see of compile/.
 WIRE = tuple(
     f"daemon/compile/{name}.h"
-    for name in ("frame", "job", "packet", "wire_reader", "wire_writer")
+    for name in ("file_question", "frame", "job", "packet", "wire_reader", "wire_writer")
 )
 
 # Folder -> what of ours it may include, besides itself. The longest folder that fits a file counts.
