@@ -151,8 +151,9 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
 
   const BuildLimits build_limits = BuildLimitsOf(configuration);
   ZygoteOptions zygotes;
-  zygotes.announce_sandbox = [&log](std::string_view text) {
-    log.Write(LogLevel::kInfo, "sandbox", text);
+  zygotes.announce_sandbox = [&log](const ZygoteReady& ready) {
+    const bool none = ready.sandbox == SandboxKind::kNone;
+    log.Write(none ? LogLevel::kWarning : LogLevel::kInfo, "sandbox", ready.description);
   };
   WorkerCompiler compiler(*worker, std::move(zygotes), [&log](std::string_view text) {
     log.Write(LogLevel::kWarning, "compiler", text);

@@ -70,12 +70,22 @@ struct ZygoteHello {
 struct SpawnRequest {
   uint64_t job_id = 0;
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
+  /// For the daemon's own user: the worker does its job also where no sandbox can be had.
+  bool may_lack_sandbox = false;
 
   bool operator==(const SpawnRequest&) const = default;
 };
 
+/// The walls around workers, as far as the kernel builds them.
+enum class SandboxKind : uint8_t {
+  kReadsToolchain = 1,  ///< Landlock and seccomp
+  kOpensNothing = 2,    ///< seccomp alone: the toolchain's headers too must be asked for
+  kNone = 3,            ///< no seccomp: only for who may do whatever the daemon can
+};
+
 struct ZygoteReady {
-  std::string sandbox;  ///< what its workers enter, for the log: "landlock ABI 4 + seccomp"
+  SandboxKind sandbox = SandboxKind::kNone;
+  std::string description;  ///< of that sandbox, for the log: "Landlock ABI 4 and seccomp"
   bool operator==(const ZygoteReady&) const = default;
 };
 struct LoadFailed {

@@ -96,8 +96,7 @@ CompileOutput MakeOutput(WorkerReply reply, std::chrono::microseconds compile_ti
   return CompileOutput{.succeeded = reply.succeeded,
                        .native_code = reply.native_code,
                        .native_name = std::move(reply.native_name),
-                       .artifact = std::move(artifact),
-                       .outside = std::move(reply.outside)};
+                       .artifact = std::move(artifact)};
 }
 
 Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limits,
@@ -109,9 +108,9 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
   }
   if (WEXITSTATUS(exited.wait_status) == kExitNoSandbox) {
     return Error{ErrorCode::kUnavailable,
-                 "a worker could not confine itself, so it runs no program of another user: the "
-                 "kernel, or the container or service that the daemon runs in, refuses seccomp or "
-                 "Landlock; allow both, or run a daemon of your own"};
+                 "a worker could not confine itself, so it compiled nothing: the container or "
+                 "service that the daemon runs in lets seccomp or Landlock be prepared, but not "
+                 "be entered; allow both there, or neither"};
   }
   if (exited.wait_status != 0) {
     return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler's process ended with {}",

@@ -31,7 +31,7 @@ struct ZygoteOptions {
   size_t zygotes = 8;
   /// Told which sandbox the workers are in once the first zygote knows, and when that changes. As
   /// ReportFunction below; may be empty.
-  std::function<void(std::string_view)> announce_sandbox;
+  std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
 /// The zygotes of all toolchains in use, at most one of each that takes new jobs. Thread-safe. A
@@ -86,7 +86,7 @@ class ZygotePool {
   std::condition_variable_any started_;
   Slots slots_;          ///< guarded by mutex_
   uint64_t uses_ = 0;    ///< guarded by mutex_
-  std::string sandbox_;  ///< as announced, guarded by mutex_
+  ZygoteReady sandbox_;  ///< as announced, guarded by mutex_
 };
 
 }  // namespace cccl_cached

@@ -29,31 +29,34 @@ Result<Sandbox> Sandbox::Prepare(const std::vector<std::string>& readable) {
   Result<LandlockRules> landlock = LandlockRules::Make(WithLinkTargets(readable));
   if (!landlock) return landlock.error();
   if (!SystemCallFilter::Available()) return Sandbox(*std::move(landlock), std::nullopt);
-  Result<SystemCallFilter> reading = SystemCallFilter::Make(SystemCallFilter::Paths::kReadOnly);
-  if (!reading) return reading.error();
-  Result<SystemCallFilter> closed = SystemCallFilter::Make(SystemCallFilter::Paths::kNone);
-  if (!closed) return closed.error();
-  return Sandbox(*std::move(landlock), Filters{*std::move(reading), *std::move(closed)});
+  Result<SystemCallFilter> filter = SystemCallFilter::Make(
+      landlock->abi() > 0 ? SystemCallFilter::Paths::kReadOnly : SystemCallFilter::Paths::kNone);
+  if (!filter) return filter.error();
+  return Sandbox(*std::move(landlock), *std::move(filter));
+}
+
+SandboxKind Sandbox::kind() const {
+  if (!filter_) return SandboxKind::kNone;
+  return landlock_.abi() > 0 ? SandboxKind::kReadsToolchain : SandboxKind::kOpensNothing;
 }
 
 std::string Sandbox::Description() const {
-  if (!filters_) return "none: the kernel has no seccomp, so only the daemon's own user is served";
-  if (landlock_.abi() == 0) return "seccomp alone: the kernel has no Landlock";
-  return "landlock ABI " + std::to_string(landlock_.abi()) + " + seccomp";
+  switch (kind()) {
+    case SandboxKind::kReadsToolchain:
+      return "Landlock ABI " + std::to_string(landlock_.abi()) + " and seccomp";
+    case SandboxKind::kOpensNothing:
+      return "seccomp alone, no Landlock: workers open no file themselves";
+    case SandboxKind::kNone:
+      break;
+  }
+  return "none, no seccomp: programs of other users than the daemon's own are not compiled";
 }
 
-Status Sandbox::LimitReach(Reach reach) const {
-  if (reach == Reach::kWhateverTheDaemonCan) return Ok{};
+Status Sandbox::LimitReach() const {
   if (Status dropped = DropCapabilities(); !dropped) return dropped;
   return landlock_.abi() > 0 ? landlock_.Enter() : Status(Ok{});
 }
 
-Status Sandbox::LimitCalls(Reach reach) const {
-  if (filters_) {
-    return (OpensReadableDirectories(reach) ? filters_->reading : filters_->closed).Enter();
-  }
-  if (reach == Reach::kWhateverTheDaemonCan) return Ok{};
-  return Error{ErrorCode::kUnavailable, "the kernel has no seccomp"};
-}
+Status Sandbox::LimitCalls() const { return filter_ ? filter_->Enter() : Status(Ok{}); }
 
 }  // namespace cccl_cached

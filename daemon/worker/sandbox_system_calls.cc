@@ -35,9 +35,8 @@ constexpr int kAllowed[] = {
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
     SCMP_SYS(pwrite64), SCMP_SYS(close), SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat),
     SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
-    SCMP_SYS(memfd_create),
-    // the sockets that were inherited: none can be made
-    SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendmsg), SCMP_SYS(sendto),
+    // the sockets that were inherited: none can be made, and no descriptors sent
+    SCMP_SYS(recvfrom), SCMP_SYS(sendto),
     // memory
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
     // time and identity
@@ -158,11 +157,20 @@ class Rules {
   int error_ = 0;
 };
 
+/// No code comes into being after the libraries were loaded, and no memory that RLIMIT_DATA does not
+/// count: shared memory, mapped files, stacks that grow, and what is made read-only once it was
+/// written.
+void AddMemory(Rules& rules) {
+  constexpr uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_HUGETLB;
+  rules.Add(SCMP_SYS(mmap), SCMP_ACT_ALLOW,
+            {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP, 0),
+             SCMP_A3_64(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS)});
+  rules.Allow(SCMP_SYS(mprotect), SCMP_A2_64(SCMP_CMP_EQ, PROT_READ | PROT_WRITE));
+  rules.Allow(SCMP_SYS(memfd_create),
+              SCMP_A1_32(SCMP_CMP_MASKED_EQ, ~uint32_t{MFD_CLOEXEC | MFD_ALLOW_SEALING}, 0));
+}
+
 void AddChecked(Rules& rules) {
-  // No code comes into being after the libraries were loaded.
-  const scmp_arg_cmp not_executable = SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
-  rules.Allow(SCMP_SYS(mmap), not_executable);
-  rules.Allow(SCMP_SYS(mprotect), not_executable);
   rules.Allow(SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, kThreadOrNot, kThread));
   rules.Add(SCMP_SYS(clone), SCMP_ACT_KILL_PROCESS,
             {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)});
@@ -218,6 +226,7 @@ Result<SystemCallFilter> SystemCallFilter::Make(Paths paths) {
   Rules rules;
   rules.Each(kAllowed, SCMP_ACT_ALLOW);
   rules.Each(kDeadly, SCMP_ACT_KILL_PROCESS);
+  AddMemory(rules);
   AddChecked(rules);
   AddPaths(rules, paths);
   Result<std::vector<sock_filter>> program = rules.Built();

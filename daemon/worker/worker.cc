@@ -31,29 +31,30 @@ std::string_view MapJob(int fd) {
   return {static_cast<const char*>(address), size};
 }
 
-/// Files outside the toolchain are still opened by the worker itself, where the daemon's own user
-/// asked: the one thing of a job that is read before the sandbox is entered.
-Sandbox::Reach ReachOf(std::string_view job) {
-  const Result<WorkerJob> decoded = DecodeJob(job);
-  return decoded.ok() && decoded->outside_files_allowed ? Sandbox::Reach::kWhateverTheDaemonCan
-                                                        : Sandbox::Reach::kReadableDirectories;
-}
-
 uint64_t PeakResidentBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Where the sandbox opens nothing, all is outside, the toolchain's own headers too: asked for, not
-/// taken.
+/// Where the sandbox opens nothing, the toolchain's own headers too are asked for, not taken.
 void AskForAll(WorkerJob& job) {
   for (WorkerJob::MountPoint& mount : job.mounts) mount.trusted = false;
 }
 
-WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup, bool opens_own) {
+/// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do without.
+void EnterSandbox(const WorkerSetup& setup) {
+  const bool none = setup.sandbox.kind() == SandboxKind::kNone;
+  if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
+  if (!setup.sandbox.LimitReach()) RefuseOutsideSandbox();
+  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device})) Refuse();
+  if (!setup.sandbox.LimitCalls()) RefuseOutsideSandbox();
+}
+
+WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
   FileClient files(kFilesFd);
-  FileView view(job, opens_own ? setup.trusted_directories : std::vector<std::string>(),
+  const bool asks_for_all = setup.sandbox.kind() == SandboxKind::kOpensNothing;
+  FileView view(job, asks_for_all ? std::vector<std::string>() : setup.trusted_directories,
                 setup.files >= 0 ? &files : nullptr);
   UseFileView(&view);
   WorkerReply reply = RunCompilerJob(job, setup.libraries);
@@ -74,16 +75,12 @@ void Send(const WorkerReply& reply) {
 
 void RunWorker(const WorkerSetup& setup) {
   if (!Isolate(setup.limits)) Refuse();
-  const std::string_view bytes = MapJob(setup.job);
-  const Sandbox::Reach reach = ReachOf(bytes);
-  if (!setup.sandbox.LimitReach(reach)) RefuseOutsideSandbox();
-  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device})) Refuse();
-  if (!setup.sandbox.LimitCalls(reach)) RefuseOutsideSandbox();
+  const std::string_view bytes = MapJob(setup.job);  // a sandboxed process maps no files
+  EnterSandbox(setup);
   Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
-  const bool opens_own = setup.sandbox.OpensReadableDirectories(reach);
-  if (!opens_own) AskForAll(*job);
-  Send(RunWithFileView(*job, setup, opens_own));
+  if (setup.sandbox.kind() == SandboxKind::kOpensNothing) AskForAll(*job);
+  Send(RunWithFileView(*job, setup));
   _exit(
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
 }

@@ -17,6 +17,7 @@ struct WorkerSetup {
   const std::vector<std::string>& trusted_directories;
   const Sandbox& sandbox;
   IsolationLimits limits;
+  bool may_lack_sandbox = false;
   int job = -1;    ///< sealed memfd
   int reply = -1;  ///< stream socket
   int files = -1;  ///< packet socket: answers questions about files; -1: nobody does

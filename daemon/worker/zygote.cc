@@ -112,7 +112,8 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
     return hello.error();
   }
   Result<Toolchain> loaded = Load(*hello);
-  const ControlAnswer answer = loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.Description()})
+  const ControlAnswer answer = loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.kind(),
+                                                                  loaded->sandbox.Description()})
                                       : ControlAnswer(LoadFailed{loaded.error().message});
   if (Status sent = SendPacket(control.get(), EncodeControlAnswer(answer)); !sent) {
     return sent.error();
@@ -177,6 +178,7 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
                .trusted_directories = hello_.trusted_directories,
                .sandbox = sandbox_,
                .limits = {zygote, own_data_bytes_ + request.memory_bytes},
+               .may_lack_sandbox = request.may_lack_sandbox,
                .job = fds[0].get(),
                .reply = fds[1].get(),
                .files = fds.size() == kSpawnFdsWithFiles ? fds[kSpawnFds].get() : -1,
