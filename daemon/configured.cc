@@ -6,6 +6,7 @@
 #include <grp.h>
 
 #include <chrono>
+#include <sstream>
 #include <vector>
 
 namespace cccl_cached {
@@ -36,6 +37,14 @@ ServiceLimits ServiceLimitsOf(const Configuration& configuration) {
   limits.bytes_in_flight = configuration.in_flight_limit;
   limits.bytes_in_flight_per_uid = configuration.in_flight_limit_per_uid;
   return limits;
+}
+
+std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
+                                          const Surroundings& surroundings) {
+  std::vector<std::string> directories = {configuration.state_dir};
+  std::istringstream made(surroundings.Variable("RUNTIME_DIRECTORY"));
+  for (std::string each; std::getline(made, each, ':');) directories.push_back(each);
+  return directories;
 }
 
 Result<ListenOptions> ListenOptionsOf(const Configuration& configuration) {

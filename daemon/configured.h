@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "daemon/configuration/configuration.h"
+#include "daemon/configuration/surroundings.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/result.h"
 #include "daemon/service/listening_socket.h"
@@ -15,6 +17,10 @@ namespace cccl_cached {
 
 [[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
 [[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
+/// The directories whose contents are the daemon's alone: its state, and what systemd made for its
+/// socket. A directory that merely holds the socket may be anybody's.
+[[nodiscard]] std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
+                                                        const Surroundings& surroundings);
 /// kInvalidRequest: there is no such group.
 [[nodiscard]] Result<ListenOptions> ListenOptionsOf(const Configuration& configuration);
 

@@ -18,6 +18,7 @@
 #include "daemon/configured.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/statistics.h"
+#include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/build_log.h"
 #include "daemon/process/file_limit.h"
@@ -162,9 +163,12 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
       ToolchainOptions(configuration), store, compiler, [&log](const ToolchainReport& report) {
         log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain", report.text);
       });
+  HostFileAccess files({.own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
+                        .own_uid = geteuid()});
   BuildCoordinator coordinator(
       {.toolchains = toolchains,
        .compiler = compiler,
+       .files = files,
        .tiers = {&memory, &store},
        .statistics = statistics,
        .observe = [&log](const BuildRecord& record) { LogBuild(log, record); }},

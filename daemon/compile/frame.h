@@ -33,7 +33,7 @@
 namespace cccl_cached {
 
 /// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 2;
+inline constexpr uint32_t kWorkerProtocol = 3;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
 /// read; the daemon's end of the reply socket was gone; that of the files socket was gone.

@@ -19,7 +19,6 @@ using cccl_cache::NvrtcProgram;
 using cccl_cache::NvvmProgram;
 
 constexpr size_t kEmptyText = 9;  // bytes of an encoded empty text
-constexpr size_t kMaxPath = 4096;
 
 template <typename Strings>
 void WriteTexts(WireWriter& writer, const Strings& texts) {
@@ -113,23 +112,20 @@ Error NotAReply() { return Error{ErrorCode::kWorkerCrashed, "the worker's answer
 }  // namespace
 
 //   job    = protocol:u32 kind:u8 count:u32 option:text{count}
-//            count:u32 (trusted:u8 visible:text target:text){count}
-//            visible-working-directory:text working-directory:text outside-files-allowed:u8
-//            (nvrtc | link | nvvm)
+//            count:u32 (visible:text target:text){count}
+//            visible-working-directory:text (nvrtc | link | nvvm)
 WireWriter EncodeJob(const CompileJob& job) {
   WireWriter writer;
   writer.U32(kWorkerProtocol);
   writer.U8(static_cast<uint8_t>(job.request->kind()));
   WriteTexts(writer, job.options);
-  writer.U32(static_cast<uint32_t>(job.mounts.size()));
+  writer.U32(static_cast<uint32_t>(std::ranges::count_if(job.mounts, &Mount::trusted)));
   for (const Mount& mount : job.mounts) {
-    writer.U8(mount.trusted);
+    if (!mount.trusted) continue;
     writer.Text(mount.visible);
     writer.Text(mount.target);
   }
   writer.Text(job.visible_working_directory);
-  writer.Text(job.working_directory);
-  writer.U8(job.outside_files_allowed && job.files == nullptr);
   std::visit([&](const auto& program) { WriteProgram(writer, program, job); },
              job.request->program);
   return writer;
@@ -141,15 +137,12 @@ Result<WorkerJob> DecodeJob(std::string_view bytes) {
   if (reader.U32() != kWorkerProtocol) reader.Fail();
   job.kind = ReadEnum(reader, BuildKind::kNvrtc, BuildKind::kNvvm);
   job.options = ReadTexts(reader);
-  job.mounts.resize(reader.Count(1 + 2 * kEmptyText));
+  job.mounts.resize(reader.Count(2 * kEmptyText));
   for (WorkerJob::MountPoint& mount : job.mounts) {
-    mount.trusted = reader.Flag();
     mount.visible = reader.Text();
     mount.target = reader.Text();
   }
   job.visible_working_directory = reader.Text();
-  job.working_directory = reader.Text();
-  job.outside_files_allowed = reader.Flag();
   switch (job.kind) {
     case BuildKind::kNvrtc:
       ReadNvrtc(reader, job);
@@ -167,7 +160,7 @@ Result<WorkerJob> DecodeJob(std::string_view bytes) {
 
 //   reply = succeeded:u8 native-code:u32 native-name:text log:text
 //           count:u32 (kind:u8 bytes:text){count} count:u32 (expression:text lowered:text){count}
-//           count:u32 (answer:u8 path:text){count} peak-resident-bytes:u64
+//           peak-resident-bytes:u64
 WireWriter EncodeReply(const WorkerReply& reply) {
   WireWriter writer;
   writer.U8(reply.succeeded);
@@ -183,11 +176,6 @@ WireWriter EncodeReply(const WorkerReply& reply) {
   for (const auto& [expression, lowered] : reply.lowered_names) {
     writer.Text(expression);
     writer.Text(lowered);
-  }
-  writer.U32(static_cast<uint32_t>(reply.outside.size()));
-  for (const OutsideFile& file : reply.outside) {
-    writer.U8(static_cast<uint8_t>(file.answer));
-    writer.Text(file.path);
   }
   writer.U64(reply.peak_resident_bytes);
   return writer;
@@ -205,18 +193,6 @@ void ReadParts(WireReader& reader, WorkerReply& reply) {
   }
 }
 
-void ReadOutside(WireReader& reader, WorkerReply& reply) {
-  size_t left = reader.Count(1 + kEmptyText);
-  if (left > kMaxOutsideFiles) return reader.Fail();
-  for (; left > 0; --left) {
-    OutsideFile file;
-    file.answer = ReadEnum(reader, OutsideFile::Answer::kGiven, OutsideFile::Answer::kDenied);
-    file.path = reader.Text();
-    if (file.path.size() > kMaxPath) return reader.Fail();
-    reply.outside.push_back(std::move(file));
-  }
-}
-
 }  // namespace
 
 Result<WorkerReply> DecodeReply(std::string_view payload) {
@@ -231,7 +207,6 @@ Result<WorkerReply> DecodeReply(std::string_view payload) {
     std::string expression(reader.Text());
     reply.lowered_names.emplace_back(std::move(expression), reader.Text());
   }
-  ReadOutside(reader, reply);
   reply.peak_resident_bytes = reader.U64();
   if (!reader.Complete() || (reply.succeeded && reply.native_code != 0)) return NotAReply();
   return reply;

@@ -33,8 +33,8 @@ struct WorkerJob {
     std::string_view name;
     std::string_view contents;
   };
+  /// One of the toolchain's own directories. All other names are for the daemon to answer.
   struct MountPoint {
-    bool trusted = false;
     std::string_view visible;
     std::string_view target;
   };
@@ -43,8 +43,6 @@ struct WorkerJob {
   std::vector<std::string_view> options;
   std::vector<MountPoint> mounts;
   std::string_view visible_working_directory;
-  std::string_view working_directory;  ///< the real one; empty: relative names lie nowhere
-  bool outside_files_allowed = false;
 
   // NVRTC
   std::string_view program_name;
@@ -76,11 +74,8 @@ struct WorkerReply {
   std::string log;
   std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
   std::vector<std::pair<std::string, std::string>> lowered_names;
-  std::vector<OutsideFile> outside;  ///< at most kMaxOutsideFiles
   uint64_t peak_resident_bytes = 0;
 };
-
-inline constexpr size_t kMaxOutsideFiles = 64;
 
 /// The payload of a reply frame. Refers to the reply's long texts.
 [[nodiscard]] WireWriter EncodeReply(const WorkerReply& reply);

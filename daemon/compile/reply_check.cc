@@ -46,14 +46,6 @@ bool NamesPossible(const CompileJob& job, const WorkerReply& reply) {
                              [&](const auto& name) { return asked.erase(name.first) == 1; });
 }
 
-bool OutsidePossible(const CompileJob& job, const WorkerReply& reply) {
-  if (job.files != nullptr) return reply.outside.empty();
-  return job.outside_files_allowed ||
-         std::ranges::none_of(reply.outside, [](const OutsideFile& file) {
-           return file.answer == OutsideFile::Answer::kGiven;
-         });
-}
-
 bool NamePrintable(const std::string& name) {
   return name.size() <= kMaxNativeName &&
          std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
@@ -69,7 +61,6 @@ Error Impossible(const char* what) {
 Status CheckReply(const CompileJob& job, const WorkerReply& reply) {
   if (!PartsPossible(job, reply)) return Impossible("its outputs");
   if (!NamesPossible(job, reply)) return Impossible("its lowered names");
-  if (!OutsidePossible(job, reply)) return Impossible("files that it can't have been given");
   if (!NamePrintable(reply.native_name)) return Impossible("the name of its result");
   return Ok{};
 }

@@ -9,8 +9,7 @@
 namespace cccl_cached {
 
 /// Whether this is an answer that this job can have: outputs of the kinds that its compiler makes,
-/// names that were asked for, no outside files where none may be given. kWorkerCrashed, with what
-/// is wrong.
+/// and names that were asked for. kWorkerCrashed, with what is wrong.
 [[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cached

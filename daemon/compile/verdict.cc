@@ -48,6 +48,12 @@ bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes >= limits.memory_bytes / 2;
 }
 
+/// Whether a process gets this signal for what it does itself, and from nobody else in earnest.
+bool IsOwnSignal(int number) {
+  return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+         number == SIGABRT || number == SIGTRAP || number == SIGSYS;
+}
+
 Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   const int number = WTERMSIG(exited.wait_status);
   const uint64_t peak = exited.peak_resident_bytes;
@@ -63,8 +69,10 @@ Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   std::string why;
   if (number == SIGSYS) why = ": it made a system call that no compiler makes";
   if (number == SIGKILL) why = ": somebody killed it, or the machine ran out of memory";
-  return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler died by {}{}",
-                                                      DescribeWaitStatus(exited.wait_status), why)};
+  return Error{.code = ErrorCode::kWorkerCrashed,
+               .message = fmt::format("the compiler died by {}{}",
+                                      DescribeWaitStatus(exited.wait_status), why),
+               .own_signal = IsOwnSignal(number)};
 }
 
 /// Whether a compile failure is really the want of memory.

@@ -48,4 +48,9 @@ BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
   return answer;
 }
 
+Error Unsettled() {
+  return Error{ErrorCode::kUnavailable,
+               "what this build depends on keeps changing on disk; try again when it has settled"};
+}
+
 }  // namespace cccl_cached

@@ -16,4 +16,7 @@ namespace cccl_cached {
 /// What a landing without an error says to one of those who waited for it.
 [[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing);
 
+/// What a build depends on changed again each time it was tried.
+[[nodiscard]] Error Unsettled();
+
 }  // namespace cccl_cached

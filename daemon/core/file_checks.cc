@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -24,9 +25,18 @@ class FileChecks::State {
  public:
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
+  struct Task {
+    Check check;
+    Then late;
+    std::chrono::steady_clock::time_point deadline;
+    bool over = false;  // answered, one way or the other; guarded by mutex_
+  };
+  using TaskPtr = std::shared_ptr<Task>;
+
   /// True: the caller is to start a thread for this uid.
-  Result<bool> Add(uid_t uid, Check check) {
+  Result<bool> Add(uid_t uid, Check check, Then late) {
     const std::lock_guard lock(mutex_);
+    if (closed_) return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"};
     User& user = users_[uid];
     const bool more = user.threads < bounds_.threads_per_uid && threads_ < bounds_.threads;
     if (!more && (user.threads == 0 || user.waiting.size() >= bounds_.waiting_per_uid)) {
@@ -37,31 +47,36 @@ class FileChecks::State {
                                uid),
                    kRetryAfter};
     }
-    user.waiting.push_back(std::move(check));
+    const auto task = std::make_shared<Task>(
+        Task{std::move(check), std::move(late), std::chrono::steady_clock::now() + bounds_.time});
+    user.waiting.push_back(task);
+    by_deadline_.push_back(task);
+    changed_.notify_all();
     if (!more) return false;
     ++user.threads;
     ++threads_;
     return true;
   }
 
-  /// None: nothing waits, the thread ends.
-  std::optional<Check> Next(uid_t uid) {
+  /// Null: nothing waits, the thread ends.
+  TaskPtr Next(uid_t uid) {
     const std::lock_guard lock(mutex_);
     User& user = users_.at(uid);
-    if (!closed_ && !user.waiting.empty()) {
-      Check check = std::move(user.waiting.front());
+    while (!closed_ && !user.waiting.empty()) {
+      TaskPtr task = std::move(user.waiting.front());
       user.waiting.pop_front();
-      return check;
+      if (!task->over) return task;
     }
     --threads_;
     if (--user.threads == 0) users_.erase(uid);
-    return std::nullopt;
+    return nullptr;
   }
 
-  void Do(const Then& then) {
+  /// Unless the task is over already, or everything is.
+  void Finish(Task& task, const Then& then) {
     {
       const std::lock_guard lock(mutex_);
-      if (closed_) return;
+      if (closed_ || std::exchange(task.over, true)) return;
       ++running_;
     }
     then();
@@ -69,41 +84,64 @@ class FileChecks::State {
     if (--running_ == 0) idle_.notify_all();
   }
 
+  void WatchDeadlines(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
+      const TaskPtr next = by_deadline_.front();
+      if (!next->over && std::chrono::steady_clock::now() < next->deadline) {
+        changed_.wait_until(lock, stop, next->deadline, [] { return false; });
+        if (stop.stop_requested()) return;
+        continue;
+      }
+      by_deadline_.pop_front();
+      lock.unlock();
+      Finish(*next, next->late);
+      lock.lock();
+    }
+  }
+
   void Close() {
     std::map<uid_t, User> dropped;
+    std::deque<TaskPtr> unwatched;
     std::unique_lock lock(mutex_);
     closed_ = true;
     for (auto& [uid, user] : users_) dropped[uid].waiting.swap(user.waiting);
+    unwatched.swap(by_deadline_);
     idle_.wait(lock, [this] { return running_ == 0; });
   }
 
  private:
   struct User {
-    std::deque<Check> waiting;
+    std::deque<TaskPtr> waiting;
     size_t threads = 0;
   };
 
   const Bounds bounds_;
   std::mutex mutex_;
   std::condition_variable idle_;
+  std::condition_variable_any changed_;
   bool closed_ = false;  // guarded by mutex_, as all below
   size_t running_ = 0;   // calls of a Then
   size_t threads_ = 0;
-  std::map<uid_t, User> users_;  // those with threads
+  std::map<uid_t, User> users_;      // those with threads
+  std::deque<TaskPtr> by_deadline_;  // all have the same time, so also in the order of their coming
 };
 
-FileChecks::FileChecks(const Bounds& bounds) : state_(std::make_shared<State>(bounds)) {}
+FileChecks::FileChecks(const Bounds& bounds)
+    : state_(std::make_shared<State>(bounds)),
+      clock_([state = state_.get()](const std::stop_token& stop) { state->WatchDeadlines(stop); }) {
+}
 
-FileChecks::~FileChecks() { state_->Close(); }
+void FileChecks::Close() { state_->Close(); }
 
-Status FileChecks::Add(uid_t uid, Check check) {
-  const Result<bool> starts = state_->Add(uid, std::move(check));
+Status FileChecks::Add(uid_t uid, Check check, Then late) {
+  const Result<bool> starts = state_->Add(uid, std::move(check), std::move(late));
   if (!starts) return starts.error();
   if (*starts) {
     // Not joined: a thread that hangs must not keep the daemon from ending.
     std::thread([state = state_, uid] {
-      while (const std::optional<Check> next = state->Next(uid)) {
-        if (const Then then = (*next)()) state->Do(then);
+      while (const State::TaskPtr task = state->Next(uid)) {
+        if (const Then then = task->check()) state->Finish(*task, then);
       }
     }).detach();
   }

@@ -4,8 +4,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "daemon/core/result.h"
 
@@ -19,7 +21,8 @@ class FileChecks {
   struct Bounds {
     size_t threads_per_uid = 2;
     size_t waiting_per_uid = 4096;
-    size_t threads = 256;  ///< of all users
+    size_t threads = 256;                     ///< of all users
+    std::chrono::milliseconds time{120'000};  ///< from Add to the look's end
   };
   /// What is to be done once the files have been looked at.
   using Then = std::function<void()>;
@@ -27,18 +30,23 @@ class FileChecks {
   using Check = std::function<Then()>;
 
   explicit FileChecks(const Bounds& bounds);
-  /// Drops what waits, and what hangs: its `Then` is never called. Returns when no `Then` runs.
-  ~FileChecks();
+  ~FileChecks() { Close(); }
   FileChecks(const FileChecks&) = delete;
   FileChecks& operator=(const FileChecks&) = delete;
 
-  /// Runs the check on a thread of this uid, and what it returned after it on the same. kOverloaded
-  /// if too many wait, or all threads are taken by others.
-  Status Add(uid_t uid, Check check);
+  /// Runs the check on a thread of this uid, and what it returned after it on the same. If its time
+  /// is up before that, `late` instead, on another thread. kOverloaded if too many wait, or all
+  /// threads are taken by others: then neither.
+  Status Add(uid_t uid, Check check, Then late);
+
+  /// Drops what waits, and what hangs: its `Then` is never called. Returns when no `Then` runs.
+  /// From now on Add answers kUnavailable.
+  void Close();
 
  private:
   class State;
   const std::shared_ptr<State> state_;
+  std::jthread clock_;  // last: ends before what it uses
 };
 
 }  // namespace cccl_cached

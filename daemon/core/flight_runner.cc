@@ -42,6 +42,7 @@ void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landin
   landing->looked_outside = !attempt.record.closure.entries.empty();
   landing->closure = std::move(attempt.record.closure);
   landing->may_show_paths = attempt.ended_for_paths;
+  landing->blames_input = attempt.blames_input;
   if (!attempt.output) {
     landing->error = attempt.output.error();
     // A name that could not be looked at is in no closure, and yet the answer depends on it.
@@ -66,9 +67,11 @@ FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
   if (attempt.output.ok() || attempt.output.error().code != ErrorCode::kWorkerCrashed) {
     return attempt;
   }
+  const bool own_signal = attempt.output.error().own_signal;
   parts_.statistics.Add(Counter::kRetries);
   attempt = CompileOnce(plan, order, limits, stop);
   Count(attempt.output);
+  attempt.blames_input = own_signal && !attempt.output && attempt.output.error().own_signal;
   return attempt;
 }
 
@@ -89,7 +92,9 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
   job.requester = order.peer.uid;
   job.files = recorder;
   Result<CompileOutput> output = parts_.compiler.Compile(job, limits, std::move(stop));
-  return {std::move(output), recorder->Finish(), *ended_for_paths};
+  return {.output = std::move(output),
+          .record = recorder->Finish(),
+          .ended_for_paths = *ended_for_paths};
 }
 
 void FlightRunner::Count(const Result<CompileOutput>& output) {

@@ -33,6 +33,7 @@ struct Landing {
   /// A file outside names something that may show paths: the compile was ended early, it wants the
   /// real ones until it is proven that the output does not show them.
   bool may_show_paths = false;
+  bool blames_input = false;  ///< the compiler died on it twice, each time by its own signal
   std::chrono::steady_clock::time_point started;
   std::chrono::microseconds compile_time{0};
 
@@ -77,6 +78,7 @@ class FlightRunner {
     Result<CompileOutput> output;
     ClosureRecorder::Record record;
     bool ended_for_paths = false;
+    bool blames_input = false;
   };
   Attempt CompileWithRetry(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
   Attempt CompileOnce(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,

@@ -140,13 +140,14 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
   return left;
 }
 
-FlightTable::Left FlightTable::TakeOut(Ticket ticket) {
+FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
   Left left;
   std::stop_source stop(std::nostopstate);
   {
     std::lock_guard lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end() || state->second.flight == 0) return left;
+    if (flights_.at(state->second.flight).started) return left;
     left = RemoveWaiter(ticket, state->second.flight, &stop);
     state->second.flight = 0;
   }

@@ -83,8 +83,9 @@ class FlightTable {
   };
   /// The caller waits no longer, and will not be answered. If it led, the next one leads.
   Left Leave(Ticket ticket);
-  /// The caller is taken out of its flight to be answered otherwise: its ticket stays open.
-  Left TakeOut(Ticket ticket);
+  /// The caller is taken out of its flight, unless the compile of that has begun, to be answered
+  /// otherwise: its ticket stays open.
+  Left TakeOutOfLine(Ticket ticket);
 
   /// Cancels all compiles that run.
   void CancelAll();

@@ -16,9 +16,9 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 IdleJobs::IdleJobs(std::function<bool()> idle)
     : idle_(std::move(idle)), thread_([this](std::stop_token stop) { Work(stop); }) {}
 
-IdleJobs::~IdleJobs() {
+void IdleJobs::Stop() {
   thread_.request_stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void IdleJobs::Add(Job job) {

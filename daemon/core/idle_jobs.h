@@ -18,13 +18,15 @@ class IdleJobs {
 
   /// `idle`: whether nothing else is compiled now; asked again some times a second.
   explicit IdleJobs(std::function<bool()> idle);
-  /// Stops what runs, drops what waits.
-  ~IdleJobs();
+  ~IdleJobs() { Stop(); }
   IdleJobs(const IdleJobs&) = delete;
   IdleJobs& operator=(const IdleJobs&) = delete;
 
-  /// When too many wait, the one that waits longest is dropped.
+  /// When too many wait, the one that waits longest is dropped. Does nothing once stopped.
   void Add(Job job);
+
+  /// Stops what runs, drops what waits, and asks nobody whether anything is idle any more.
+  void Stop();
 
  private:
   void Work(std::stop_token stop);

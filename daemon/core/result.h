@@ -18,7 +18,7 @@ enum class ErrorCode : uint8_t {
   kFilesNeeded,        ///< the build wants files that the daemon may not open for this client
   kUploadNeeded,       ///< a digest names no upload of this uid (any more): upload again
   kOverloaded,         ///< queue or quota full; retry_after says when to come back
-  kWorkerCrashed,      ///< the compiler died by its own signal
+  kWorkerCrashed,      ///< the compiler died, was killed, or gave no valid answer
   kTimedOut,           ///< the build's own limit passed
   kOutOfMemory,        ///< the compiler met its memory limit
   kDenied,             ///< not allowed to this uid
@@ -36,6 +36,8 @@ struct Error {
   std::string message;
   /// Zero: no hint.
   std::chrono::milliseconds retry_after{0};
+  /// kWorkerCrashed: by a signal of its own, as it may do on this input again.
+  bool own_signal = false;
 };
 
 /// A value or an Error. Nothing of ours throws; looking at the wrong side is a bug and stops the

@@ -17,7 +17,6 @@
 namespace cccl_cached {
 namespace {
 
-using Answer = OutsideFile::Answer;
 using Verdict = TrustedDirectories::Verdict;
 
 constexpr std::string_view kNeverGiven[] = {"/proc", "/sys", "/dev"};
@@ -31,49 +30,41 @@ bool Writes(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) != 0;
 }
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 /// The directory in which a path's last step is taken.
 std::string DirectoryOf(const std::string& path) {
-  return path.ends_with("/..") ? path : ParentOf(path);
+  if (path.ends_with("/..")) return path;
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 }  // namespace
 
 FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
                    FileClient* files)
-    : paths_(job,
-             files != nullptr ? VisiblePaths::Outside::kAsks : VisiblePaths::Outside::kLooksUp),
-      outside_files_allowed_(job.outside_files_allowed),
-      files_(files),
-      trusted_([&] {
+    : paths_(job), files_(files), trusted_([&] {
         for (const WorkerJob::MountPoint& mount : job.mounts) {
-          if (mount.trusted) trusted_directories.emplace_back(mount.target);
+          trusted_directories.emplace_back(mount.target);
         }
         return std::move(trusted_directories);
       }()) {}
 
-int FileView::Deny(const std::string& path) {
-  if (files_ == nullptr) record_.Add(path, Answer::kDenied);
-  return -ENOENT;
+bool FileView::IsAsked(const std::string& path) {
+  return !trusted_.ContainAllTheWay(path) ||
+         trusted_.Judge(DirectoryOf(path)) == Verdict::kElsewhere;
 }
 
-bool FileView::IsAsked(const std::string& path) {
-  return files_ != nullptr && (!trusted_.ContainAllTheWay(path) ||
-                               trusted_.Judge(DirectoryOf(path)) == Verdict::kElsewhere);
+FileAnswer FileView::Ask(const std::string& visible) {
+  return files_ != nullptr ? files_->Ask(visible) : FileAnswer{};
 }
 
 FileView::Opened FileView::OpenAsked(const std::string& visible) {
-  const FileAnswer& answer = files_->Ask(visible);
+  FileAnswer answer = Ask(visible);
   if (answer.kind == FileKind::kAbsent) return -ENOENT;
   return answer;
 }
 
 int FileView::StatAsked(const std::string& visible, struct stat* status) {
-  const FileAnswer& answer = files_->Ask(visible);
+  const FileAnswer answer = Ask(visible);
   switch (answer.kind) {
     case FileKind::kFile:
       *status = made_up_status::File(answer.identity, answer.contents->size());
@@ -84,21 +75,14 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
     case FileKind::kAbsent:
       break;
   }
-  // A process is somewhere, also where the client has no directory of that name.
+  // A process is somewhere, also where nobody has a directory of that name.
   if (visible != paths_.working_directory()) return -ENOENT;
   *status = made_up_status::Directory(1);
   return 0;
 }
 
 int FileView::OpenOwn(const std::string& path, int flags) {
-  switch (trusted_.Judge(DirectoryOf(path))) {
-    case Verdict::kAbsent:
-      return -ENOENT;
-    case Verdict::kElsewhere:
-      return OpenOutside(path);
-    case Verdict::kTrusted:
-      break;
-  }
+  if (trusted_.Judge(DirectoryOf(path)) == Verdict::kAbsent) return -ENOENT;
   const int direct = real_files::Open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0);
   if (direct == -ENOENT || direct == -ENOTDIR) return direct;
   // Opening a symlink this way is ELOOP, or with O_PATH gives the link itself.
@@ -110,36 +94,8 @@ int FileView::OpenOwn(const std::string& path, int flags) {
   }
   const FileDescriptor link(direct);
   FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
-  if (!file.valid()) return -ENOENT;
-  if (IsNeverGiven(real_files::PathOf(file.get()))) return Deny(path);
+  if (!file.valid() || IsNeverGiven(real_files::PathOf(file.get()))) return -ENOENT;
   return real_files::Reopen(file.get(), flags);
-}
-
-int FileView::OpenOutside(const std::string& path) {
-  if (!outside_files_allowed_ || IsNeverGiven(LexicallyNormal(path))) return Deny(path);
-  // O_PATH first: to open a FIFO or a device has effects.
-  const FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
-  if (!file.valid()) {
-    record_.Add(path, Answer::kAbsent);
-    return -ENOENT;
-  }
-  const std::string real_path = real_files::PathOf(file.get());
-  struct stat status;
-  if (real_path.empty() || IsNeverGiven(real_path) ||
-      real_files::StatAt(file.get(), "", &status, AT_EMPTY_PATH) != 0 ||
-      !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))) {
-    return Deny(path);
-  }
-  const int readable = real_files::Reopen(file.get(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (readable < 0) return Deny(real_path);
-  record_.Add(real_path, Answer::kGiven);
-  return readable;
-}
-
-int FileView::OpenPath(const std::string& path, int flags) {
-  const std::string normal = LexicallyNormal(path);
-  if (!trusted_.Contain(normal)) return OpenOutside(path);
-  return OpenOwn(path, flags);
 }
 
 FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
@@ -148,9 +104,10 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   if (path == nullptr) return -ENOENT;
   const std::lock_guard lock(mutex_);
   if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
-  if (Writes(flags)) return Deny(path->path);
+  if (Writes(flags)) return -ENOENT;
+  if (path->made_up) opened_.insert(path->visible);
   if (IsAsked(path->path)) return OpenAsked(path->visible);
-  return OpenPath(path->path, O_RDONLY);
+  return OpenOwn(path->path, O_RDONLY);
 }
 
 int FileView::Open(std::string_view name, int flags) {
@@ -160,18 +117,12 @@ int FileView::Open(std::string_view name, int flags) {
   return answer.kind == FileKind::kFile ? OpenInMemory(*answer.contents) : -EISDIR;
 }
 
-int FileView::StatPath(const std::string& path, struct stat* status) {
+int FileView::StatOwn(const std::string& path, struct stat* status) {
   // The toolchain's own headers make up nearly all calls: one system call for each of these.
-  if (trusted_.Contain(LexicallyNormal(path)) && path.find("/..") == std::string::npos) {
-    const Verdict verdict = trusted_.Judge(ParentOf(path));
-    if (verdict == Verdict::kAbsent) return -ENOENT;
-    if (verdict == Verdict::kTrusted) {
-      const int answer = real_files::StatAt(AT_FDCWD, path.c_str(), status, AT_SYMLINK_NOFOLLOW);
-      if (answer != 0) return -ENOENT;
-      if (!S_ISLNK(status->st_mode)) return 0;
-    }
-  }
-  const FileDescriptor file(OpenPath(path, O_PATH));
+  if (trusted_.Judge(DirectoryOf(path)) == Verdict::kAbsent) return -ENOENT;
+  if (real_files::StatAt(AT_FDCWD, path.c_str(), status, AT_SYMLINK_NOFOLLOW) != 0) return -ENOENT;
+  if (!S_ISLNK(status->st_mode)) return 0;
+  const FileDescriptor file(OpenOwn(path, O_PATH));
   if (!file.valid()) return -ENOENT;
   return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
 }
@@ -190,8 +141,9 @@ int FileView::Stat(std::string_view name, struct stat* status) {
     if (!file.valid()) return -ENOENT;
     return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
   }
+  if (path->made_up && !opened_.contains(path->visible)) return -ENOENT;
   if (IsAsked(path->path)) return StatAsked(path->visible, status);
-  return StatPath(path->path, status);
+  return StatOwn(path->path, status);
 }
 
 int FileView::OpenDirectory(std::string_view name) {
@@ -204,14 +156,8 @@ int FileView::OpenDirectory(std::string_view name) {
   }
   if (path.empty()) return -ENOENT;
   const std::lock_guard lock(mutex_);
-  if (!trusted_.Contain(LexicallyNormal(path))) return Deny(path);
-  switch (trusted_.Judge(path)) {
-    case Verdict::kAbsent:
-      return -ENOENT;
-    case Verdict::kElsewhere:
-      return Deny(path);
-    case Verdict::kTrusted:
-      break;
+  if (!trusted_.Contain(LexicallyNormal(path)) || trusted_.Judge(path) != Verdict::kTrusted) {
+    return -ENOENT;
   }
   return real_files::Open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
@@ -227,11 +173,6 @@ int FileView::Remove(std::string_view name) {
 
 std::string FileView::VisiblePath(std::string_view name) const {
   return LexicallyNormal(paths_.Absolute(name));
-}
-
-std::vector<OutsideFile> FileView::outside() const {
-  const std::lock_guard lock(mutex_);
-  return record_.files();
 }
 
 }  // namespace cccl_cached

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
 #include "daemon/compile/job.h"
 #include "daemon/worker/file_client.h"
-#include "daemon/worker/outside_record.h"
 #include "daemon/worker/scratch_files.h"
 #include "daemon/worker/trusted_directories.h"
 #include "daemon/worker/visible_paths.h"
@@ -22,17 +22,16 @@ namespace cccl_cached {
 /// The file system as the compiler sees it in one job:
 ///   - names under the job's mounts lie where the mount says;
 ///   - what lies in a trusted directory is the toolchain's own, also where a symlink in it leads
-///   out of it (trusted_directories.h): given, not recorded;
-///   - all else is outside: where there is somebody to ask, it is what the daemon answers, for as
-///     long as the job runs; where not, a regular file that is not in /proc, /sys or /dev is given
-///     if the job allows that, and does not exist if not; either way it is recorded;
+///   out of it (trusted_directories.h): opened as it lies there;
+///   - all else is outside: what the daemon answers, for as long as the job runs;
+///   - a name that the compiler made up is absent until it is opened like any other;
 ///   - nothing is written but scratch files, which live in memory.
 /// What is refused does not exist: "permission denied" would end a compile that would do without
 /// the file. Answers are those of the system calls, -errno for a failure. Thread-safe: a compiler
 /// may use threads.
 class FileView {
  public:
-  /// `files`: whom to ask about what lies outside; null: nobody.
+  /// `files`: whom to ask about what lies outside; null: nothing does.
   FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
            FileClient* files = nullptr);
 
@@ -50,27 +49,22 @@ class FileView {
   [[nodiscard]] std::string VisiblePath(std::string_view name) const;
   [[nodiscard]] const std::string& working_directory() const { return paths_.working_directory(); }
 
-  [[nodiscard]] std::vector<OutsideFile> outside() const;
-
  private:
   /// Whether this is for the daemon to answer: the path is not in the toolchain, or leaves it.
   [[nodiscard]] bool IsAsked(const std::string& path);
+  [[nodiscard]] FileAnswer Ask(const std::string& visible);
   [[nodiscard]] Opened OpenAsked(const std::string& visible);
   int StatAsked(const std::string& visible, struct stat* status);
-  /// A file that may be given: its descriptor (O_PATH or readable), or -errno.
+  /// The toolchain's own file: its descriptor (O_PATH or readable), or -errno.
   int OpenOwn(const std::string& path, int flags);
-  int OpenOutside(const std::string& path);
-  int OpenPath(const std::string& path, int flags);
-  int StatPath(const std::string& path, struct stat* status);
-  int Deny(const std::string& path);
+  int StatOwn(const std::string& path, struct stat* status);
 
   const VisiblePaths paths_;
-  const bool outside_files_allowed_;
   FileClient* const files_;  ///< its use is guarded by mutex_
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   TrustedDirectories trusted_;  // guarded by mutex_, as all below
-  OutsideRecord record_;
   ScratchFiles scratch_;
+  std::unordered_set<std::string> opened_;  ///< of the names that the compiler made up
 };
 
 }  // namespace cccl_cached

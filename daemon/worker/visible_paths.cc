@@ -12,6 +12,7 @@ namespace cccl_cached {
 namespace {
 
 /// NVRTC stats these, and the names of program and inline headers, only to learn inode numbers.
+/// Those that it opens name other texts, which a file holds: "./a.h" where "a.h" is inline.
 constexpr std::string_view kMadeUpByNvrtc[] = {"__nv_nvrtc_builtin_header.h", "__nv_name_map",
                                                "default_program"};
 
@@ -24,29 +25,12 @@ uint64_t InodeOf(std::string_view path) {
   return hash >> 1;  // positive where a program keeps it signed
 }
 
-std::string CleanOrEmpty(std::string_view path) { return path.empty() ? "" : WithoutDots(path); }
-
 }  // namespace
 
-VisiblePaths::VisiblePaths(const WorkerJob& job, Outside outside)
+VisiblePaths::VisiblePaths(const WorkerJob& job)
     : working_directory_(WithoutDots(job.visible_working_directory)) {
-  const bool asks = outside == Outside::kAsks;
   for (const WorkerJob::MountPoint& mount : job.mounts) {
-    entries_.push_back(
-        {WithoutDots(mount.visible), CleanOrEmpty(mount.target), asks && !mount.trusted});
-  }
-  // Where real paths are seen and no working directory is known, "/" stands for "somewhere": it
-  // must not hide what absolute names mean.
-  const bool nowhere = !asks && job.working_directory.empty() && working_directory_ == "/";
-  if (!job.visible_working_directory.empty() && !nowhere) {
-    entries_.push_back({working_directory_, CleanOrEmpty(job.working_directory), asks});
-  }
-  parents_.insert("/");
-  for (const Entry& entry : entries_) {
-    for (size_t slash = entry.visible.rfind('/'); slash != 0 && slash != std::string::npos;
-         slash = entry.visible.rfind('/', slash - 1)) {
-      parents_.insert(entry.visible.substr(0, slash));
-    }
+    mounts_.push_back({WithoutDots(mount.visible), WithoutDots(mount.target)});
   }
   if (job.kind != cccl_cache::BuildKind::kNvrtc) return;
   for (const std::string_view name : kMadeUpByNvrtc) AddMadeUpName(name);
@@ -65,7 +49,7 @@ std::string VisiblePaths::Absolute(std::string_view name) const {
 
 const VisiblePaths::Entry* VisiblePaths::Longest(std::string_view path) const {
   const Entry* longest = nullptr;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : mounts_) {
     if (LiesIn(path, entry.visible) &&
         (longest == nullptr || entry.visible.size() > longest->visible.size())) {
       longest = &entry;
@@ -77,17 +61,15 @@ const VisiblePaths::Entry* VisiblePaths::Longest(std::string_view path) const {
 VisiblePaths::Place VisiblePaths::Find(std::string_view name) const {
   if (name.empty() || name.size() >= PATH_MAX) return Nowhere{};
   const std::string absolute = Absolute(name);
-  if (made_up_.contains(absolute)) return Nowhere{};
-  const Entry* entry = Longest(absolute);
-  if (entry != nullptr && entry->asked) return Path{absolute, absolute};
-  if (entry != nullptr && entry->visible == absolute) {
-    return Directory{entry->target, InodeOf(entry->target.empty() ? absolute : entry->target)};
+  const Entry* mount = Longest(absolute);
+  if (mount != nullptr && mount->visible == absolute) {
+    return Directory{mount->target, InodeOf(mount->target)};
   }
-  if (parents_.contains(absolute)) return Directory{"", InodeOf(absolute)};
-  if (entry == nullptr) return Path{absolute, absolute};
-  if (entry->target.empty()) return Nowhere{};
-  const size_t prefix = entry->visible == "/" ? 0 : entry->visible.size();
-  return Path{entry->target + absolute.substr(prefix), absolute};
+  if (absolute == "/") return Directory{"", InodeOf(absolute)};
+  const bool made_up = made_up_.contains(absolute);
+  if (mount == nullptr) return Path{absolute, absolute, made_up};
+  const size_t prefix = mount->visible == "/" ? 0 : mount->visible.size();
+  return Path{mount->target + absolute.substr(prefix), absolute, made_up};
 }
 
 }  // namespace cccl_cached

@@ -13,26 +13,24 @@
 
 namespace cccl_cached {
 
-/// Where the names that a compiler uses in one job really lie. Constant after construction.
+/// What the names that a compiler uses in one job mean. Constant after construction.
 class VisiblePaths {
  public:
-  /// How the mounts that are not trusted, and the working directory, are to be taken: as where they
-  /// really lie, or as names that only the daemon knows about.
-  enum class Outside { kLooksUp, kAsks };
-  VisiblePaths(const WorkerJob& job, Outside outside);
+  explicit VisiblePaths(const WorkerJob& job);
 
-  /// The name can't exist: it is one of those that the compiler makes up for texts that it has in
-  /// memory, or its directory lies nowhere.
+  /// The name can't exist.
   struct Nowhere {};
   /// A directory that is there because the job says so, whatever the disk says.
   struct Directory {
     std::string target;  ///< the real one, or empty
     uint64_t inode = 0;  ///< made up; equal for equal targets
   };
-  /// A path to be looked up, or to be asked for; ".." is left to the kernel.
+  /// A path to be looked up if it is the toolchain's, and to be asked for if not; ".." is left to
+  /// whoever does that.
   struct Path {
     std::string path;
-    std::string visible;  ///< as the compiler sees it
+    std::string visible;   ///< as the compiler sees it
+    bool made_up = false;  ///< the compiler's own name of a text that it has in memory
   };
   using Place = std::variant<Nowhere, Directory, Path>;
 
@@ -47,16 +45,14 @@ class VisiblePaths {
  private:
   struct Entry {
     std::string visible;
-    std::string target;  ///< empty: nowhere
-    bool asked = false;  ///< its names mean something to the daemon alone
+    std::string target;
   };
 
   void AddMadeUpName(std::string_view name);
   [[nodiscard]] const Entry* Longest(std::string_view path) const;
 
-  std::string working_directory_;            ///< visible
-  std::vector<Entry> entries_;               ///< mounts, then the working directory
-  std::unordered_set<std::string> parents_;  ///< of all visible directories
+  std::string working_directory_;  ///< visible
+  std::vector<Entry> mounts_;
   std::unordered_set<std::string> made_up_;  ///< absolute
 };
 

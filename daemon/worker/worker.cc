@@ -59,7 +59,6 @@ WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
   UseFileView(&view);
   WorkerReply reply = RunCompilerJob(job, setup.libraries);
   UseFileView(nullptr);
-  reply.outside = view.outside();
   reply.peak_resident_bytes = PeakResidentBytes();
   return reply;
 }

@@ -20,7 +20,7 @@ struct WorkerSetup {
   bool may_lack_sandbox = false;
   int job = -1;    ///< sealed memfd
   int reply = -1;  ///< stream socket
-  int files = -1;  ///< packet socket: answers questions about files; -1: nobody does
+  int files = -1;  ///< packet socket: answers questions about files; -1: there are none
   int null_device = -1;
 };
 

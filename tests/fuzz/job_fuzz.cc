@@ -65,12 +65,10 @@ CompileJob JobOf(const WorkerJob& read) {
     job.options.emplace_back(option);
   }
   for (const WorkerJob::MountPoint& mount : read.mounts) {
-    job.mounts.push_back({std::string(mount.visible), std::string(mount.target), mount.trusted});
+    job.mounts.push_back({std::string(mount.visible), std::string(mount.target), true});
   }
   job.program_name = read.program_name;
   job.visible_working_directory = read.visible_working_directory;
-  job.working_directory = read.working_directory;
-  job.outside_files_allowed = read.outside_files_allowed;
   return job;
 }
 
@@ -83,7 +81,6 @@ std::string SeedJob(Program program) {
   job.program_name = "/cccl-root-0/program.cu";
   job.mounts = {{"/cccl-root-1", "/home/include", false}, {"/cuda", "/cuda", true}};
   job.visible_working_directory = "/cccl-work";
-  job.working_directory = "/home";
   return EncodeJob(job).Joined();
 }
 
@@ -103,7 +100,6 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                                      "\x7f"
                                      "ELF"}},
                           .lowered_names = {{"f", "_Z1fv"}},
-                          .outside = {{"/etc/hosts", OutsideFile::Answer::kAbsent}},
                           .peak_resident_bytes = 1 << 20};
   return {SeedJob(nvrtc), SeedJob(link), SeedJob(nvvm), EncodeReply(reply).Joined(),
           EncodeReply({.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"}).Joined()};

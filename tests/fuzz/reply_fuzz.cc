@@ -55,9 +55,6 @@ void CheckBelieved(const WorkerReply& reply) {
   for (const auto& [expression, lowered] : reply.lowered_names) {
     assert((expression == "f" || expression == "g") && expressions.insert(expression).second);
   }
-  for (const OutsideFile& file : reply.outside) {
-    assert(file.answer != OutsideFile::Answer::kGiven);
-  }
 }
 
 std::string Frame(const WorkerReply& reply) {
@@ -76,7 +73,6 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                                  "\x7f"
                                  "ELF"}},
                       .lowered_names = {{"f", "_Z1fv"}, {"g", "_Z1gv"}},
-                      .outside = {{"/opt/a.h", OutsideFile::Answer::kAbsent}},
                       .peak_resident_bytes = 1 << 20};
   WorkerReply failure{.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION", .log = "error"};
   WorkerReply too_long{.native_code = 6, .log = std::string(1 << 16, 'x')};

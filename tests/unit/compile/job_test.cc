@@ -23,8 +23,6 @@ CompileJob JobOf(Program program) {
   job.options = {"--gpu-architecture=sm_90", "-DX=1"};
   job.mounts = {{"/cccl-root-0", "/home/user", false}, {"/cccl-root-1", "/cuda/include", true}};
   job.visible_working_directory = "/cccl-cwd";
-  job.working_directory = "/home/user";
-  job.outside_files_allowed = true;
   return job;
 }
 
@@ -58,7 +56,6 @@ WorkerReply Reply() {
   reply.log = "warning: none";
   reply.parts = {{ArtifactKind::kPtx, "ptx"}, {ArtifactKind::kCubin, std::string(50'000, '\1')}};
   reply.lowered_names = {{"&kernel<int>", "_Z6kernelIiEvv"}};
-  reply.outside = {{"/home/user/x.h", OutsideFile::Answer::kGiven}};
   reply.peak_resident_bytes = 260'000'000;
   return reply;
 }
@@ -75,14 +72,7 @@ TEST_CASE("an NVRTC job survives the way") {
   CHECK(job->kind == BuildKind::kNvrtc);
   REQUIRE(job->options.size() == 2);
   CHECK(job->options[1] == "-DX=1");
-  REQUIRE(job->mounts.size() == 2);
-  CHECK(job->mounts[0].visible == "/cccl-root-0");
-  CHECK(job->mounts[0].target == "/home/user");
-  CHECK_FALSE(job->mounts[0].trusted);
-  CHECK(job->mounts[1].trusted);
   CHECK(job->visible_working_directory == "/cccl-cwd");
-  CHECK(job->working_directory == "/home/user");
-  CHECK(job->outside_files_allowed);
   CHECK(job->program_name == "/cccl-root-0/prog.cu");
   CHECK(job->source == std::string(100'000, 's'));
   REQUIRE(job->headers.size() == 2);
@@ -90,6 +80,17 @@ TEST_CASE("an NVRTC job survives the way") {
   CHECK(job->headers[0].contents == "contents of a");
   REQUIRE(job->name_expressions.size() == 1);
   CHECK(job->name_expressions[0] == "&kernel<int>");
+}
+
+TEST_CASE("a worker is told where the toolchain's own directories lie, and no others") {
+  const CompileJob sent = NvrtcJob();
+  const std::string bytes = EncodeJob(sent).Joined();
+  const Result<WorkerJob> job = DecodeJob(bytes);
+  REQUIRE(job);
+  REQUIRE(job->mounts.size() == 1);
+  CHECK(job->mounts[0].visible == "/cccl-root-1");
+  CHECK(job->mounts[0].target == "/cuda/include");
+  CHECK(bytes.find("/home/user") == std::string::npos);
 }
 
 TEST_CASE("a link job survives the way") {
@@ -140,9 +141,6 @@ TEST_CASE("a reply survives the way") {
   CHECK(reply->log == sent.log);
   CHECK(reply->parts == sent.parts);
   CHECK(reply->lowered_names == sent.lowered_names);
-  REQUIRE(reply->outside.size() == 1);
-  CHECK(reply->outside[0].path == "/home/user/x.h");
-  CHECK(reply->outside[0].answer == OutsideFile::Answer::kGiven);
   CHECK(reply->peak_resident_bytes == sent.peak_resident_bytes);
 }
 
@@ -187,16 +185,4 @@ TEST_CASE("a reply that no worker of ours sends is refused") {
   WorkerReply success_with_code = Reply();
   success_with_code.native_code = 6;
   CHECK_FALSE(Decodes(success_with_code));
-
-  WorkerReply many_outside = Reply();
-  many_outside.outside.resize(kMaxOutsideFiles + 1);
-  CHECK_FALSE(Decodes(many_outside));
-
-  WorkerReply long_path = Reply();
-  long_path.outside[0].path = std::string(5000, 'x');
-  CHECK_FALSE(Decodes(long_path));
-
-  WorkerReply odd_answer = Reply();
-  odd_answer.outside[0].answer = static_cast<OutsideFile::Answer>(0);
-  CHECK_FALSE(Decodes(odd_answer));
 }

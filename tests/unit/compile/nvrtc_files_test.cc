@@ -7,11 +7,13 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/unit/compile/compile_fixture.h"
 #include "tests/unit/compile/directory_job_files.h"
 #include "tests/unit/compile/fake_job_files.h"
+#include "tests/unit/compile/raw_nvrtc.h"
 #include "tests/unit/compile/real_nvrtc.h"
 
 namespace cccl_cached {
@@ -84,26 +86,23 @@ std::string Compile(RealNvrtc& nvrtc, const Tree& tree, const std::string& body,
 const std::string kKernel = "\nextern \"C\" __global__ void Kernel(int* out) { *out = VALUE; }\n";
 
 TEST_CASE("NVRTC compiles with headers that exist only in the daemon") {
-  const auto nvrtc = RealNvrtc::Find();
-  if (nvrtc == nullptr) return;
-  CompileJob job = nvrtc->Job("#include \"a.h\"" + kKernel,
-                              {"-arch=compute_90", "-I/cccl-root-1", "-I/nowhere"});
+  RealNvrtc nvrtc;
+  CompileJob job =
+      nvrtc.Job("#include \"a.h\"" + kKernel, {"-arch=compute_90", "-I/cccl-root-1", "-I/nowhere"});
   auto files = std::make_shared<FakeJobFiles>();
   files->AddFile("/cccl-root-1/a.h", "#include \"sub/b.h\"\n");
   files->AddFile("/cccl-root-1/sub/b.h", std::string(300'000, '\n') + "#define VALUE 4711\n");
   job.files = files;
-  const Result<CompileOutput> output = nvrtc->Compile(job);
+  const Result<CompileOutput> output = nvrtc.Compile(job);
   CHECK_THAT(Outcome(output), Contains("4711"));
-  CHECK(output->outside.empty());
 }
 
 TEST_CASE("NVRTC finds by question what it would find by itself") {
-  const auto nvrtc = RealNvrtc::Find();
-  if (nvrtc == nullptr) return;
+  RealNvrtc nvrtc;
   Tree tree;
   SECTION("#include_next") {
     tree.Write("1/a.h", "#include_next <a.h>\n").Write("2/a.h", "#define VALUE 4711\n");
-    CHECK_THAT(Compile(*nvrtc, tree, "#include <a.h>" + kKernel), Contains("4711"));
+    CHECK_THAT(Compile(nvrtc, tree, "#include <a.h>" + kKernel), Contains("4711"));
   }
   SECTION("#include_next with a directory that is there twice") {
     tree.Write(
@@ -113,7 +112,7 @@ TEST_CASE("NVRTC finds by question what it would find by itself") {
     for (const std::vector<std::string>& options :
          {std::vector<std::string>{"-I/cccl-root-1", "-I/cccl-root-1", "-I/cccl-root-2"},
           std::vector<std::string>{"-I/cccl-root-1", "-I/cccl-root-2", "-I/cccl-root-1"}}) {
-      Compile(*nvrtc, tree, "#include <a.h>" + kKernel, options);
+      Compile(nvrtc, tree, "#include <a.h>" + kKernel, options);
     }
   }
   SECTION("a directory under two names") {
@@ -121,41 +120,40 @@ TEST_CASE("NVRTC finds by question what it would find by itself") {
     tree.Link("2", "1").Write(
         "1/a.h",
         "#ifdef ONCE\n#define VALUE 4711\n#else\n#define ONCE\n#include_next <a.h>\n#endif\n");
-    Compile(*nvrtc, tree, "#include <a.h>" + kKernel);
+    Compile(nvrtc, tree, "#include <a.h>" + kKernel);
   }
   SECTION("up, and up from where a symlink leads") {
     tree.Write("1/sub/a.h", "#include \"../b.h\"\n").Write("1/b.h", "#define VALUE 4711\n");
-    CHECK_THAT(Compile(*nvrtc, tree, "#include <sub/a.h>" + kKernel), Contains("4711"));
+    CHECK_THAT(Compile(nvrtc, tree, "#include <sub/a.h>" + kKernel), Contains("4711"));
     tree.Write("1/elsewhere/deep/c.h", "#include \"../d.h\"\n")
         .Write("1/elsewhere/d.h", "#define VALUE 4712\n")
         .Link("1/link", "elsewhere/deep");
-    CHECK_THAT(Compile(*nvrtc, tree, "#include <link/c.h>" + kKernel), Contains("4712"));
+    CHECK_THAT(Compile(nvrtc, tree, "#include <link/c.h>" + kKernel), Contains("4712"));
   }
   SECTION("headers beside the program, and by absolute name") {
     tree.Write("0/a.h", "#include \"/cccl-root-2/b.h\"\n").Write("2/b.h", "#define VALUE 4711\n");
-    CHECK_THAT(Compile(*nvrtc, tree, "#include \"a.h\"" + kKernel), Contains("4711"));
+    CHECK_THAT(Compile(nvrtc, tree, "#include \"a.h\"" + kKernel), Contains("4711"));
   }
   SECTION("__has_include, a header that is missing, one that is a directory, __FILE__") {
     tree.Write("1/a.h", "#define VALUE sizeof(__FILE__)\n").Write("1/d.h/x", "");
-    CHECK_THAT(Compile(*nvrtc, tree,
+    CHECK_THAT(Compile(nvrtc, tree,
                        "#if __has_include(<a.h>) && !__has_include(<b.h>)\n#include <a.h>\n#endif" +
                            kKernel),
                Contains("24"));
-    CHECK_THAT(Compile(*nvrtc, tree, "#include <missing.h>"), Contains("missing.h"));
-    Compile(*nvrtc, tree, "#include <d.h>");
-    Compile(*nvrtc, tree,
+    CHECK_THAT(Compile(nvrtc, tree, "#include <missing.h>"), Contains("missing.h"));
+    Compile(nvrtc, tree, "#include <d.h>");
+    Compile(nvrtc, tree,
             "#if __has_include(<d.h>)\n#define VALUE 1\n#else\n#define VALUE 2\n#endif" + kKernel);
   }
   SECTION("a warning and an error in a header") {
     tree.Write("1/a.h", "#define VALUE no_such_name\n#warning beware\n");
-    CHECK_THAT(Compile(*nvrtc, tree, "#include <a.h>" + kKernel),
+    CHECK_THAT(Compile(nvrtc, tree, "#include <a.h>" + kKernel),
                Contains("/cccl-root-1/a.h") && Contains("no_such_name"));
   }
 }
 
 TEST_CASE("NVRTC takes hard links and symlinks for one file, copies for two") {
-  const auto nvrtc = RealNvrtc::Find();
-  if (nvrtc == nullptr) return;
+  RealNvrtc nvrtc;
   Tree tree;
   const std::string counted =
       "#pragma once\n#ifdef VALUE\n#undef VALUE\n#define VALUE 4712\n#else\n#define VALUE "
@@ -164,16 +162,80 @@ TEST_CASE("NVRTC takes hard links and symlinks for one file, copies for two") {
   tree.Write("1/a.h", counted);
   SECTION("hard link") {
     tree.HardLink("1/b.h", "1/a.h");
-    CHECK_THAT(Compile(*nvrtc, tree, both), Contains("4711"));
+    CHECK_THAT(Compile(nvrtc, tree, both), Contains("4711"));
   }
   SECTION("symlink") {
     tree.Link("1/b.h", "a.h");
-    CHECK_THAT(Compile(*nvrtc, tree, both), Contains("4711"));
+    CHECK_THAT(Compile(nvrtc, tree, both), Contains("4711"));
   }
   SECTION("copy") {
     tree.Write("1/b.h", counted);
-    Compile(*nvrtc, tree, both);
+    Compile(nvrtc, tree, both);
   }
+}
+
+/// What comes of a program under this name in root 0, with an inline header; and it must be what
+/// comes of it where NVRTC opens all files itself.
+std::string CompileAsRaw(RealNvrtc& nvrtc, const Tree& tree, const std::string& name,
+                         const std::string& body) {
+  CompileJob job = nvrtc.Job(body, {"-arch=compute_90", "-frandom-seed=1", "-I" + tree.Root("1")});
+  auto request = std::make_shared<cccl_cache::BuildRequest>(*job.request);
+  std::get<cccl_cache::NvrtcProgram>(request->program).headers = {
+      {"inline.h", "#define VALUE 4713\n"}};
+  job.request = request;
+  job.program_name = name;
+  job.visible_working_directory = tree.Root("0");
+  const Result<WorkerReply> raw = CompileRaw(job);
+  REQUIRE(raw.ok());
+  auto files = std::make_shared<DirectoryJobFiles>();
+  for (const char* root : {"0", "1"}) files->Show(tree.Root(root), tree.Root(root));
+  job.files = files;
+  const std::string outcome = Outcome(nvrtc.Compile(job));
+  CHECK(outcome == (raw->parts.empty() ? "" : raw->parts.front().bytes) + "\n" + raw->log);
+  return outcome;
+}
+
+/// A program that includes something, and is to be told from it: 4711.
+std::string Including(const std::string& header) {
+  return "#ifdef SEEN\n#define VALUE 4711\n#else\n#define SEEN\n#include " + header + kKernel +
+         "#endif\n";
+}
+
+TEST_CASE("a program that includes itself, or what is named as a text in memory, is as raw") {
+  RealNvrtc nvrtc;
+  Tree tree;
+  const std::string absolute = tree.Root("0") + "/program.cu";
+  const bool beside = GENERATE(false, true);
+  if (beside) {
+    tree.Write("0/program.cu", "#define VALUE 4712\n").Write("0/inline.h", "#define VALUE 4714\n");
+  }
+  for (const std::string& name : {absolute, std::string("program.cu"), std::string()}) {
+    for (const std::string& header :
+         {std::string("\"program.cu\""), std::string("<program.cu>"), "\"" + absolute + "\"",
+          std::string("\"./program.cu\""), std::string("\"inline.h\""),
+          std::string("\"./inline.h\""), std::string("\"default_program\"")}) {
+      INFO(name << " includes " << header << ", files beside it: " << beside);
+      CompileAsRaw(nvrtc, tree, name, Including(header));
+    }
+  }
+  CHECK_THAT(CompileAsRaw(nvrtc, tree, absolute, Including("\"program.cu\"")),
+             Contains(beside ? "4712" : "cannot open source file"));
+}
+
+TEST_CASE("a program that is included by its own name counts as raw for #pragma once") {
+  RealNvrtc nvrtc;
+  Tree tree;
+  const std::string body =
+      "#pragma once\n#include \"program.cu\"\n#ifndef VALUE\n#define VALUE "
+      "4711\n#endif" +
+      kKernel;
+  SECTION("the same text") { tree.Write("0/program.cu", body); }
+  SECTION("another text, twice under one identity") {
+    tree.Write("1/program.cu", "#pragma once\n#define VALUE 4712\n")
+        .HardLink("0/program.cu", "1/program.cu");
+  }
+  CompileAsRaw(nvrtc, tree, tree.Root("0") + "/program.cu", body);
+  CompileAsRaw(nvrtc, tree, tree.Root("0") + "/program.cu", "#include <program.cu>\n" + body);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -22,9 +23,7 @@ std::string FindBelow(const std::string& directory, std::string_view name) {
   return {};
 }
 
-}  // namespace
-
-std::unique_ptr<RealNvrtc> RealNvrtc::Find() {
+ToolchainPtr FindToolchain() {
   for (const std::string root : {CUDA13_ROOTS}) {
     auto toolchain = std::make_shared<Toolchain>();
     const std::string library = FindBelow(root, "libnvrtc.so.13");
@@ -35,14 +34,16 @@ std::unique_ptr<RealNvrtc> RealNvrtc::Find() {
     toolchain->root = root;
     toolchain->nvrtc =
         CompilerLibrary{.path = library, .preload = {builtins}, .version = "13", .id = {}};
-    return std::unique_ptr<RealNvrtc>(new RealNvrtc(std::move(toolchain)));
+    return toolchain;
   }
-  WARN("no CUDA 13 is installed: tests with the real NVRTC do nothing");
+  FAIL("tests with the real NVRTC need CUDA 13: run scripts/setup");
   return nullptr;
 }
 
-RealNvrtc::RealNvrtc(ToolchainPtr toolchain)
-    : toolchain_(std::move(toolchain)), compiler_(WORKER_PATH, {}, [](std::string_view) {}) {}
+}  // namespace
+
+RealNvrtc::RealNvrtc()
+    : toolchain_(FindToolchain()), compiler_(WORKER_PATH, {}, [](std::string_view) {}) {}
 
 CompileJob RealNvrtc::Job(const std::string& source, std::vector<std::string> options) const {
   cccl_cache::NvrtcProgram program;

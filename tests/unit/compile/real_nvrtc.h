@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,8 @@ namespace cccl_cached {
 /// The NVRTC of CUDA 13 in a worker, without any header of its own.
 class RealNvrtc {
  public:
-  /// Null, with a warning: there is no CUDA for tests.
-  static std::unique_ptr<RealNvrtc> Find();
+  /// Fails the test if there is no CUDA for it.
+  RealNvrtc();
 
   /// A job in /cccl-root-0 with these options.
   [[nodiscard]] CompileJob Job(const std::string& source, std::vector<std::string> options) const;
@@ -25,8 +24,6 @@ class RealNvrtc {
   }
 
  private:
-  explicit RealNvrtc(ToolchainPtr toolchain);
-
   ToolchainPtr toolchain_;
   WorkerCompiler compiler_;
 };

@@ -139,13 +139,6 @@ TEST_CASE("an answer that this job can't have is a crash") {
   reply.lowered_names.emplace_back("not asked", "twice");
   CHECK(code(JobOf(asking), reply) == ErrorCode::kWorkerCrashed);
 
-  reply = success;
-  reply.outside = {{"/etc/passwd", OutsideFile::Answer::kGiven}};
-  CHECK(code(JobOf(), reply) == ErrorCode::kWorkerCrashed);
-  CompileJob allowed = JobOf();
-  allowed.outside_files_allowed = true;
-  CHECK(code(allowed, reply) == std::nullopt);
-
   const CompileJob link = JobOf({.program = cccl_cache::LinkProgram{}});
   CHECK(code(link, {.succeeded = true, .parts = {{ArtifactKind::kOptixIr, "o"}}}) ==
         ErrorCode::kWorkerCrashed);

@@ -36,7 +36,10 @@ TEST_CASE("a compile failure is an answer, remembered and not tried again") {
 TEST_CASE(
     "a worker that dies once is tried again; one that dies twice quarantines its uid's input") {
   const auto crash = [](const CompileJob&, int call) -> Result<CompileOutput> {
-    if (call != 2) return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
+    if (call != 2)
+      return Error{.code = ErrorCode::kWorkerCrashed,
+                   .message = "the compiler died by SIGSEGV",
+                   .own_signal = true};
     return Succeed("second try");
   };
   SECTION("once") {
@@ -47,7 +50,9 @@ TEST_CASE(
   }
   SECTION("twice") {
     CoordinatorBench bench([](const CompileJob&, int) -> Result<CompileOutput> {
-      return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
+      return Error{.code = ErrorCode::kWorkerCrashed,
+                   .message = "the compiler died by SIGSEGV",
+                   .own_signal = true};
     });
     CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
     CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
@@ -55,6 +60,16 @@ TEST_CASE(
     CHECK_FALSE(bench.Ask(MakeRequest("a"), kBob).ok());
     CHECK(bench.compiler.started() == 4);
   }
+}
+
+TEST_CASE("a worker that somebody killed is not held against its input") {
+  CoordinatorBench bench([](const CompileJob&, int call) -> Result<CompileOutput> {
+    return Error{
+        .code = ErrorCode::kWorkerCrashed, .message = "the compiler died", .own_signal = call == 1};
+  });
+  CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
+  CHECK(bench.Ask(MakeRequest("a")).error().code == ErrorCode::kWorkerCrashed);
+  CHECK(bench.compiler.started() == 4);
 }
 
 TEST_CASE("time and memory that ran out are never remembered as the input's fault") {

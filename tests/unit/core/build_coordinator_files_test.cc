@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cached {
@@ -11,55 +12,193 @@ namespace {
 
 using testing::Answers;
 using testing::CoordinatorBench;
+using testing::Fail;
 using testing::kAlice;
-using testing::kOwner;
+using testing::kBob;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 using testing::Succeed;
 
-Result<CompileOutput> LooksOutside(const CompileJob& job, int) {
-  CompileOutput output = Succeed("from " + job.working_directory);
-  const auto answer =
-      job.outside_files_allowed ? OutsideFile::Answer::kGiven : OutsideFile::Answer::kDenied;
-  output.outside.push_back({job.working_directory + "/local.h", answer});
-  return output;
+// A program that includes "local.h" from beside itself: its output is what that says.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
+  const std::string directory = job.program_name.starts_with('/')
+                                    ? job.program_name.substr(0, job.program_name.rfind('/'))
+                                    : job.visible_working_directory;
+  const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
+  if (!local) return local.error();
+  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
+  return Succeed("from " + *local->contents);
 }
 
-TEST_CASE("a build of the daemon's own uid that was given a file from outside is not kept") {
-  CoordinatorBench bench(LooksOutside);
-  const BuildAnswer answer = bench.BuildOne("a", kOwner);
-  CHECK(answer.outcome == Outcome::kUncacheable);
-  CHECK(answer.reason.find("/home/someone/local.h") != std::string::npos);
-  CHECK(bench.BuildOne("a", kOwner).outcome == Outcome::kUncacheable);
+std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
+
+std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory) {
+  auto request = MakeRequest("a");
+  request->working_directory = directory;
+  return request;
+}
+
+TEST_CASE("a build with files from outside is a hit as long as they are the same") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  bench.memory.Clear();
+  const BuildAnswer hit = bench.BuildOne("a");
+  CHECK(hit.outcome == Outcome::kHit);
+  CHECK(hit.tier == TierName::kDisk);
+  CHECK(bench.compiler.started() == 1);
+
+  bench.files.disk->Write("/home/someone/local.h", "two");
+  const BuildAnswer changed = bench.BuildOne("a");
+  CHECK(changed.outcome == Outcome::kBuilt);
+  CHECK(TextOf(changed) == "from two");
+  CHECK(changed.key != hit.key);
+
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  const BuildAnswer back = bench.BuildOne("a");
+  CHECK(back.outcome == Outcome::kHit);
+  CHECK(TextOf(back) == "from one");
+  CHECK(back.key == hit.key);
+}
+
+TEST_CASE("a file that appears where none was found is noticed") {
+  CoordinatorBench bench(IncludesLocal);
+  CHECK(TextOf(bench.BuildOne("a")) == "nothing");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  CHECK(TextOf(bench.BuildOne("a")) == "from one");
+  bench.files.disk->Remove("/home/someone/local.h");
+  const BuildAnswer gone = bench.BuildOne("a");
+  CHECK(gone.outcome == Outcome::kHit);
+  CHECK(TextOf(gone) == "nothing");
+}
+
+TEST_CASE("another user's copy of the same files is the same build") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  bench.files.disk->Write("/home/else/local.h", "one");
+  const BuildAnswer first = bench.BuildOne("a");
+  const auto second = bench.Ask(RequestIn("/home/else"), kBob);
+  REQUIRE(second.ok());
+  CHECK(second->outcome == Outcome::kHit);
+  CHECK(second->key == first.key);
+}
+
+TEST_CASE("files that only the client can read end the build with that, and nothing is kept") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Refuse("/home/someone/local.h", {ErrorCode::kFilesNeeded, "only you can"});
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = bench.Ask(MakeRequest("a"));
+    REQUIRE_FALSE(answer.ok());
+    CHECK(answer.error().code == ErrorCode::kFilesNeeded);
+  }
+  CHECK(bench.compiler.started() == 2);
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("another uid's build that asks for a file from outside is told so") {
-  CoordinatorBench bench(LooksOutside);
-  const auto answer = bench.Ask(MakeRequest("a"), kAlice);
-  REQUIRE_FALSE(answer.ok());
-  CHECK(answer.error().code == ErrorCode::kFilesNeeded);
-  CHECK(answer.error().message.find("/home/someone/local.h") != std::string::npos);
+TEST_CASE("a failure that may come from a file is not remembered") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    if (const auto output = IncludesLocal(job, call); !output) return output.error();
+    return Fail("local.h(1): error: no");
+  });
+  bench.files.disk->Write("/home/someone/local.h", "wrong");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kFailed);
+  CHECK_FALSE(bench.BuildOne("a").remembered);
+  CHECK(bench.compiler.started() == 2);
+}
+
+TEST_CASE("a file with the time in it makes the build uncacheable") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "const char* t = __TIME__;");
+  for (int i = 0; i < 2; ++i) {
+    const BuildAnswer answer = bench.BuildOne("a");
+    CHECK(answer.outcome == Outcome::kUncacheable);
+    CHECK(answer.reason.find("__TIME__ stands in local.h") != std::string::npos);
+  }
+  CHECK(bench.disk.size() == 0);
+}
+
+TEST_CASE("a file that names paths is compiled under the real ones until they don't show") {
+  CoordinatorBench bench(IncludesLocal);
+  for (const char* place : {"/home/someone", "/home/else"}) {
+    bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");
+  }
+  const BuildAnswer here = bench.BuildOne("a");
+  CHECK(here.outcome == Outcome::kBuilt);
+  CHECK(TextOf(here) == "from __FILE__");
+  // An artifact and a manifest of each plan, once the proof has been made.
+  REQUIRE(bench.disk.WaitUntilHolds(4));
+  CHECK(bench.Count(Counter::kPathProofs) == 1);
+  const auto elsewhere = bench.Ask(RequestIn("/home/else"), kBob);
+  REQUIRE(elsewhere.ok());
+  CHECK(elsewhere->outcome == Outcome::kHit);
+}
+
+TEST_CASE("a file whose path shows in the output is built for each place") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    Result<CompileOutput> output = IncludesLocal(job, call);
+    if (!output) return output;
+    return Succeed(job.program_name + " in " + job.visible_working_directory);
+  });
+  for (const char* place : {"/home/someone", "/home/else"}) {
+    bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");
+  }
+  const BuildAnswer here = bench.BuildOne("a");
+  CHECK(TextOf(here) == "kernel.cu in /home/someone");
+  const auto elsewhere = bench.Ask(RequestIn("/home/else"));
+  REQUIRE(elsewhere.ok());
+  CHECK(TextOf(*elsewhere) == "kernel.cu in /home/else");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  CHECK(TextOf(bench.BuildOne("a")) == "kernel.cu in /home/someone");
 }
 
 TEST_CASE("a follower whose files lie elsewhere is not given what was made of the leader's") {
-  CoordinatorBench bench(LooksOutside);
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "here");
+  bench.files.disk->Write("/home/else/local.h", "there");
   bench.compiler.Shut();
   Answers here;
   Answers elsewhere;
-  bench.coordinator->Build(MakeRequest("a"), kOwner, here.Collect());
-  auto request = MakeRequest("a");
-  request->working_directory = "/home/someone/else";
-  bench.coordinator->Build(request, kOwner, elsewhere.Collect());
+  bench.coordinator->Build(MakeRequest("a"), kAlice, here.Collect());
+  bench.coordinator->Build(RequestIn("/home/else"), kAlice, elsewhere.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.compiler.Open();
   const auto first = here.Wait(1);
   const auto second = elsewhere.Wait(1);
   REQUIRE(first.at(0).ok());
   REQUIRE(second.at(0).ok());
-  CHECK(first[0]->artifact->parts[0].bytes == "from /home/someone");
-  CHECK(second[0]->artifact->parts[0].bytes == "from /home/someone/else");
+  CHECK(TextOf(*first[0]) == "from here");
+  CHECK(TextOf(*second[0]) == "from there");
   CHECK(bench.compiler.started() == 2);
+}
+
+TEST_CASE("nobody waits for a disk of another user's") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.compiler.Shut();
+  Answers alices;
+  Answers bobs;
+  bench.coordinator->Build(MakeRequest("a"), kAlice, alices.Collect());
+  REQUIRE(bench.compiler.WaitUntilStarted(1));
+  bench.coordinator->Build(MakeRequest("a"), kBob, bobs.Collect());
+  CHECK(bench.compiler.started() == 1);  // waits for the same compile
+  bench.files.disk->Hang();
+  bench.compiler.Open();
+  CHECK(bench.compiler.WaitUntilStarted(2));  // and has one of his own as soon as it asks for files
+  bench.files.disk->Wake();
+  CHECK(alices.Wait(1).at(0).ok());
+  CHECK(bobs.Wait(1).at(0).ok());
+}
+
+TEST_CASE("a look at files that hangs ends with an error in the build's time") {
+  CoordinatorBench bench(IncludesLocal, 2, std::chrono::milliseconds(1));
+  CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
+  bench.files.disk->Hang();
+  const auto answer = bench.Ask(MakeRequest("a"));
+  bench.files.disk->Wake();
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code == ErrorCode::kTimedOut);
+  CHECK(answer.error().message.find("file system") != std::string::npos);
 }
 
 TEST_CASE("a build during which the toolchain changed is made again with the new one") {
@@ -94,23 +233,23 @@ TEST_CASE("who has started again too often is never given what was made of anoth
       the_bench->toolchains.Replace(MakeToolchain(std::to_string(call)));
       return Succeed("x");
     }
-    return LooksOutside(job, call);
+    return IncludesLocal(job, call);
   });
   the_bench = &bench;
-  auto elsewhere = MakeRequest("a");
-  elsewhere->working_directory = "/home/someone/else";
+  bench.files.disk->Write("/home/someone/local.h", "here");
+  bench.files.disk->Write("/home/else/local.h", "there");
   bench.compiler.Shut();
   Answers first;
   Answers second;
-  bench.coordinator->Build(MakeRequest("a"), kOwner, first.Collect());
-  bench.coordinator->Build(elsewhere, kOwner, second.Collect());
+  bench.coordinator->Build(MakeRequest("a"), kAlice, first.Collect());
+  bench.coordinator->Build(RequestIn("/home/else"), kAlice, second.Collect());
   bench.compiler.Open();
   const auto one = first.Wait(1).at(0);
   const auto other = second.Wait(1).at(0);
   REQUIRE(one.ok());
-  CHECK(one->artifact->parts[0].bytes == "from /home/someone");
+  CHECK(TextOf(*one) == "from here");
   if (other.ok()) {
-    CHECK(other->artifact->parts[0].bytes == "from /home/someone/else");
+    CHECK(TextOf(*other) == "from there");
   } else {
     CHECK(other.error().code == ErrorCode::kUnavailable);
   }

@@ -16,7 +16,7 @@ using testing::FakeDisk;
 using testing::FakeRequesterFiles;
 
 struct Job {
-  explicit Job(FakeDisk& disk, ClosureRecorder::Events events = {})
+  explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {})
       : recorder(std::make_unique<FakeRequesterFiles>(
                      disk, RootDirectories{{"/src", "/include"}, "/src"}),
                  {{"/cccl-root-0", 0}, {"/cccl-root-1", 1}, {"/cccl-work", kWorkingDirectoryRoot}},
@@ -32,10 +32,10 @@ struct Job {
 };
 
 TEST_CASE("what a job is answered is recorded, by root and relative name") {
-  FakeDisk disk;
-  disk.Write("/include/a.h", "a");
-  disk.Write("/opt/b.h", "b");
-  disk.Write("/src/c.h", "c");
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "a");
+  disk->Write("/opt/b.h", "b");
+  disk->Write("/src/c.h", "c");
   Job job(disk);
   CHECK(job.Ask("/cccl-root-0/a.h").kind == FileKind::kAbsent);
   CHECK(*job.Ask("/cccl-root-1/a.h").contents == "a");
@@ -50,20 +50,20 @@ TEST_CASE("what a job is answered is recorded, by root and relative name") {
 }
 
 TEST_CASE("a name has one answer for the whole job, whatever happens on the disk") {
-  FakeDisk disk;
-  disk.Write("/include/a.h", "before");
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "before");
   Job job(disk);
   CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
-  disk.Write("/include/a.h", "after");
+  disk->Write("/include/a.h", "after");
   CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
 }
 
 TEST_CASE("hard links have one identity, copies have two") {
-  FakeDisk disk;
-  disk.Write("/include/a.h", "text", 7);
-  disk.Write("/include/link.h", "text", 7);
-  disk.Write("/include/copy.h", "text", 8);
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "text", 7);
+  disk->Write("/include/link.h", "text", 7);
+  disk->Write("/include/copy.h", "text", 8);
   Job job(disk);
   const uint64_t identity = job.Ask("/cccl-root-1/a.h").identity;
   CHECK(identity != 0);
@@ -72,8 +72,8 @@ TEST_CASE("hard links have one identity, copies have two") {
 }
 
 TEST_CASE("a file with the time in it is noticed by name") {
-  FakeDisk disk;
-  disk.Write("/include/a.h", "int x = sizeof(__TIME__);");
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "int x = sizeof(__TIME__);");
   Job job(disk);
   job.Ask("/cccl-root-1/a.h");
   const auto record = job.recorder.Finish();
@@ -82,9 +82,9 @@ TEST_CASE("a file with the time in it is noticed by name") {
 }
 
 TEST_CASE("the first question and the first file that names a path are told, each once") {
-  FakeDisk disk;
-  disk.Write("/include/a.h", "__FILE__");
-  disk.Write("/include/b.h", "__FILE__");
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "__FILE__");
+  disk->Write("/include/b.h", "__FILE__");
   int questions = 0;
   int tokens = 0;
   Job job(disk, {[&] { ++questions; },
@@ -101,8 +101,8 @@ TEST_CASE("the first question and the first file that names a path are told, eac
 }
 
 TEST_CASE("what the files refuse ends the job") {
-  FakeDisk disk;
-  disk.Refuse("/include/a.h", {ErrorCode::kDenied, "a FIFO"});
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Refuse("/include/a.h", {ErrorCode::kDenied, "a FIFO"});
   Job job(disk);
   const auto answer = job.recorder.Ask("/cccl-root-1/a.h");
   REQUIRE_FALSE(answer.ok());
@@ -110,7 +110,7 @@ TEST_CASE("what the files refuse ends the job") {
 }
 
 TEST_CASE("nothing is answered once the closure was taken") {
-  FakeDisk disk;
+  const auto disk = std::make_shared<FakeDisk>();
   Job job(disk);
   CHECK(job.recorder.Finish().closure.entries.empty());
   CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());

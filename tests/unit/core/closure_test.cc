@@ -3,6 +3,7 @@
 #include "daemon/core/closure.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
 
 #include "proto/fingerprint.h"
 #include "tests/unit/core/fake_files.h"
@@ -26,13 +27,13 @@ Closure Example() {
   return closure;
 }
 
-void Fill(FakeDisk& disk, const std::string& root) {
-  disk.Write(root + "/x.h", "text", 7);
-  disk.Write(root + "/y.h", "text", 7);
+void Fill(const std::shared_ptr<FakeDisk>& disk, const std::string& root) {
+  disk->Write(root + "/x.h", "text", 7);
+  disk->Write(root + "/y.h", "text", 7);
 }
 
 TEST_CASE("a closure is true wherever its names have the same contents") {
-  FakeDisk disk;
+  const auto disk = std::make_shared<FakeDisk>();
   Fill(disk, "/b");
   Fill(disk, "/somewhere/else");
   FakeRequesterFiles here(disk, {{"/a", "/b"}, ""});
@@ -42,28 +43,28 @@ TEST_CASE("a closure is true wherever its names have the same contents") {
 }
 
 TEST_CASE("a closure is untrue once a file is changed, removed, shadowed, unlinked or refused") {
-  FakeDisk disk;
+  const auto disk = std::make_shared<FakeDisk>();
   Fill(disk, "/b");
   FakeRequesterFiles files(disk, {{"/a", "/b"}, ""});
   size_t expected = 3;
   SECTION("changed") {
-    disk.Write("/b/x.h", "other", 7);
+    disk->Write("/b/x.h", "other", 7);
     expected = 1;
   }
   SECTION("removed") {
-    disk.Remove("/b/y.h");
+    disk->Remove("/b/y.h");
     expected = 2;
   }
   SECTION("found earlier in the search order") {
-    disk.Write("/a/x.h", "text");
+    disk->Write("/a/x.h", "text");
     expected = 0;
   }
   SECTION("a copy in place of a hard link") {
-    disk.Write("/b/y.h", "text", 8);
+    disk->Write("/b/y.h", "text", 8);
     expected = 2;
   }
   SECTION("refused") {
-    disk.Refuse("/b/x.h", {ErrorCode::kFilesNeeded, "not for you"});
+    disk->Refuse("/b/x.h", {ErrorCode::kFilesNeeded, "not for you"});
     expected = 1;
   }
   CHECK(FirstUntrue(Example(), files) == expected);

@@ -7,14 +7,16 @@
 
 namespace cccl_cached::testing {
 
-CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots)
+CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots,
+                                   std::chrono::milliseconds time)
     : compiler(std::move(behaviour)) {
   BuildLimits limits;
   limits.slots = slots;
+  limits.compile.time = time;
   limits.queued_per_uid = 4;
   coordinator = std::make_unique<BuildCoordinator>(
-      BuildCoordinator::Parts{toolchains, compiler, {&memory, &disk}, statistics, {}}, kOwnUid,
-      limits);
+      BuildCoordinator::Parts{toolchains, compiler, files, {&memory, &disk}, statistics, {}},
+      kOwnUid, limits);
 }
 
 BuildAnswer CoordinatorBench::BuildOne(const std::string& source, const Peer& peer) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached::testing {
@@ -16,7 +17,8 @@ inline const Peer kOwner{kOwnUid, 900, {}, 3};
 
 /// A coordinator over stand-ins, torn down before them.
 struct CoordinatorBench {
-  explicit CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots = 2);
+  explicit CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots = 2,
+                            std::chrono::milliseconds time = std::chrono::minutes(2));
 
   /// A build that must be answered.
   BuildAnswer BuildOne(const std::string& source, const Peer& peer = kAlice);
@@ -26,6 +28,7 @@ struct CoordinatorBench {
 
   FakeToolchains toolchains;
   FakeCompiler compiler;
+  FakeFileAccess files;
   MapTier memory{TierName::kMemory};
   MapTier disk{TierName::kDisk};
   Statistics statistics;

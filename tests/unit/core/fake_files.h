@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,14 +32,25 @@ class FakeDisk {
     const std::lock_guard lock(mutex_);
     refused_[path] = std::move(error);
   }
+  /// Every look waits from now on until Wake.
+  void Hang() {
+    const std::lock_guard lock(mutex_);
+    hangs_ = true;
+  }
+  void Wake() {
+    const std::lock_guard lock(mutex_);
+    hangs_ = false;
+    changed_.notify_all();
+  }
   [[nodiscard]] int looks() const {
     const std::lock_guard lock(mutex_);
     return looks_;
   }
 
   Result<RequesterFiles::Contents> Read(const std::string& path) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ++looks_;
+    changed_.wait(lock, [this] { return !hangs_; });
     if (const auto refused = refused_.find(path); refused != refused_.end()) return refused->second;
     const auto found = files_.find(path);
     RequesterFiles::Contents contents;
@@ -52,6 +63,8 @@ class FakeDisk {
 
  private:
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hangs_ = false;
   uint64_t last_inode_ = 0;
   int looks_ = 0;
   std::map<std::string, std::pair<std::string, uint64_t>> files_;
@@ -60,15 +73,15 @@ class FakeDisk {
 
 class FakeRequesterFiles final : public RequesterFiles {
  public:
-  FakeRequesterFiles(FakeDisk& disk, RootDirectories directories)
-      : disk_(disk), directories_(std::move(directories)) {}
+  FakeRequesterFiles(std::shared_ptr<FakeDisk> disk, RootDirectories directories)
+      : disk_(std::move(disk)), directories_(std::move(directories)) {}
 
   Result<SeenFile> Look(const FileName& name) override {
     auto contents = Read(name);
     if (!contents) return contents.error();
     return contents->seen;
   }
-  Result<Contents> Read(const FileName& name) override { return disk_.Read(PathOf(name)); }
+  Result<Contents> Read(const FileName& name) override { return disk_->Read(PathOf(name)); }
 
  private:
   [[nodiscard]] std::string PathOf(const FileName& name) const {
@@ -79,7 +92,7 @@ class FakeRequesterFiles final : public RequesterFiles {
     return directory + "/" + name.below;
   }
 
-  FakeDisk& disk_;
+  const std::shared_ptr<FakeDisk> disk_;  // what hangs may outlive the test
   const RootDirectories directories_;
 };
 
@@ -89,7 +102,7 @@ class FakeFileAccess final : public FileAccess {
     return std::make_unique<FakeRequesterFiles>(disk, std::move(directories));
   }
 
-  FakeDisk disk;
+  const std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
 };
 
 }  // namespace cccl_cached::testing

@@ -193,10 +193,15 @@ class MapTier final : public Tier {
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override {
     std::lock_guard lock(mutex_);
     entries_[key] = std::move(artifact);
+    changed_.notify_all();
   }
   size_t size() {
     std::lock_guard lock(mutex_);
     return entries_.size();
+  }
+  bool WaitUntilHolds(size_t entries) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return entries_.size() >= entries; });
   }
   void Clear() {
     std::lock_guard lock(mutex_);
@@ -206,6 +211,7 @@ class MapTier final : public Tier {
  private:
   const TierName name_;
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::map<cccl_cache::Digest, ArtifactPtr> entries_;
 };
 

@@ -30,14 +30,19 @@ class HangingDisk {
   std::shared_future<void> answer_ = promise_.get_future().share();
 };
 
+void NeverLate() { FAIL("the check took longer than its time"); }
+
 TEST_CASE("what follows a check runs after it") {
   std::promise<int> done;
   FileChecks checks({});
   int looked = 0;
-  REQUIRE(checks.Add(1, [&] {
-    looked = 7;
-    return [&] { done.set_value(looked); };
-  }));
+  REQUIRE(checks.Add(
+      1,
+      [&] {
+        looked = 7;
+        return [&] { done.set_value(looked); };
+      },
+      NeverLate));
   std::future<int> result = done.get_future();
   REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
   CHECK(result.get() == 7);
@@ -46,10 +51,11 @@ TEST_CASE("what follows a check runs after it") {
 TEST_CASE("a disk that hangs holds up its own user alone") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
-  REQUIRE(checks.Add(1, disk.Look()));
-  REQUIRE(checks.Add(1, disk.Look()));
+  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
+  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
   std::promise<void> done;
-  REQUIRE(checks.Add(2, [&] { return [&] { done.set_value(); }; }));
+  REQUIRE(checks.Add(
+      2, [&] { return [&] { done.set_value(); }; }, NeverLate));
   CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
   disk.Answer();
 }
@@ -60,7 +66,7 @@ TEST_CASE("who has too many checks waiting is told to come back") {
   std::optional<Error> refused;
   // The first may be running or waiting still.
   for (int i = 0; i < 4 && !refused; ++i) {
-    const Status added = checks.Add(1, disk.Look());
+    const Status added = checks.Add(1, disk.Look(), NeverLate);
     if (!added) refused = added.error();
   }
   REQUIRE(refused);
@@ -71,9 +77,22 @@ TEST_CASE("who has too many checks waiting is told to come back") {
 TEST_CASE("a user gets no thread while others have them all") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
-  REQUIRE(checks.Add(1, disk.Look()));
-  CHECK_FALSE(checks.Add(2, disk.Look()));
+  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
+  CHECK_FALSE(checks.Add(2, disk.Look(), NeverLate));
   disk.Answer();
+}
+
+TEST_CASE("a look that takes too long is answered without it, and only once") {
+  HangingDisk disk;
+  std::promise<void> late;
+  const auto followed = std::make_shared<std::promise<void>>();
+  FileChecks checks({.threads_per_uid = 1, .time = std::chrono::milliseconds(1)});
+  REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); }),
+                     [&late] { late.set_value(); }));
+  CHECK(late.get_future().wait_for(kPatience) == std::future_status::ready);
+  disk.Answer();
+  CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
+        std::future_status::timeout);
 }
 
 TEST_CASE("what hangs does not keep the owner from ending, and nothing follows it") {
@@ -81,7 +100,7 @@ TEST_CASE("what hangs does not keep the owner from ending, and nothing follows i
   const auto followed = std::make_shared<std::promise<void>>();
   {
     FileChecks checks({});
-    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); })));
+    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); }), NeverLate));
   }
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==

@@ -5,12 +5,14 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached {
 namespace {
 
 using testing::FakeCompiler;
+using testing::FakeFileAccess;
 using testing::FakeToolchains;
 using testing::MakeRequest;
 using testing::MakeToolchain;
@@ -23,10 +25,11 @@ TEST_CASE("the try after a worker's death has only what is left of the flight's 
   Statistics statistics;
   CompileLimits limits;
   limits.time = std::chrono::minutes(2);
-  FlightRunner runner(toolchains, compiler, statistics, limits);
+  FakeFileAccess files;
+  FlightRunner runner({toolchains, compiler, files, statistics}, limits);
   const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
   REQUIRE(plan.ok());
-  const Landing landing = runner.Run(*plan, {});
+  const Landing landing = runner.Run(*plan, {}, {});
   const std::vector<CompileLimits> tries = compiler.limits();
   REQUIRE(tries.size() == 2);
   REQUIRE(tries[0].deadline.has_value());

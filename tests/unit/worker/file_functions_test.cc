@@ -28,7 +28,7 @@ class JobInProgress {
  public:
   explicit JobInProgress(const TemporaryDirectory& directory) : target_(directory.path()) {
     job_.visible_working_directory = "/cccl-cwd";
-    job_.mounts = {{true, "/cccl-root-1", target_}};
+    job_.mounts = {{"/cccl-root-1", target_}};
     view_ = std::make_unique<FileView>(job_, std::vector<std::string>{});
     UseFileView(view_.get());
   }

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build_memory.h"
+
+#include <string_view>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using cccl_cache::Digest;
+
+// Bounds of what is remembered, of all users together.
+constexpr size_t kFailureBytes = 64 << 20;
+constexpr size_t kQuarantineBytes = 1 << 20;
+constexpr size_t kExpectationBytes = 4 << 20;
+constexpr std::chrono::hours kExpectationLifetime{24};
+// A log longer than this is not remembered: the failure is found again.
+constexpr size_t kRememberedLogBytes = 64 << 10;
+
+Digest UsersKey(std::string_view what, const Digest& digest, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue(what, digest.View());
+  hasher.AppendValue("uid", uid);
+  return hasher.Finish();
+}
+
+Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("fingerprint", UsersKey("fingerprint", plan.fingerprint, uid).View());
+  return hasher.Finish();
+}
+
+}  // namespace
+
+BuildMemory::BuildMemory(std::vector<Tier*> tiers, const Lifetimes& lifetimes)
+    : tiers_(std::move(tiers)),
+      manifests_(tiers_),
+      failures_(lifetimes.failures, kFailureBytes, Clock::now),
+      quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
+      looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),
+      may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now) {}
+
+std::optional<Landing> BuildMemory::Find(const Digest& key) {
+  for (size_t i = 0; i < tiers_.size(); ++i) {
+    ArtifactPtr artifact = tiers_[i]->Get(key);
+    if (artifact == nullptr) continue;
+    for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, artifact);
+    Landing landing;
+    landing.tier = tiers_[i]->name();
+    landing.output.succeeded = true;
+    landing.output.artifact = std::move(artifact);
+    return landing;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan) const {
+  return manifests_.Find(plan.fingerprint);
+}
+
+std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
+  return failures_.Find(plan.fingerprint);
+}
+
+std::optional<Error> BuildMemory::QuarantineOf(const BuildPlan& plan, uid_t uid) {
+  return quarantine_.Find(QuarantineKey(plan, uid));
+}
+
+bool BuildMemory::LooksOutside(const BuildPlan& plan) {
+  return plan.include_view || looks_outside_.Find(plan.fingerprint);
+}
+
+bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest& manifest) {
+  if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return false;
+  return manifest.shows_paths || may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
+         (plan.include_view && may_show_paths_.Find(*plan.include_view));
+}
+
+void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
+  looks_outside_.Remember(plan.fingerprint, uid, true, 0);
+}
+
+void BuildMemory::NoteShowsPaths(const BuildPlan& plan) {
+  manifests_.MarkShowsPaths(plan.fingerprint);
+}
+
+void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing) {
+  if (landing.looked_outside) NoteLooksOutside(plan, uid);
+  if (landing.shows_paths) NoteShowsPaths(plan);
+  if (landing.may_show_paths) {
+    may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
+    if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
+  }
+  if (landing.blames_input) {
+    quarantine_.Remember(QuarantineKey(plan, uid), uid, *landing.error,
+                         landing.error->message.size());
+  }
+  if (!landing.keepable()) return;
+  if (landing.output.succeeded) {
+    const Digest key = KeyOf(plan.fingerprint, landing.closure);
+    for (Tier* tier : tiers_) tier->Put(key, landing.output.artifact);
+    if (!landing.closure.entries.empty()) manifests_.Add(plan.fingerprint, landing.closure);
+  } else if (const size_t log = landing.output.artifact->log.size();
+             log <= kRememberedLogBytes && !landing.looked_outside) {
+    failures_.Remember(plan.fingerprint, uid, landing.output, log);
+  }
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "daemon/core/build_plan.h"
+#include "daemon/core/failure_memory.h"
+#include "daemon/core/flight_runner.h"
+#include "daemon/core/manifest_table.h"
+#include "daemon/core/tier.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// What earlier builds left behind: artifacts and manifests in the tiers; failures, and what is to
+/// be expected of a program, in memory for a while. Thread-safe.
+class BuildMemory {
+ public:
+  struct Lifetimes {
+    std::chrono::seconds failures{60};
+    std::chrono::seconds quarantine{600};
+  };
+
+  /// The tiers, in the order in which they are asked, must outlive the memory.
+  BuildMemory(std::vector<Tier*> tiers, const Lifetimes& lifetimes);
+
+  /// An artifact, as a landing that only has to be told. Puts it into the tiers above its own.
+  [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
+  /// Never null.
+  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan) const;
+  /// A compile failure of this program that came from nothing but the request.
+  [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
+  /// With which error the compiler died on this input of this uid's.
+  [[nodiscard]] std::optional<Error> QuarantineOf(const BuildPlan& plan, uid_t uid);
+
+  /// Whether a compile of this plan asks, or probably asks, for files outside the toolchain.
+  [[nodiscard]] bool LooksOutside(const BuildPlan& plan);
+  /// Whether its output shows the paths of its files, or probably does.
+  [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest& manifest);
+
+  /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
+  void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
+  void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
+  void NoteShowsPaths(const BuildPlan& plan);
+
+ private:
+  const std::vector<Tier*> tiers_;
+  ManifestTable manifests_;
+  FailureMemory<CompileOutput> failures_;  // by fingerprint
+  FailureMemory<Error> quarantine_;        // by uid, fingerprint and view
+  FailureMemory<bool> looks_outside_;      // fingerprints whose compiles asked for outside files
+  FailureMemory<bool> may_show_paths_;     // fingerprints and sets of -I whose files name paths
+};
+
+}  // namespace cccl_cached

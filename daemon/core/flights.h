@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/build_memory.h"
+#include "daemon/core/fair_queue.h"
+#include "daemon/core/flight_runner.h"
+#include "daemon/core/flight_table.h"
+#include "daemon/core/idle_jobs.h"
+#include "daemon/core/responder.h"
+
+namespace cccl_cached {
+
+/// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
+/// landing. Thread-safe.
+class Flights {
+ public:
+  struct Parts {
+    FlightTable& table;
+    BuildMemory& memory;
+    Responder& responder;
+    FlightRunner::Parts compile;
+  };
+  /// Looks a waiter's build up anew: what it waited for was no answer to it.
+  using StartAgain = std::function<void(WaiterPtr)>;
+
+  /// The parts must outlive the flights.
+  Flights(const Parts& parts, const CompileLimits& compile, const FairQueue::Bounds& queue,
+          StartAgain start_again);
+  /// Cancels what runs. Who still waits stays in the table.
+  ~Flights();
+  Flights(const Flights&) = delete;
+  Flights& operator=(const Flights&) = delete;
+
+  /// Adds the waiter, whose plan is made, to a flight or starts one.
+  void Join(WaiterPtr waiter);
+  /// The last one that leaves a flight cancels its compile.
+  void Leave(BuildCoordinator::Ticket ticket);
+
+  [[nodiscard]] BuildGauges Gauges() const { return {queue_.running(), queue_.waiting()}; }
+
+ private:
+  cccl_cache::Digest KeyFor(const Waiter& waiter);
+  void Run(uint64_t flight);
+  void LooksOutside(uint64_t flight, const BuildPlan& plan, uid_t uid);
+  void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
+            const Landing& landing);
+  void ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
+                  const Landing& landing);
+
+  const Parts parts_;
+  const StartAgain start_again_;
+  FlightRunner runner_;
+  // Last, as their threads use what stands above them. Idle jobs ask the queue, too: from the first
+  // one that is added, and not after the destructor has stopped them.
+  IdleJobs idle_jobs_;
+  FairQueue queue_;
+};
+
+}  // namespace cccl_cached

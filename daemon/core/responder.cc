@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/responder.h"
+
+#include <chrono>
+#include <utility>
+
+#include "daemon/core/build_answer.h"
+
+namespace cccl_cached {
+
+void Responder::Answer(WaiterPtr waiter, Result<BuildAnswer> result) {
+  if (!table_.Close(waiter->ticket)) return;
+  if (observe_) {
+    const auto total = std::chrono::steady_clock::now() - waiter->called;
+    observe_({waiter->peer, waiter->request->kind(),
+              std::chrono::duration_cast<std::chrono::microseconds>(total), result});
+  }
+  waiter->done(std::move(result));
+}
+
+void Responder::Refuse(WaiterPtr waiter, const Error& error) {
+  statistics_.Add(Counter::kRefused);
+  Answer(std::move(waiter), error);
+}
+
+void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
+  const bool memory = hit.tier == TierName::kMemory;
+  statistics_.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
+  statistics_.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
+  BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
+  answer.key = KeyOf(waiter->plan->fingerprint, hit.closure);
+  answer.outcome = Outcome::kHit;
+  answer.tier = hit.tier;
+  Answer(std::move(waiter), std::move(answer));
+}
+
+void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
+  if (landing.error) return Answer(std::move(waiter), *landing.error);
+  if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
+  BuildAnswer answer = AnswerOf(*waiter, landing);
+  if (waiter->leads && answer.outcome == Outcome::kFailed) {
+    statistics_.Add(Counter::kCompileFailures);
+  } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
+    statistics_.Add(Counter::kUncacheable);
+  } else if (answer.outcome == Outcome::kJoined) {
+    statistics_.Add(Counter::kJoins);
+    statistics_.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
+  }
+  Answer(std::move(waiter), std::move(answer));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/flight_runner.h"
+#include "daemon/core/flight_table.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+
+namespace cccl_cached {
+
+/// Tells callers what became of their builds: counts it, has it logged, calls back once. Nothing
+/// for those who left. Thread-safe.
+class Responder {
+ public:
+  using Observe = std::function<void(const BuildRecord&)>;
+
+  /// What it works with must outlive it. `observe` may be empty.
+  Responder(FlightTable& table, Statistics& statistics, Observe observe)
+      : table_(table), statistics_(statistics), observe_(std::move(observe)) {}
+
+  void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
+  /// With an error that the request, or too many of them, is to be blamed for.
+  void Refuse(WaiterPtr waiter, const Error& error);
+  /// With what lay in a tier.
+  void AnswerHit(WaiterPtr waiter, const Landing& hit);
+  /// With what the flight came to that this one waited in.
+  void AnswerLanding(WaiterPtr waiter, const Landing& landing);
+
+ private:
+  FlightTable& table_;
+  Statistics& statistics_;
+  const Observe observe_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/compile/job.h"
+#include "daemon/core/compiler.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// What NVRTC makes of a job in a process of its own that hides nothing from it: the program's and
+/// the working directory's names are real ones. The job's mounts and files are not looked at.
+[[nodiscard]] Result<WorkerReply> CompileRaw(const CompileJob& job);
+
+}  // namespace cccl_cached
