@@ -37,11 +37,6 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Where the sandbox opens nothing, the toolchain's own headers too are asked for, not taken.
-void AskForAll(WorkerJob& job) {
-  for (WorkerJob::MountPoint& mount : job.mounts) mount.trusted = false;
-}
-
 /// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do without.
 void EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
@@ -78,7 +73,8 @@ void RunWorker(const WorkerSetup& setup) {
   EnterSandbox(setup);
   Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
-  if (setup.sandbox.kind() == SandboxKind::kOpensNothing) AskForAll(*job);
+  // Then the toolchain's own headers too are asked for, not taken.
+  if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
   Send(RunWithFileView(*job, setup));
   _exit(
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
