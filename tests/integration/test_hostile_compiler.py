@@ -94,11 +94,19 @@ ATTACKS = [
     ("fork-bomb", KILLED),
     ("execute /bin/sh", KILLED),
     ("map-code", "ENOSYS"),
+    ("map-shared", "ENOSYS"),
     ("system-call clone3", "ENOSYS"),
     # the kernel
     *((f"system-call {name}", KILLED) for name in (
         "mount", "bpf", "keyctl", "io_uring_setup", "unshare", "userfaultfd", "setsid", "perf_event_open")),
 ]
+
+
+ATTACKS_BY_NAME = [
+    f"{way} {path}"
+    for path in ("{toolkit}/include/cuda.h", "/etc/shadow", "{state}/database/CURRENT")
+    for way in ("read-file", "write-file")
+] + ["list-directory {toolkit}/include", "write-file {directory}/new"]
 
 
 @pytest.mark.parametrize("attack, expected", ATTACKS, ids=[attack for attack, _ in ATTACKS])
@@ -134,46 +142,93 @@ def test_hostile_compiler_answers_for_its_worker(shared, kind):
 
 def test_the_sandbox_in_force_is_in_the_log(shared):
     shared.build_json(GOOD, cwd="/", user=MALLORY)
-    assert "sandbox: landlock ABI" in shared.log_text() and "+ seccomp" in shared.log_text()
+    assert "sandbox: Landlock ABI" in shared.log_text() and "and seccomp" in shared.log_text()
 
 
-def test_the_compilers_themselves_notice_nothing(make_daemon):
-    """Threads, headers of the toolchain, all the ways to an output, for a uid that is in the sandbox."""
-    for root in (PLACES.cuda13, PLACES.cuda12):
-        daemon = make_daemon("--socket-mode", "0666", roots=(root,), name=pathlib.Path(root).name).start()
-        kernel = (
-            "#include <cub/block/block_reduce.cuh>\n"
-            'extern "C" __global__ void a(double* p) { *p = sin(*p); }\n'
-            'extern "C" __global__ void b(double* p) { *p = pow(*p, 3.3); }\n'
-        )
-        for options in ([], ["--option=-split-compile=4"], ["--emit", "ltoir"], ["--option=-G"], ["--emit", "optixir"]):
-            daemon.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, "--std", "c++17", *options, input=kernel,
-                       user=MALLORY, cwd="/")
+KERNEL = (
+    "#include <cub/block/block_reduce.cuh>\n"
+    'extern "C" __global__ void a(double* p) { *p = sin(*p); }\n'
+    'extern "C" __global__ void b(double* p) { *p = pow(*p, 3.3); }\n'
+)
+WAYS = [[], ["--option=-split-compile=4"], ["--emit", "ltoir"], ["--option=-G"], ["--emit", "optixir"]]
+ROOTS = [PLACES.cuda13, PLACES.cuda12]
+
+
+def outputs(daemon, user):
+    """One program, all the ways to an output, past the cache of any other daemon."""
+    return [
+        daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", "--std", "c++17", *options, input=KERNEL, user=user,
+                   cwd="/").stdout
+        for options in WAYS
+    ]
+
+
+def behind(daemon, *launcher):
+    """On a kernel that lacks something."""
+    command = daemon.command()
+    daemon.command = lambda: [PLACES.without_landlock, *launcher, *command]
+    return daemon.start()
+
+
+@pytest.mark.parametrize("root", ROOTS, ids=["cuda13", "cuda12"])
+def test_the_compilers_themselves_notice_nothing(make_daemon, root):
+    """Threads, headers of the toolchain, all outputs, in each sandbox and in none: the same bytes and closures."""
+    full = make_daemon("--socket-mode", "0666", roots=(root,), name="full").start()
+    expected = outputs(full, MALLORY)
+    assert all(expected) and "sandbox: Landlock" in full.log_text()
+    closed = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="closed"))
+    assert outputs(closed, MALLORY) == expected
+    assert "sandbox: seccomp alone" in closed.log_text()
+    assert closed.build_json(KERNEL, "--std", "c++17", user=MALLORY + 1, cwd="/")["outcome"] == "hit"
+    none = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="none"), "--nor-seccomp")
+    assert outputs(none, None) == expected
+    assert "sandbox: none" in none.log_text()
 
 
 @pytest.fixture
 def without_landlock(make_daemon, toolkit):
     """A daemon on a kernel that has seccomp alone."""
-    daemon = make_daemon("--socket-mode", "0666", roots=(toolkit.root,))
-    command = daemon.command()
-    daemon.command = lambda: [PLACES.without_landlock, *command]
-    return daemon.start()
+    return behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)))
 
 
-def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit):
+@pytest.mark.parametrize("attack", ATTACKS_BY_NAME)
+def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit, directory, attack):
     zygotes = zygotes_of(without_landlock)
     assert "sandbox: seccomp alone" in without_landlock.log_text()
-    for path in (f"{toolkit.root}/include/cuda.h", "/etc/shadow", f"{without_landlock.state}/database/CURRENT"):
-        assert attempt(without_landlock, f"read-file {path}") == "EACCES"
-        assert attempt(without_landlock, f"write-file {path}") == "EACCES"
+    command = attack.format(toolkit=toolkit.root, state=without_landlock.state, directory=directory)
+    assert attempt(without_landlock, command) == "EACCES"
     assert KILLED in attempt(without_landlock, f"connect-unix {without_landlock.socket}")
+    assert not (directory / "new").exists()
     assert_goes_on(without_landlock, zygotes)
 
 
-def test_without_landlock_a_missing_header_is_never_a_compile_error(without_landlock):
-    """The toolchain's own header exists: it is handed over, or the build is refused by name."""
+def test_without_landlock_the_toolchain_is_handed_over(without_landlock, toolkit):
+    """Its headers reach the compiler, also those that the requester could not open himself; what is not its own does
+    not, however the name is spelled."""
+    header = pathlib.Path(toolkit.root, "include", "cuda.h")
+    os.chmod(header, 0o600)
+    source = f"#include <cuda.h>\n//fake: open {toolkit.root}/include/../secret\n"
+    pathlib.Path(toolkit.root, "secret").write_text("mine\n")
+    os.chmod(pathlib.Path(toolkit.root, "secret"), 0o600)
     done = without_landlock.cli(
-        "build", "-", "--arch", "sm_90", "-o", os.devnull, input="#include <cuda.h>\n" + GOOD, user=MALLORY, cwd="/",
+        "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input=source + GOOD, user=MALLORY, cwd="/",
         check=False,
     )
-    assert done.returncode == 0 or (done.returncode == 4 and b"cuda.h" in done.stderr), done.stderr
+    assert b"mine" not in done.stdout + done.stderr
+    assert b"secret" in done.stderr, done.stderr  # refused by name, cuda.h was not
+    done = without_landlock.cli(
+        "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input="#include <cuda.h>\n" + GOOD, user=MALLORY,
+        cwd="/",
+    )
+    assert done.stdout
+
+
+def test_without_any_sandbox_nobody_else_is_served(make_daemon, toolkit):
+    daemon = behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)), "--nor-seccomp")
+    assert daemon.build_json(GOOD)["outcome"] == "built"
+    assert "sandbox: none" in daemon.log_text() and "are not compiled" in daemon.log_text()
+    refused = daemon.cli(
+        "build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD + "// other\n", user=MALLORY, cwd="/", check=False,
+    )
+    assert refused.returncode != 0 and b"for its own user alone" in refused.stderr, refused.stderr
+    assert daemon.build_json(GOOD + "// mine\n")["outcome"] == "built"

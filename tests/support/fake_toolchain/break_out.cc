@@ -105,6 +105,12 @@ long MapCode(const std::string&) {
                  0);
 }
 
+/// RLIMIT_DATA does not count it.
+long MapShared(const std::string&) {
+  return syscall(SYS_mmap, nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                 0);
+}
+
 /// Calls that no argument makes harmless.
 long CallByName(const std::string& name) {
   constexpr struct {
@@ -141,6 +147,7 @@ constexpr struct {
                 {"fork-bomb", ForkBomb},
                 {"execute", Execute},
                 {"map-code", MapCode},
+                {"map-shared", MapShared},
                 {"system-call", CallByName}};
 
 }  // namespace

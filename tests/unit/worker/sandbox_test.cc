@@ -24,7 +24,6 @@
 #include "tests/unit/worker/temporary_directory.h"
 
 using namespace cccl_cached;
-using Reach = Sandbox::Reach;
 
 namespace {
 
@@ -47,11 +46,10 @@ int InChild(const std::function<int()>& action) {
 }
 
 /// The same in a sandbox.
-int Sandboxed(const Sandbox& sandbox, const std::function<int()>& action,
-              Reach reach = Reach::kReadableDirectories) {
+int Sandboxed(const Sandbox& sandbox, const std::function<int()>& action) {
   return InChild([&] {
-    const bool entered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                         sandbox.LimitReach(reach).ok() && sandbox.LimitCalls(reach).ok();
+    const bool entered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sandbox.LimitReach().ok() &&
+                         sandbox.LimitCalls().ok();
     return entered ? action() : kNoSandbox;
   });
 }
@@ -60,14 +58,18 @@ int OpenByCall(const std::string& path, int flags) {
   return Outcome(syscall(SYS_openat, AT_FDCWD, path.c_str(), flags, 0600));
 }
 
-/// On a kernel without Landlock, as far as this process can tell; for ever.
-bool LoseLandlock() {
+/// On a kernel that answers so to these calls, as far as this process can tell; for ever.
+bool Lose(std::initializer_list<int> calls, int error = ENOSYS) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-  bool made = filter != nullptr;
-  for (const int call : {SCMP_SYS(landlock_create_ruleset), SCMP_SYS(landlock_add_rule)}) {
-    made = made && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0;
+  bool made = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && filter != nullptr;
+  for (const int call : calls) {
+    made = made && seccomp_rule_add(filter, SCMP_ACT_ERRNO(error), call, 0) == 0;
   }
   return made && seccomp_load(filter) == 0;
+}
+
+long Map(int protection, int flags, int fd = -1) {
+  return syscall(SYS_mmap, 0, 4096, protection, flags, fd, 0);
 }
 
 struct Scene {
@@ -150,19 +152,15 @@ TEST_CASE("a compiler's own means work in the sandbox") {
             return Outcome(fd < 0 ? fd : write(fd, "x", 1));
           }) == kDone);
   }
-  SECTION("what was handed over comes through an inherited socket") {
+  SECTION("questions and answers through an inherited socket") {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     const FileDescriptor ours(ends[0]);
     const FileDescriptor theirs(ends[1]);
     CHECK(Sandboxed(sandbox, [&] {
             char byte = 'q';
-            iovec data{&byte, 1};
-            msghdr message{};
-            message.msg_iov = &data;
-            message.msg_iovlen = 1;
-            if (sendmsg(ends[0], &message, 0) != 1) return errno;
-            return Outcome(recvmsg(ends[1], &message, MSG_CMSG_CLOEXEC));
+            if (send(ends[0], &byte, 1, 0) != 1) return errno;
+            return Outcome(recv(ends[1], &byte, 1, 0));
           }) == kDone);
   }
   SECTION("aborting") {
@@ -198,39 +196,89 @@ TEST_CASE("what a filter can't check, or nobody needs, does not exist") {
           return Outcome(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", nullptr, 0));
         }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
-          return Outcome(syscall(SYS_mmap, 0, 4096, PROT_READ | PROT_EXEC,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+          msghdr message{};  // descriptors could be sent with it
+          return Outcome(sendmsg(STDIN_FILENO, &message, 0));
         }) == ENOSYS);
+}
+
+TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not count") {
+  const Sandbox sandbox = Scene().Prepared();
+  constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
+  CHECK(Sandboxed(sandbox, [] { return Outcome(Map(PROT_READ | PROT_WRITE, kOwn)); }) == kDone);
+  CHECK(Sandboxed(sandbox, [] {
+          return Outcome(mprotect(reinterpret_cast<void*>(Map(PROT_NONE, kOwn)), 4096,
+                                  PROT_READ | PROT_WRITE));
+        }) == kDone);
+  const std::pair<const char*, std::function<long()>> attempts[] = {
+      {"code", [] { return Map(PROT_READ | PROT_EXEC, kOwn); }},
+      {"shared", [] { return Map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS); }},
+      {"a stack", [] { return Map(PROT_READ | PROT_WRITE, kOwn | MAP_GROWSDOWN); }},
+      {"huge pages", [] { return Map(PROT_READ | PROT_WRITE, kOwn | MAP_HUGETLB); }},
+      {"a file", [] { return Map(PROT_READ, MAP_PRIVATE, memfd_create("scratch", MFD_CLOEXEC)); }},
+      {"a file of huge pages",
+       [] { return static_cast<long>(memfd_create("scratch", MFD_CLOEXEC | MFD_HUGETLB)); }},
+      {"made code",
+       [] {
+         return static_cast<long>(mprotect(
+             reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_EXEC));
+       }},
+      {"no longer counted",
+       [] {
+         return static_cast<long>(mprotect(
+             reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_READ));
+       }},
+  };
+  for (const auto& [name, attempt] : attempts) {
+    INFO(name);
+    CHECK(Sandboxed(sandbox, [&attempt] { return Outcome(attempt()); }) == ENOSYS);
+  }
 }
 
 TEST_CASE("without Landlock nothing is opened by name, the readable directories neither") {
   const Scene scene;
-  const int outcome = InChild([&] {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !LoseLandlock()) return kNoSandbox;
-    const Result<Sandbox> sandbox = Sandbox::Prepare({scene.readable});
-    if (!sandbox || sandbox->Description() != "seccomp alone: the kernel has no Landlock") return 1;
-    if (sandbox->OpensReadableDirectories(Reach::kReadableDirectories)) return 2;
-    if (!sandbox->LimitReach(Reach::kReadableDirectories).ok()) return 3;
-    if (!sandbox->LimitCalls(Reach::kReadableDirectories).ok()) return 4;
-    struct stat status;
-    if (fstat(STDIN_FILENO, &status) != 0) return 5;
-    for (const std::string& path : {scene.header, scene.secret}) {
-      if (OpenByCall(path, O_RDONLY) != EACCES || OpenByCall(path, O_PATH) != EACCES) return 6;
-      if (Outcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0)) == kDone) return 7;
-    }
-    return kDone;
-  });
-  CHECK(outcome == kDone);
+  for (const int error : {ENOSYS, EOPNOTSUPP, EPERM}) {
+    INFO(error);
+    const int outcome = InChild([&] {
+      if (!Lose({SCMP_SYS(landlock_create_ruleset)}, error)) return kNoSandbox;
+      const Result<Sandbox> sandbox = Sandbox::Prepare({scene.readable});
+      if (!sandbox || sandbox->kind() != SandboxKind::kOpensNothing) return 1;
+      if (!sandbox->LimitReach().ok()) return 2;
+      if (!sandbox->LimitCalls().ok()) return 3;
+      struct stat status;
+      if (fstat(STDIN_FILENO, &status) != 0) return 4;
+      for (const std::string& path : {scene.header, scene.secret}) {
+        if (OpenByCall(path, O_RDONLY) != EACCES || OpenByCall(path, O_PATH) != EACCES) return 5;
+        if (Outcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0)) != ENOSYS) return 6;
+      }
+      return kDone;
+    });
+    CHECK(outcome == kDone);
+  }
 }
 
-TEST_CASE("a job of the daemon's own user may read what the daemon can, and nothing else") {
+TEST_CASE("a kernel that has Landlock and refuses it is an error, not a weaker sandbox") {
   const Scene scene;
-  const Sandbox sandbox = scene.Prepared();
-  const Reach reach = Reach::kWhateverTheDaemonCan;
-  CHECK(Sandboxed(
-            sandbox, [&] { return OpenByCall(scene.secret, O_RDONLY); }, reach) == kDone);
-  CHECK(Sandboxed(
-            sandbox, [&] { return OpenByCall(scene.secret, O_RDWR); }, reach) == EACCES);
-  CHECK(Sandboxed(
-            sandbox, [] { return Outcome(syscall(SYS_socket, 1, 1, 0)); }, reach) == -SIGSYS);
+  CHECK(InChild([&] {
+          if (!Lose({SCMP_SYS(landlock_create_ruleset)}, ENOMEM)) return kNoSandbox;
+          return Sandbox::Prepare({scene.readable}) ? 1 : kDone;
+        }) == kDone);
+  CHECK(InChild([&] {
+          if (!Lose({SCMP_SYS(landlock_add_rule)}, ENOSYS)) return kNoSandbox;
+          return Sandbox::Prepare({scene.readable}) ? 1 : kDone;
+        }) == kDone);
+  CHECK(InChild([&] {
+          if (!Lose({SCMP_SYS(landlock_restrict_self)}, EPERM)) return kNoSandbox;
+          const Result<Sandbox> sandbox = Sandbox::Prepare({scene.readable});
+          return !sandbox || sandbox->LimitReach().ok() ? 1 : kDone;
+        }) == kDone);
+}
+
+TEST_CASE("without seccomp there is no sandbox, and it says so") {
+  const Scene scene;
+  CHECK(InChild([&] {
+          if (!Lose({SCMP_SYS(seccomp)})) return kNoSandbox;
+          const Result<Sandbox> sandbox = Sandbox::Prepare({scene.readable});
+          if (!sandbox || sandbox->kind() != SandboxKind::kNone) return 1;
+          return sandbox->Description().starts_with("none") ? kDone : 2;
+        }) == kDone);
 }
