@@ -64,7 +64,12 @@ long ConnectTcp(const std::string& port) {
   return fd < 0 ? fd : syscall(SYS_connect, fd, &address, sizeof(address));
 }
 
-long Kill(const std::string& pid) { return syscall(SYS_kill, std::atoi(pid.c_str()), SIGKILL); }
+/// Groups, and everybody (-1), are only asked whether they could be: a sandbox that fails must not
+/// take the machine along.
+long Kill(const std::string& pid) {
+  const int target = std::atoi(pid.c_str());
+  return syscall(SYS_kill, target, target > 0 ? SIGKILL : 0);
+}
 
 long KillThread(const std::string& pid) {
   return syscall(SYS_tgkill, std::atoi(pid.c_str()), std::atoi(pid.c_str()), SIGKILL);
