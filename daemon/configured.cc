@@ -20,6 +20,7 @@ BuildLimits BuildLimitsOf(const Configuration& configuration) {
   limits.queued_per_uid = configuration.queue_limit_per_uid;
   limits.remember_failures =
       std::chrono::ceil<std::chrono::seconds>(configuration.remember_failures);
+  limits.shadow_check_every = configuration.shadow_check_every;
   return limits;
 }
 

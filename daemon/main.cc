@@ -171,7 +171,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
        .files = files,
        .tiers = {&memory, &store},
        .statistics = statistics,
-       .observe = [&log](const BuildRecord& record) { LogBuild(log, record); }},
+       .observe = [&log](const BuildRecord& record) { LogBuild(log, record); },
+       .report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "build", text); }},
       geteuid(), build_limits);
   Housekeeping housekeeping({toolchains, compiler, store, statistics, log});
   CoordinatorBuilder builder(coordinator);

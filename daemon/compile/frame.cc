@@ -155,9 +155,8 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
   WireReader reader(bytes);
   const Tag tag{reader.U8()};
   if (tag == Tag::kHello) return DecodeHello(reader);
-  SpawnRequest spawn{.job_id = reader.U64(),
-                     .memory_bytes = reader.U64(),
-                     .may_lack_sandbox = reader.Flag()};
+  SpawnRequest spawn{
+      .job_id = reader.U64(), .memory_bytes = reader.U64(), .may_lack_sandbox = reader.Flag()};
   if (tag != Tag::kSpawn || !reader.Complete()) return Malformed("control message");
   return ControlMessage(spawn);
 }

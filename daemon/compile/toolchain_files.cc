@@ -84,10 +84,9 @@ std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
     const bool longer = longest == nullptr || mount.visible.size() > longest->visible.size();
     if (LiesIn(name, mount.visible) && longer) longest = &mount;
   }
-  std::string path =
-      longest == nullptr
-          ? std::string(name)
-          : fmt::format("{}{}", longest->target, name.substr(longest->visible.size()));
+  std::string path = longest == nullptr ? std::string(name)
+                                        : fmt::format("{}{}", longest->target,
+                                                      name.substr(longest->visible.size()));
   if (!GoesUp(path)) return InHeaders(path) ? std::optional(std::move(path)) : std::nullopt;
   // Where ".." leads behind a symlink only the kernel knows. Nobody outside can make such names
   // lead into the toolchain or out of it between this look and the reading.

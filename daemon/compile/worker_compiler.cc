@@ -3,10 +3,9 @@
 #include "daemon/compile/worker_compiler.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>

@@ -35,6 +35,7 @@ struct Configuration {
   std::chrono::milliseconds build_timeout{120'000};
   uint64_t worker_memory_limit = 4ull << 30;
   std::chrono::milliseconds remember_failures{60'000};
+  uint64_t shadow_check_every = 1'000;
   uint64_t queue_limit = 8'192;
   uint64_t queue_limit_per_uid = 1'024;
   uint64_t call_limit = 16'384;

@@ -99,6 +99,8 @@ constexpr std::array kSettings = {
     One<&C::worker_memory_limit, SizeFormat>("worker_memory_limit", "memory of one compile"),
     One<&C::remember_failures, DurationFormat>("remember_failures",
                                                "how long a compile error is answered untried"),
+    One<&C::shadow_check_every, FrequencyFormat>(
+        "shadow_check_every", "one hit of so many is compiled again and compared, 0: none"),
     One<&C::queue_limit, CountFormat>("queue_limit", "builds that wait for a slot"),
     One<&C::queue_limit_per_uid, CountFormat>("queue_limit_per_uid", "the same, of one user"),
     One<&C::call_limit, CountFormat>("call_limit", "calls in flight"),

@@ -118,6 +118,11 @@ Result<uint64_t> CountFormat::Parse(std::string_view text) {
   return *number;
 }
 
+Result<uint64_t> FrequencyFormat::Parse(std::string_view text) {
+  if (text == "0") return uint64_t{0};
+  return CountFormat::Parse(text);
+}
+
 Result<uint64_t> ThreadCountFormat::Parse(std::string_view text) {
   Result<uint64_t> count = CountFormat::Parse(text);
   if (count && *count > 1024) return Bad(fmt::format("{} is more than 1024", *count));

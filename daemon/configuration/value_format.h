@@ -51,6 +51,11 @@ struct CountFormat {
   static std::string Show(uint64_t value);
 };
 
+/// A whole number; 0: never.
+struct FrequencyFormat : CountFormat {
+  static Result<uint64_t> Parse(std::string_view text);
+};
+
 /// Threads: a whole number from 1 to 1024.
 struct ThreadCountFormat : CountFormat {
   static Result<uint64_t> Parse(std::string_view text);

@@ -51,8 +51,11 @@ class BuildCoordinator::Impl {
             Flights::Parts{table_,
                            memory_,
                            responder_,
-                           {parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics}},
-            limits.compile, FairQueue::Bounds{limits.slots, limits.queued_per_uid, limits.queued},
+                           {parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics},
+                           parts_.report},
+            Flights::Limits{limits.compile,
+                            {limits.slots, limits.queued_per_uid, limits.queued},
+                            limits.shadow_check_every},
             [this](WaiterPtr waiter) { Start(std::move(waiter)); }) {}
 
   ~Impl() {
@@ -133,7 +136,7 @@ class BuildCoordinator::Impl {
     if (closure != nullptr) {
       if (auto hit = memory_.Find(KeyOf(waiter->plan->fingerprint, *closure))) {
         hit->closure = *closure;
-        return responder_.AnswerHit(std::move(waiter), *hit);
+        return AnswerHit(std::move(waiter), *hit);
       }
     }
     LookFurther(std::move(waiter));
@@ -189,8 +192,13 @@ class BuildCoordinator::Impl {
       return true;
     }
     const std::optional<Landing> hit = memory_.Find(plan.key);
-    if (hit) responder_.AnswerHit(std::move(*waiter), *hit);
+    if (hit) AnswerHit(std::move(*waiter), *hit);
     return hit.has_value();
+  }
+
+  void AnswerHit(WaiterPtr waiter, const Landing& hit) {
+    flights_->Hit(*waiter, hit);
+    responder_.AnswerHit(std::move(waiter), hit);
   }
 
   const Parts parts_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/core/artifact.h"
@@ -48,6 +49,7 @@ struct BuildLimits {
   size_t queued = 8192;
   std::chrono::seconds remember_failures{60};
   std::chrono::seconds quarantine{600};
+  uint64_t shadow_check_every = 0;  ///< one hit of so many is compiled again; 0: none
 };
 
 /// What goes on right now.
@@ -82,6 +84,7 @@ class BuildCoordinator {
     Statistics& statistics;
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
+    std::function<void(std::string_view)> report = {};  ///< what an operator should know
   };
 
   /// `own_uid`: the daemon's. Directories that its builds name are looked at while they are

@@ -79,6 +79,10 @@ bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest&
          (plan.include_view && may_show_paths_.Find(*plan.include_view));
 }
 
+void BuildMemory::Drop(const Digest& key) {
+  for (Tier* tier : tiers_) tier->Remove(key);
+}
+
 void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
   looks_outside_.Remember(plan.fingerprint, uid, true, 0);
 }

@@ -46,6 +46,8 @@ class BuildMemory {
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
+  /// An artifact that turned out wrong.
+  void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
   void NoteShowsPaths(const BuildPlan& plan);
 

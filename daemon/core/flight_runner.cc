@@ -11,6 +11,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+Counter CounterOf(CompilePurpose purpose) {
+  switch (purpose) {
+    case CompilePurpose::kCaller:
+      return Counter::kCompiles;
+    case CompilePurpose::kPathProof:
+      return Counter::kPathProofs;
+    case CompilePurpose::kShadowCheck:
+      return Counter::kShadowChecks;
+  }
+  return Counter::kCompiles;
+}
+
 }  // namespace
 
 Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
@@ -26,11 +38,11 @@ Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::
               "complete"};
     return landing;
   }
-  parts_.statistics.Add(order.proof ? Counter::kPathProofs : Counter::kCompiles);
+  parts_.statistics.Add(CounterOf(order.purpose));
   Attempt attempt = CompileWithRetry(plan, order, stop);
   landing.compile_time =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - landing.started);
-  if (!order.proof) {
+  if (order.purpose == CompilePurpose::kCaller) {
     parts_.statistics.Add(Counter::kCompileMicroseconds, landing.compile_time.count());
   }
   landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
@@ -80,7 +92,7 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
   // Shared with the recorder, which may outlive this call if a disk hangs.
   const auto ended_for_paths = std::make_shared<std::atomic<bool>>(false);
   ClosureRecorder::Events events{.first_question = order.first_question};
-  if (!plan.path_dependent && !order.proof) {
+  if (!plan.path_dependent && order.purpose == CompilePurpose::kCaller) {
     events.path_token = [ended_for_paths]() -> Status {
       *ended_for_paths = true;
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};

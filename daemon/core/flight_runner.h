@@ -46,14 +46,20 @@ struct Landing {
   }
 };
 
+/// What a compile is for. Only those for callers count as compiles.
+enum class CompilePurpose {
+  kCaller,
+  kPathProof,    ///< under canonical names, to see whether paths show
+  kShadowCheck,  ///< of what is kept already
+};
+
 /// For whom, and why, a plan is compiled.
 struct FlightOrder {
   Peer peer;  ///< whose files are read
   /// The first question about a file outside; on the thread that answers it, before it does. May be
   /// empty.
   std::function<void()> first_question = {};
-  /// Compiled under canonical names to see whether paths show: does not count as a caller's.
-  bool proof = false;
+  CompilePurpose purpose = CompilePurpose::kCaller;
 };
 
 /// Runs a flight's compile and judges what it means for the cache. Thread-safe.

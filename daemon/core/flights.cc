@@ -46,17 +46,22 @@ bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) 
 
 }  // namespace
 
-Flights::Flights(const Parts& parts, const CompileLimits& compile, const FairQueue::Bounds& queue,
-                 StartAgain start_again)
+Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      runner_(parts.compile, compile),
+      runner_(parts.compile, limits.compile),
       idle_jobs_([this] { return queue_.running() == 0 && queue_.waiting() == 0; }),
-      queue_(queue, [this](uint64_t flight) { Run(flight); }) {}
+      shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
+                     limits.shadow_check_every),
+      queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
 
 Flights::~Flights() {
   parts_.table.CancelAll();
   idle_jobs_.Stop();
+}
+
+void Flights::Hit(const Waiter& waiter, const Landing& hit) {
+  shadow_checks_.Consider(waiter.plan, waiter.peer, hit);
 }
 
 void Flights::Leave(BuildCoordinator::Ticket ticket) {

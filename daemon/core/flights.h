@@ -12,6 +12,7 @@
 #include "daemon/core/flight_table.h"
 #include "daemon/core/idle_jobs.h"
 #include "daemon/core/responder.h"
+#include "daemon/core/shadow_checks.h"
 
 namespace cccl_cached {
 
@@ -24,13 +25,18 @@ class Flights {
     BuildMemory& memory;
     Responder& responder;
     FlightRunner::Parts compile;
+    std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty
+  };
+  struct Limits {
+    CompileLimits compile;
+    FairQueue::Bounds queue;
+    uint64_t shadow_check_every = 0;  ///< hits; 0: never
   };
   /// Looks a waiter's build up anew: what it waited for was no answer to it.
   using StartAgain = std::function<void(WaiterPtr)>;
 
   /// The parts must outlive the flights.
-  Flights(const Parts& parts, const CompileLimits& compile, const FairQueue::Bounds& queue,
-          StartAgain start_again);
+  Flights(const Parts& parts, const Limits& limits, StartAgain start_again);
   /// Cancels what runs. Who still waits stays in the table.
   ~Flights();
   Flights(const Flights&) = delete;
@@ -40,6 +46,9 @@ class Flights {
   void Join(WaiterPtr waiter);
   /// The last one that leaves a flight cancels its compile.
   void Leave(BuildCoordinator::Ticket ticket);
+
+  /// A hit that is answered, as it may be one of those that are checked.
+  void Hit(const Waiter& waiter, const Landing& hit);
 
   [[nodiscard]] BuildGauges Gauges() const { return {queue_.running(), queue_.waiting()}; }
 
@@ -58,6 +67,7 @@ class Flights {
   // Last, as their threads use what stands above them. Idle jobs ask the queue, too: from the first
   // one that is added, and not after the destructor has stopped them.
   IdleJobs idle_jobs_;
+  ShadowChecks shadow_checks_;
   FairQueue queue_;
 };
 

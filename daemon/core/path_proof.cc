@@ -39,7 +39,7 @@ bool Compiled(const Landing& landing) {
 }  // namespace
 
 PathFinding FindOut(const PathProof& proof, FlightRunner& runner, const std::stop_token& stop) {
-  const FlightOrder order{.peer = proof.peer, .proof = true};
+  const FlightOrder order{.peer = proof.peer, .purpose = CompilePurpose::kPathProof};
   PathFinding finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);
   if (!Compiled(finding.canonical)) return finding;

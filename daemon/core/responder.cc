@@ -36,7 +36,11 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
 }
 
 void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
-  if (landing.error) return Answer(std::move(waiter), *landing.error);
+  if (landing.error) {
+    Error error = *landing.error;
+    error.message = WithClientNames(*waiter->plan, error.message);
+    return Answer(std::move(waiter), std::move(error));
+  }
   if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
   BuildAnswer answer = AnswerOf(*waiter, landing);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {

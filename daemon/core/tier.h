@@ -26,6 +26,8 @@ class Tier {
   virtual ArtifactPtr Get(const cccl_cache::Digest& key) = 0;
   /// Keeps the artifact if it can. Never waits for a disk.
   virtual void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) = 0;
+  /// Forgets what is wrong. Never waits for a disk.
+  virtual void Remove(const cccl_cache::Digest& key) = 0;
 };
 
 /// What a tier holds now.

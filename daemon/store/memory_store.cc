@@ -35,6 +35,16 @@ void MemoryStore::Put(const Digest& key, ArtifactPtr artifact) {
   bytes_ += bytes;
 }
 
+void MemoryStore::Remove(const Digest& key) {
+  Entries gone;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return;
+  bytes_ -= found->second->bytes;
+  gone.splice(gone.begin(), entries_, found->second);
+  by_key_.erase(found);
+}
+
 MemoryStore::Entries MemoryStore::MakeRoom(uint64_t incoming) {
   Entries gone;
   while (!entries_.empty() && bytes_ + incoming > limit_bytes_) {

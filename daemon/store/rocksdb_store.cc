@@ -67,9 +67,8 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
   }
   if (artifact) {
     ledger_.Used(key);
-  } else {
+  } else if (queue_.Drop(key)) {
     statistics_.Add(Counter::kCorruptEntries);
-    queue_.Drop(key);
   }
   return artifact;
 }
@@ -77,6 +76,8 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
 void RocksdbStore::Put(const Digest& key, ArtifactPtr artifact) {
   if (!queue_.Put(key, std::move(artifact))) statistics_.Add(Counter::kStoreErrors);
 }
+
+void RocksdbStore::Remove(const Digest& key) { queue_.Drop(key); }
 
 std::optional<std::string> RocksdbStore::GetMeta(std::string_view name) {
   if (auto queued = queue_.FindMeta(name)) return queued;

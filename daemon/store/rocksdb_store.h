@@ -50,6 +50,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   TierName name() const override { return TierName::kDisk; }
   ArtifactPtr Get(const cccl_cache::Digest& key) override;
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
+  void Remove(const cccl_cache::Digest& key) override;
 
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
@@ -69,11 +70,5 @@ class RocksdbStore final : public Tier, public MetaStore {
   UsageLedger ledger_;
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
-
-/// RocksdbStore::Open.
-[[nodiscard]] inline Result<std::unique_ptr<RocksdbStore>> OpenRocksdbStore(
-    RocksdbStoreOptions options, Statistics& statistics) {
-  return RocksdbStore::Open(std::move(options), statistics);
-}
 
 }  // namespace cccl_cached

@@ -57,13 +57,21 @@ bool WriteQueue::PutMeta(std::string_view name, std::string_view value) {
   return true;
 }
 
-void WriteQueue::Drop(const Digest& key) {
+bool WriteQueue::Drop(const Digest& key) {
   {
     const std::lock_guard lock(mutex_);
-    // One that does not fit is found broken again the next time.
+    if (const auto found = waiting_.artifacts.find(key); found != waiting_.artifacts.end()) {
+      waiting_.bytes -= Cost(found->second);
+      waiting_.artifacts.erase(found);
+      std::erase(in_order_, key);
+    }
+    const bool going = writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
+    if (going || waiting_.dropped.contains(key)) return false;
+    // One that does not fit is found wrong again the next time.
     if (waiting_.dropped.size() < kMaximumDropped) waiting_.dropped.insert(key);
   }
   changed_.notify_all();
+  return true;
 }
 
 ArtifactPtr WriteQueue::Find(const Digest& key) const {

@@ -35,8 +35,8 @@ std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
   // Grows while it is walked: a target may hold links too.
   for (size_t i = 0; i < directories.size(); ++i) {
     std::error_code error;
-    fs::recursive_directory_iterator entry(
-        directories[i], fs::directory_options::skip_permission_denied, error);
+    fs::recursive_directory_iterator entry(directories[i],
+                                           fs::directory_options::skip_permission_denied, error);
     for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
       std::error_code unknown;
       if (entry->is_symlink(unknown)) AddTarget(entry->path(), directories);

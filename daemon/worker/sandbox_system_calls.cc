@@ -157,8 +157,8 @@ class Rules {
   int error_ = 0;
 };
 
-/// No code comes into being after the libraries were loaded, and no memory that RLIMIT_DATA does not
-/// count: shared memory, mapped files, stacks that grow, and what is made read-only once it was
+/// No code comes into being after the libraries were loaded, and no memory that RLIMIT_DATA does
+/// not count: shared memory, mapped files, stacks that grow, and what is made read-only once it was
 /// written.
 void AddMemory(Rules& rules) {
   constexpr uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_HUGETLB;

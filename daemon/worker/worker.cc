@@ -37,7 +37,8 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do without.
+/// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do
+/// without.
 void EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
   if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();

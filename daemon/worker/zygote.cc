@@ -112,9 +112,9 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
     return hello.error();
   }
   Result<Toolchain> loaded = Load(*hello);
-  const ControlAnswer answer = loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.kind(),
-                                                                  loaded->sandbox.Description()})
-                                      : ControlAnswer(LoadFailed{loaded.error().message});
+  const ControlAnswer answer =
+      loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.kind(), loaded->sandbox.Description()})
+             : ControlAnswer(LoadFailed{loaded.error().message});
   if (Status sent = SendPacket(control.get(), EncodeControlAnswer(answer)); !sent) {
     return sent.error();
   }

@@ -11,9 +11,7 @@ import sys
 
 import pytest
 from conftest import PATIENCE, PLACES
-
-RAW = pathlib.Path(__file__).with_name("raw_compiler.py")
-SEED = "-frandom-seed=same"
+from raw import RAW, SEED, header_directories, raw, text_of
 
 REDUCTION = """
 #include <cub/block/block_reduce.cuh>
@@ -49,16 +47,6 @@ define void @k(i32* %p) {
 """
 
 
-def raw(cwd="/", **job):
-    job["root"] = str(pathlib.Path(job["root"]).resolve())
-    done = subprocess.run([sys.executable, RAW], input=json.dumps(job).encode(), capture_output=True, timeout=PATIENCE,
-                          cwd=cwd)
-    assert done.returncode == 0, done.stderr.decode()
-    told = json.loads(done.stdout)
-    assert told["code"] == 0, base64.b64decode(told["outputs"].get("log", "")).decode()
-    return {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}
-
-
 def raw_under_canonical_names(directory, roots, **job):
     """Raw NVRTC in a file tree of its own where /cccl-root-N and /cccl-work exist."""
     job["root"] = str(pathlib.Path(job["root"]).resolve())
@@ -83,19 +71,11 @@ def raw_under_canonical_names(directory, roots, **job):
     return {kind: base64.b64decode(data) for kind, data in told["outputs"].items()}
 
 
-def header_directories(daemon):
-    return json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"][0]["header_directories"]
-
-
 def built(daemon, directory, source, emit, *arguments):
     output = directory / f"out.{emit}"
     daemon.cli("build", str(source), "--arch", "sm_90", "--emit", emit, "-o", str(output), "--option", SEED, *arguments,
                cwd=source.parent)
     return output.read_bytes()
-
-
-def text_of(ptx):
-    return ptx.rstrip(b"\0\n")
 
 
 @pytest.mark.parametrize("name, text, headers", [

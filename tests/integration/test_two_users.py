@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two uids on one socket, told apart. The tests run as root: they can be anybody."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -33,29 +34,59 @@ def test_two_users_share_what_was_compiled_from_equal_inputs(shared, directory):
     assert second["artifacts"] == first["artifacts"]
 
 
+def build_beside_a_header(daemon, place, **keywords):
+    """Of k.cu in a directory with local.h, which the daemon is to find there by itself."""
+    return run_cli(
+        "--socket", daemon.socket, "--json", "build", "-", "--name", str(place / "k.cu"), "--arch", "sm_90", "-o",
+        os.devnull, input=HEADER_FROM_OUTSIDE, cwd="/", check=False, **keywords,
+    )
+
+
 def test_two_users_are_told_apart(shared, directory):
-    """The same request: the daemon's own uid gets its header from the disk, another uid doesn't."""
+    """The same request: the daemon's own uid gets its header from the disk, another uid doesn't, though it was read
+    already and its artifact lies in the cache."""
+    place = directory / "home"
+    place.mkdir(mode=0o700)
+    (place / "local.h").write_text("// here\n")
+    assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "built"
+    assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "hit"
+    other = build_beside_a_header(shared, place, user=ALICE)
+    assert other.returncode == 4
+    assert f"{place / 'local.h'} is not open to everybody".encode() in other.stderr
+
+
+def test_a_closed_file_in_an_open_directory_is_its_owners_alone(shared, directory):
     place = directory / "src"
     place.mkdir(mode=0o755)
-    (place / "local.h").write_text("// here\n")
-    source = place / "k.cu"
-    source.write_text(HEADER_FROM_OUTSIDE)
-    arguments = ("--socket", shared.socket, "--json", "build", str(source), "--arch", "sm_90", "-o", os.devnull)
-    own = run_cli(*arguments)
-    assert b"uncacheable" in own.stdout
-    other = run_cli(*arguments, user=ALICE, check=False)
+    header = place / "local.h"
+    header.write_text("// here\n")
+    header.chmod(0o600)
+    assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "built"
+    other = build_beside_a_header(shared, place, user=ALICE)
     assert other.returncode == 4
-    assert str(place / "local.h").encode() in other.stderr
+    assert str(header).encode() in other.stderr
 
 
-def test_for_another_uid_nothing_outside_the_toolchain_is_opened(shared, directory):
-    fifo = directory / "fifo.h"  # whoever opens it waits for ever
-    os.mkfifo(fifo, 0o666)
-    done = run_cli(
-        "--socket", shared.socket, "build", "-", "--arch", "sm_90", "-o", os.devnull, "--name", str(directory / "k.cu"),
-        input='#include "fifo.h"\n', user=ALICE, check=False,
-    )
+def test_two_users_share_what_was_compiled_from_headers_that_both_may_read(shared, directory):
+    """Each in a checkout of his own."""
+    outcomes = []
+    for user in (ALICE, BOB):
+        place = directory / str(user)
+        place.mkdir(mode=0o755)
+        (place / "local.h").write_text("// the same\n")
+        for path in (place, place / "local.h"):
+            os.chown(path, user, user)
+        outcomes.append(json.loads(build_beside_a_header(shared, place, user=user).stdout)["outcome"])
+    assert outcomes == ["built", "hit"]
+
+
+def test_a_fifo_of_another_uid_is_not_opened(shared, directory):
+    """Whoever opens it waits for ever."""
+    os.mkfifo(directory / "local.h", 0o666)
+    (directory / "local.h").chmod(0o666)
+    done = build_beside_a_header(shared, directory, user=ALICE)
     assert done.returncode == 4
+    assert b"is no regular file but a FIFO" in done.stderr
 
 
 def test_a_crash_quarantines_its_own_uid_only(shared):

@@ -46,6 +46,12 @@ TEST_CASE("a count is a whole number above zero") {
   }
 }
 
+TEST_CASE("a frequency may be zero") {
+  CHECK(*FrequencyFormat::Parse("0") == 0);
+  CHECK(*FrequencyFormat::Parse("1000") == 1000);
+  CHECK_FALSE(FrequencyFormat::Parse("-1").ok());
+}
+
 TEST_CASE("a path must be absolute") {
   CHECK(*PathFormat::Parse("/run/x") == "/run/x");
   CHECK_FALSE(PathFormat::Parse("run/x").ok());

@@ -191,7 +191,7 @@ TEST_CASE("nobody waits for a disk of another user's") {
 }
 
 TEST_CASE("a look at files that hangs ends with an error in the build's time") {
-  CoordinatorBench bench(IncludesLocal, 2, std::chrono::milliseconds(1));
+  CoordinatorBench bench(IncludesLocal, {.time = std::chrono::milliseconds(1)});
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
   bench.files.disk->Hang();
   const auto answer = bench.Ask(MakeRequest("a"));

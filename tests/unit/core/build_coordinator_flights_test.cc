@@ -85,7 +85,7 @@ TEST_CASE("leader_leaves: those who wait get the result of the compile that it b
 }
 
 TEST_CASE("a waiter that leaves a queue takes its flight out of it") {
-  CoordinatorBench bench(SourceAsOutput, 1);
+  CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.compiler.Shut();
   Answers answers;
   bench.coordinator->Build(MakeRequest("runs"), kAlice, answers.Collect());
@@ -100,7 +100,7 @@ TEST_CASE("a waiter that leaves a queue takes its flight out of it") {
 }
 
 TEST_CASE("a full line is refused with a hint, and hits are still answered") {
-  CoordinatorBench bench(SourceAsOutput, 1);
+  CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.BuildOne("hit");
   bench.compiler.Shut();
   Answers answers;

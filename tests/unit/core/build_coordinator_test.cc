@@ -132,7 +132,7 @@ TEST_CASE("who leaves while its toolchain is identified is not answered") {
 TEST_CASE("stopping answers everybody who waits") {
   Answers answers;
   {
-    CoordinatorBench bench(SourceAsOutput, 1);
+    CoordinatorBench bench(SourceAsOutput, {.slots = 1});
     bench.compiler.Shut();
     bench.coordinator->Build(MakeRequest("runs"), kAlice, answers.Collect());
     bench.coordinator->Build(MakeRequest("waits"), kAlice, answers.Collect());

@@ -7,15 +7,21 @@
 
 namespace cccl_cached::testing {
 
-CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots,
-                                   std::chrono::milliseconds time)
+CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Options& options)
     : compiler(std::move(behaviour)) {
   BuildLimits limits;
-  limits.slots = slots;
-  limits.compile.time = time;
+  limits.slots = options.slots;
+  limits.compile.time = options.time;
   limits.queued_per_uid = 4;
+  limits.shadow_check_every = options.shadow_check_every;
   coordinator = std::make_unique<BuildCoordinator>(
-      BuildCoordinator::Parts{toolchains, compiler, files, {&memory, &disk}, statistics, {}},
+      BuildCoordinator::Parts{.toolchains = toolchains,
+                              .compiler = compiler,
+                              .files = files,
+                              .tiers = {&memory, &disk},
+                              .statistics = statistics,
+                              .observe = {},
+                              .report = [this](std::string_view text) { reported += text; }},
       kOwnUid, limits);
 }
 

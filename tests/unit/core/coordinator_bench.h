@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,14 +18,23 @@ inline const Peer kOwner{kOwnUid, 900, {}, 3};
 
 /// A coordinator over stand-ins, torn down before them.
 struct CoordinatorBench {
-  explicit CoordinatorBench(FakeCompiler::Behaviour behaviour, size_t slots = 2,
-                            std::chrono::milliseconds time = std::chrono::minutes(2));
+  struct Options {
+    size_t slots = 2;
+    std::chrono::milliseconds time = std::chrono::minutes(2);
+    uint64_t shadow_check_every = 0;
+  };
+
+  explicit CoordinatorBench(FakeCompiler::Behaviour behaviour)
+      : CoordinatorBench(std::move(behaviour), Options{}) {}
+  CoordinatorBench(FakeCompiler::Behaviour behaviour, const Options& options);
 
   /// A build that must be answered.
   BuildAnswer BuildOne(const std::string& source, const Peer& peer = kAlice);
   Result<BuildAnswer> Ask(std::shared_ptr<cccl_cache::BuildRequest> request,
                           const Peer& peer = kAlice);
   [[nodiscard]] uint64_t Count(Counter counter) const { return statistics.Get(counter); }
+  /// Returns when everything that ran in the background has ended.
+  void Stop() { coordinator.reset(); }
 
   FakeToolchains toolchains;
   FakeCompiler compiler;
@@ -32,6 +42,7 @@ struct CoordinatorBench {
   MapTier memory{TierName::kMemory};
   MapTier disk{TierName::kDisk};
   Statistics statistics;
+  std::string reported;  ///< to be read after Stop
   std::unique_ptr<BuildCoordinator> coordinator;
 };
 

@@ -195,9 +195,18 @@ class MapTier final : public Tier {
     entries_[key] = std::move(artifact);
     changed_.notify_all();
   }
+  void Remove(const cccl_cache::Digest& key) override {
+    std::lock_guard lock(mutex_);
+    entries_.erase(key);
+    changed_.notify_all();
+  }
   size_t size() {
     std::lock_guard lock(mutex_);
     return entries_.size();
+  }
+  bool WaitUntilEmpty() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return entries_.empty(); });
   }
   bool WaitUntilHolds(size_t entries) {
     std::unique_lock lock(mutex_);

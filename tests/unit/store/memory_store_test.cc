@@ -62,6 +62,15 @@ TEST_CASE("a second put under one key replaces the first in the memory tier") {
   CHECK(store.size().bytes < 5000);
 }
 
+TEST_CASE("what is removed from the memory tier takes no room") {
+  MemoryStore store(100'000);
+  store.Put(Key(1), Numbered(1, 10'000));
+  store.Remove(Key(1));
+  store.Remove(Key(2));
+  CHECK_FALSE(store.Get(Key(1)));
+  CHECK(store.size().bytes == 0);
+}
+
 TEST_CASE("asking whether the memory tier holds a key is not a use of it") {
   MemoryStore store(25'000);
   store.Put(Key(0), Numbered(0, 10'000));

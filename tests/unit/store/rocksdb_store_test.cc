@@ -96,6 +96,20 @@ TEST_CASE("a put under a key that is there replaces it and counts once") {
   CHECK(Same(*store->Get(Key(1)), *Numbered(2, 20'000)));
 }
 
+TEST_CASE("what is removed from the disk tier is gone, written or not") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  REQUIRE(store);
+  Fill(*store, 0, 10);
+  REQUIRE(WaitUntil([&] { return store->size().entries == 10; }));
+  store->Remove(Key(3));
+  store->Put(Key(77), Numbered(77, 1000));
+  store->Remove(Key(77));
+  CHECK(WaitUntil([&] { return !store->Get(Key(3)) && !store->Get(Key(77)); }));
+  CHECK(WaitUntil([&] { return store->size().entries == 9; }));
+}
+
 TEST_CASE("everything in the state directory is out of other users' reach") {
   const TemporaryDirectory temporary;
   Statistics statistics;
@@ -111,7 +125,7 @@ TEST_CASE("a second store on one directory is told that it is locked, and where"
   Statistics statistics;
   const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
   REQUIRE(store);
-  const auto second = OpenRocksdbStore({.directory = temporary / "state"}, statistics);
+  const auto second = RocksdbStore::Open({.directory = temporary / "state"}, statistics);
   REQUIRE_FALSE(second);
   CHECK_THAT(second.error().message, Contains("locked") && Contains(temporary / "state"));
   store->Put(Key(1), Numbered(1, 100));

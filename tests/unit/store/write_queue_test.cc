@@ -100,10 +100,26 @@ TEST_CASE("what is queued when the queue closes can still be taken") {
   CHECK(queue.Next(std::chrono::hours(1)).artifacts.contains(Key(1)));
 }
 
-TEST_CASE("a broken entry is queued for deletion") {
+TEST_CASE("what is dropped before it was written is never written, and deleted if it was") {
   WriteQueue queue(1 << 20);
+  REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
+  REQUIRE(queue.Put(Key(2), Numbered(2, 1000)));
   queue.Drop(Key(1));
+  CHECK_FALSE(queue.Find(Key(1)));
+  const WriteQueue::Batch& batch = queue.Next(kNow);
+  CHECK_FALSE(batch.artifacts.contains(Key(1)));
+  CHECK(batch.artifacts.contains(Key(2)));
+  CHECK(batch.dropped.contains(Key(1)));
+  queue.Written();
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a broken entry is queued for deletion once") {
+  WriteQueue queue(1 << 20);
+  CHECK(queue.Drop(Key(1)));
+  CHECK_FALSE(queue.Drop(Key(1)));
   CHECK(queue.Next(kNow).dropped.contains(Key(1)));
+  CHECK_FALSE(queue.Drop(Key(1)));  // it is being written
   queue.Written();
   CHECK(queue.empty());
 }

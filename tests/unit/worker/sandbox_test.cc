@@ -219,13 +219,13 @@ TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not co
        [] { return static_cast<long>(memfd_create("scratch", MFD_CLOEXEC | MFD_HUGETLB)); }},
       {"made code",
        [] {
-         return static_cast<long>(mprotect(
-             reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_EXEC));
+         return static_cast<long>(
+             mprotect(reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_EXEC));
        }},
       {"no longer counted",
        [] {
-         return static_cast<long>(mprotect(
-             reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_READ));
+         return static_cast<long>(
+             mprotect(reinterpret_cast<void*>(Map(PROT_READ | PROT_WRITE, kOwn)), 4096, PROT_READ));
        }},
   };
   for (const auto& [name, attempt] : attempts) {
@@ -248,7 +248,8 @@ TEST_CASE("without Landlock nothing is opened by name, the readable directories 
       if (fstat(STDIN_FILENO, &status) != 0) return 4;
       for (const std::string& path : {scene.header, scene.secret}) {
         if (OpenByCall(path, O_RDONLY) != EACCES || OpenByCall(path, O_PATH) != EACCES) return 5;
-        if (Outcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0)) != ENOSYS) return 6;
+        if (Outcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0)) != ENOSYS)
+          return 6;
       }
       return kDone;
     });

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/shadow_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+// Without a seed NVRTC gives unnamed entities other names each time.
+bool Repeatable(const BuildPlan& plan) {
+  return plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc ||
+         plan.job.toolchain->capabilities.random_seed;
+}
+
+// What differs, for a person; empty: nothing.
+std::string Difference(const Artifact& kept, const Artifact& again) {
+  if (kept.parts.size() != again.parts.size()) return "another number of outputs";
+  for (size_t i = 0; i < kept.parts.size(); ++i) {
+    const ArtifactPart& one = kept.parts[i];
+    const ArtifactPart& other = again.parts[i];
+    if (one.kind == other.kind && one.sha256 == other.sha256) continue;
+    return fmt::format("output {}: kept {}, compiled again {}", i, one.sha256.Hex(),
+                       other.sha256.Hex());
+  }
+  return kept.lowered_names == again.lowered_names ? "" : "other lowered names";
+}
+
+}  // namespace
+
+void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
+                            const Landing& hit) {
+  if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
+  if (!Repeatable(*plan)) return;
+  parts_.idle_jobs.Add(
+      [this, plan, peer, hit](std::stop_token stop) { Check(*plan, peer, hit, std::move(stop)); });
+}
+
+void ShadowChecks::Check(const BuildPlan& plan, const Peer& peer, const Landing& hit,
+                         std::stop_token stop) {
+  const FlightOrder order{.peer = peer, .purpose = CompilePurpose::kShadowCheck};
+  const Landing again = parts_.runner.Run(plan, order, std::move(stop));
+  // Says nothing of the entry: a compile that was ended, a file that changed since.
+  if (again.error || again.toolchain_changed || again.closure != hit.closure) return;
+  const std::string difference = again.output.succeeded
+                                     ? Difference(*hit.output.artifact, *again.output.artifact)
+                                     : "it does not compile any more";
+  if (difference.empty()) return;
+  const cccl_cache::Digest key = KeyOf(plan.fingerprint, hit.closure);
+  parts_.memory.Drop(key);
+  parts_.statistics.Add(Counter::kShadowMismatches);
+  if (parts_.report) {
+    parts_.report(
+        fmt::format("shadow check: entry {} was dropped, it is not what its compiler "
+                    "makes now; {}",
+                    key.Hex(), difference));
+  }
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "daemon/core/build_memory.h"
+#include "daemon/core/build_plan.h"
+#include "daemon/core/flight_runner.h"
+#include "daemon/core/idle_jobs.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/statistics.h"
+
+namespace cccl_cached {
+
+/// Compiles a sample of the hits again, when nobody waits for a compile, and compares the bytes. An
+/// entry that differs was wrong, or its compiler is not deterministic: it is dropped, counted and
+/// reported with both digests. Thread-safe.
+class ShadowChecks {
+ public:
+  struct Parts {
+    BuildMemory& memory;
+    FlightRunner& runner;
+    IdleJobs& idle_jobs;
+    Statistics& statistics;
+    std::function<void(std::string_view)> report;  ///< may be empty
+  };
+
+  /// One hit of `every` is checked; 0: none. The parts must outlive the jobs that run.
+  ShadowChecks(Parts parts, uint64_t every) : parts_(std::move(parts)), every_(every) {}
+
+  /// A hit that is being answered to this peer.
+  void Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer, const Landing& hit);
+
+ private:
+  void Check(const BuildPlan& plan, const Peer& peer, const Landing& hit, std::stop_token stop);
+
+  const Parts parts_;
+  const uint64_t every_;
+  std::atomic<uint64_t> hits_{0};
+};
+
+}  // namespace cccl_cached

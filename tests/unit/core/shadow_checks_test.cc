@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/shadow_checks.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::CoordinatorBench;
+using testing::Fail;
+using testing::SourceAsOutput;
+using testing::Succeed;
+
+TEST_CASE("a hit that its compiler makes again is kept") {
+  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
+  bench.BuildOne("a");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilStarted(2));
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowChecks) == 1);
+  CHECK(bench.Count(Counter::kShadowMismatches) == 0);
+  CHECK(bench.Count(Counter::kCompiles) == 1);
+  CHECK(bench.disk.size() == 1);
+}
+
+TEST_CASE("a hit that its compiler makes otherwise is dropped and reported with both digests") {
+  CoordinatorBench bench(
+      [](const CompileJob&, int call) -> Result<CompileOutput> {
+        if (call == 3) return Fail("no longer");
+        return Succeed(std::to_string(call));
+      },
+      {.shadow_check_every = 1});
+  bench.BuildOne("a");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.disk.WaitUntilEmpty());
+  REQUIRE(bench.memory.WaitUntilEmpty());
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowMismatches) == 1);
+  CHECK(bench.reported.find(cccl_cache::Sha256("1").Hex()) != std::string::npos);
+  CHECK(bench.reported.find(cccl_cache::Sha256("2").Hex()) != std::string::npos);
+}
+
+TEST_CASE("one hit of so many is checked") {
+  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 3});
+  bench.BuildOne("a");
+  for (int i = 0; i < 2; ++i) CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  CHECK(bench.compiler.started() == 1);
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  CHECK(bench.compiler.WaitUntilStarted(2));
+}
+
+TEST_CASE("an entry whose files have changed since is not judged by them") {
+  CoordinatorBench bench(
+      [](const CompileJob& job, int) -> Result<CompileOutput> {
+        const auto answer = job.files->Ask("/cccl-root-0/x.h");
+        return Succeed(answer.ok() && answer->contents ? *answer->contents : "nothing");
+      },
+      {.shadow_check_every = 1});
+  bench.files.disk->Write("/home/someone/x.h", "one");
+  bench.BuildOne("a");
+  bench.compiler.Shut();
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilStarted(2));
+  bench.files.disk->Write("/home/someone/x.h", "two");
+  bench.compiler.Open();
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached
