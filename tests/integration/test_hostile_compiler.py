@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A compiler that was taken over by what it compiles gets nowhere: each attempt fails in the sandbox, and the daemon
 goes on. Attempts are made for another uid than the daemon's, by system call: nothing of the daemon's own code in the
-worker stands in between."""
+worker stands in between. With the sandbox taken out of the worker each of them succeeds, or fails for a reason that has
+nothing to do with walls (EFAULT and EINVAL of the calls that are made with zeros, EPERM of setsid, ESRCH where the
+retry looks for a zygote that the first attempt has killed). Floods and other junk for
+answers: test_failing_compilers.py."""
 
 import os
 import pathlib
@@ -138,6 +141,22 @@ def test_hostile_compiler_answers_for_its_worker(shared, kind):
     result = attempt(shared, f"answer {kind}")
     assert "worker" in result or "compiler's process" in result, result
     assert_goes_on(shared, zygotes)
+
+
+def test_a_false_closure_can_not_be_named(shared, directory):
+    """A worker can ask for harmless files too; what it was handed counts nevertheless, not what it makes of it."""
+    includes = directory / "include"
+    includes.mkdir(mode=0o755)
+    for name in ("used.h", "harmless.h"):
+        (includes / name).write_text(f"// {name}\n")
+    source = f'#include "used.h"\n//fake: ask-daemon {includes}/harmless.h\n' + GOOD
+
+    def build():
+        return shared.build_json(source, f"-I{includes}", user=MALLORY, cwd="/")["outcome"]
+
+    assert [build(), build()] == ["built", "hit"]
+    (includes / "used.h").write_text("// else\n")
+    assert build() == "built"
 
 
 def test_the_sandbox_in_force_is_in_the_log(shared):
