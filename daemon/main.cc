@@ -151,7 +151,12 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
 
   const BuildLimits build_limits = BuildLimitsOf(configuration);
-  WorkerCompiler compiler(*worker, ZygoteOptions{}, [&log](std::string_view text) {
+  ZygoteOptions zygotes;
+  zygotes.announce_sandbox = [&log](const ZygoteReady& ready) {
+    const bool none = ready.sandbox == SandboxKind::kNone;
+    log.Write(none ? LogLevel::kWarning : LogLevel::kInfo, "sandbox", ready.description);
+  };
+  WorkerCompiler compiler(*worker, std::move(zygotes), [&log](std::string_view text) {
     log.Write(LogLevel::kWarning, "compiler", text);
   });
   ToolchainRegistry toolchains(

@@ -91,20 +91,26 @@ Result<ControlMessage> DecodeHello(WireReader reader) {
   return ControlMessage(std::move(hello));
 }
 
-//   spawn = 2:u8 job-id:u64 memory-bytes:u64
+//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8
 std::string Encode(const SpawnRequest& spawn) {
   WireWriter writer = Begin(Tag::kSpawn);
   writer.U64(spawn.job_id);
   writer.U64(spawn.memory_bytes);
+  writer.U8(spawn.may_lack_sandbox);
   return writer.Joined();
 }
-
-//   ready = 3:u8
-std::string Encode(const ZygoteReady&) { return Begin(Tag::kReady).Joined(); }
 
 std::string EncodeText(Tag tag, std::string_view message) {
   WireWriter writer = Begin(tag);
   writer.Text(message.substr(0, kMaxMessageText));
+  return writer.Joined();
+}
+
+//   ready = 3:u8 sandbox:u8 description:text
+std::string Encode(const ZygoteReady& ready) {
+  WireWriter writer = Begin(Tag::kReady);
+  writer.U8(static_cast<uint8_t>(ready.sandbox));
+  writer.Text(std::string_view(ready.description).substr(0, kMaxMessageText));
   return writer.Joined();
 }
 
@@ -149,7 +155,8 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
   WireReader reader(bytes);
   const Tag tag{reader.U8()};
   if (tag == Tag::kHello) return DecodeHello(reader);
-  SpawnRequest spawn{.job_id = reader.U64(), .memory_bytes = reader.U64()};
+  SpawnRequest spawn{
+      .job_id = reader.U64(), .memory_bytes = reader.U64(), .may_lack_sandbox = reader.Flag()};
   if (tag != Tag::kSpawn || !reader.Complete()) return Malformed("control message");
   return ControlMessage(spawn);
 }
@@ -157,10 +164,15 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
 Result<ControlAnswer> DecodeControlAnswer(std::string_view bytes) {
   WireReader reader(bytes);
   const Tag tag{reader.U8()};
-  if (tag == Tag::kReady && reader.Complete()) return ControlAnswer(ZygoteReady{});
-  LoadFailed failed{std::string(reader.Text())};
-  if (tag != Tag::kLoadFailed || !reader.Complete()) return Malformed("answer of a zygote");
-  return ControlAnswer(std::move(failed));
+  const SandboxKind sandbox{tag == Tag::kReady ? reader.U8() : uint8_t{0}};
+  std::string text(reader.Text());
+  if (!reader.Complete()) return Malformed("answer of a zygote");
+  if (tag == Tag::kLoadFailed) return ControlAnswer(LoadFailed{std::move(text)});
+  if (tag != Tag::kReady || sandbox < SandboxKind::kReadsToolchain ||
+      sandbox > SandboxKind::kNone) {
+    return Malformed("answer of a zygote");
+  }
+  return ControlAnswer(ZygoteReady{sandbox, std::move(text)});
 }
 
 Result<StatusMessage> DecodeStatusMessage(std::string_view bytes) {

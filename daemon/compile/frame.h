@@ -33,7 +33,7 @@
 namespace cccl_cached {
 
 /// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 3;
+inline constexpr uint32_t kWorkerProtocol = 4;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
 /// read; the daemon's end of the reply socket was gone; that of the files socket was gone.
@@ -41,6 +41,8 @@ inline constexpr uint32_t kWorkerProtocol = 3;
 inline constexpr int kExitNotStarted = 70;
 inline constexpr int kExitReplyLost = 71;
 inline constexpr int kExitFilesLost = 72;
+/// The sandbox could not be entered.
+inline constexpr int kExitNoSandbox = 73;
 
 /// Longest reply that a worker may send.
 inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;
@@ -68,11 +70,22 @@ struct ZygoteHello {
 struct SpawnRequest {
   uint64_t job_id = 0;
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
+  /// For the daemon's own user: the worker does its job also where no sandbox can be had.
+  bool may_lack_sandbox = false;
 
   bool operator==(const SpawnRequest&) const = default;
 };
 
+/// The walls around workers, as far as the kernel builds them.
+enum class SandboxKind : uint8_t {
+  kReadsToolchain = 1,  ///< Landlock and seccomp
+  kOpensNothing = 2,    ///< seccomp alone: the toolchain's headers too must be asked for
+  kNone = 3,            ///< no seccomp: only for who may do whatever the daemon can
+};
+
 struct ZygoteReady {
+  SandboxKind sandbox = SandboxKind::kNone;
+  std::string description;  ///< of that sandbox, for the log: "Landlock ABI 4 and seccomp"
   bool operator==(const ZygoteReady&) const = default;
 };
 struct LoadFailed {

@@ -114,6 +114,12 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
   if (WEXITSTATUS(exited.wait_status) == kExitNotStarted) {
     return Error{ErrorCode::kUnavailable, "a worker could not be set up; see the daemon's limits"};
   }
+  if (WEXITSTATUS(exited.wait_status) == kExitNoSandbox) {
+    return Error{ErrorCode::kUnavailable,
+                 "a worker could not confine itself, so it compiled nothing: the container or "
+                 "service that the daemon runs in lets seccomp or Landlock be prepared, but not "
+                 "be entered; allow both there, or neither"};
+  }
   if (exited.wait_status != 0) {
     return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler's process ended with {}",
                                                         DescribeWaitStatus(exited.wait_status))};

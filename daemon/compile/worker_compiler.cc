@@ -3,6 +3,7 @@
 #include "daemon/compile/worker_compiler.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include "daemon/compile/frame.h"
 #include "daemon/compile/sealed_job.h"
 #include "daemon/compile/stop_event.h"
+#include "daemon/compile/toolchain_files.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/worker_session.h"
 
@@ -27,6 +29,23 @@ Error TooManyHungReads() {
       fmt::format("{} reads of header files hang: a file system does not answer, and until "
                   "it does no build may ask for files",
                   WorkerCompiler::kMaxHungReads)};
+}
+
+/// Who may do all that a worker without a sandbox could do: what the daemon itself compiles, and
+/// its own user.
+bool NeedsNoSandbox(const CompileJob& job) { return !job.requester || *job.requester == geteuid(); }
+
+Error NobodyElseIsServed() {
+  return Error{ErrorCode::kDenied,
+               "this daemon compiles for its own user alone: its kernel, or the container or "
+               "service that it runs in, has no seccomp, so other users' programs can't be "
+               "confined; allow seccomp there, or run a daemon of your own"};
+}
+
+/// Whom the worker asks; null: it asks for nothing.
+std::shared_ptr<JobFiles> FilesFor(const CompileJob& job, SandboxKind sandbox) {
+  if (sandbox != SandboxKind::kOpensNothing) return job.files;
+  return std::make_shared<ToolchainFiles>(job);
 }
 
 }  // namespace
@@ -61,14 +80,19 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
   Result<std::shared_ptr<Zygote>> zygote =
       pool_.Acquire(*job.toolchain, *limits.deadline, std::move(stop));
   if (!zygote) return retryable(zygote.error());
-  Result<WorkerSockets> sockets =
-      (*zygote)->Spawn(sealed_job, limits.memory_bytes, job.files != nullptr);
+  const SandboxKind sandbox = (*zygote)->sandbox().sandbox;
+  if (sandbox == SandboxKind::kNone && !NeedsNoSandbox(job)) return {NobodyElseIsServed()};
+  const std::shared_ptr<JobFiles> asked = FilesFor(job, sandbox);
+  Result<WorkerSockets> sockets = (*zygote)->Spawn({.job = sealed_job,
+                                                    .memory_bytes = limits.memory_bytes,
+                                                    .asks = asked != nullptr,
+                                                    .may_lack_sandbox = NeedsNoSandbox(job)});
   if (!sockets) {
     pool_.Discard(*zygote, sockets.error().message);
     return retryable(sockets.error());
   }
   std::optional<FileService> files;
-  if (job.files != nullptr) files.emplace(std::move(sockets->files), job.files, hung_reads_);
+  if (asked != nullptr) files.emplace(std::move(sockets->files), asked, hung_reads_);
   WorkerSession session(*std::move(sockets), std::min(kMaxReplyBytes, limits.memory_bytes),
                         files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);

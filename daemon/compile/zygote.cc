@@ -104,19 +104,22 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   if (const auto* failed = std::get_if<LoadFailed>(&*answer)) {
     return Error{ErrorCode::kUnavailable, "loading the toolchain: " + failed->message};
   }
+  sandbox_ = std::get<ZygoteReady>(*answer);
   return Ok{};
 }
 
-Result<WorkerSockets> Zygote::Spawn(const FileDescriptor& job, uint64_t memory_bytes, bool asks) {
+Result<WorkerSockets> Zygote::Spawn(const Order& order) {
   Result<SocketPair> reply = MakeSocketPair(SOCK_STREAM);
   if (!reply) return reply.error();
   Result<SocketPair> status = MakeSocketPair(SOCK_SEQPACKET);
   if (!status) return status.error();
-  std::vector<int> fds = {job.get(), reply->theirs.get(), status->theirs.get()};
-  Result<SocketPair> files = asks ? MakeSocketPair(SOCK_SEQPACKET) : SocketPair{};
+  std::vector<int> fds = {order.job.get(), reply->theirs.get(), status->theirs.get()};
+  Result<SocketPair> files = order.asks ? MakeSocketPair(SOCK_SEQPACKET) : SocketPair{};
   if (!files) return files.error();
-  if (asks) fds.push_back(files->theirs.get());
-  const SpawnRequest request{.job_id = ++spawned_, .memory_bytes = memory_bytes};
+  if (order.asks) fds.push_back(files->theirs.get());
+  const SpawnRequest request{.job_id = ++spawned_,
+                             .memory_bytes = order.memory_bytes,
+                             .may_lack_sandbox = order.may_lack_sandbox};
   Status sent = [&] {
     const std::lock_guard lock(mutex_);
     return SendPacket(control_.get(), EncodeControlMessage(request), fds);

@@ -38,14 +38,21 @@ class Zygote {
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
-  /// Asks for a worker. What became of that is told on the status socket. `job`: a sealed memfd.
-  /// `asks`: whether it may ask for files.
-  Result<WorkerSockets> Spawn(const FileDescriptor& job, uint64_t memory_bytes, bool asks);
+  struct Order {
+    const FileDescriptor& job;  ///< a sealed memfd
+    uint64_t memory_bytes = 0;
+    bool asks = false;              ///< whether it may ask for files
+    bool may_lack_sandbox = false;  ///< see SpawnRequest
+  };
+  /// Asks for a worker. What became of that is told on the status socket.
+  Result<WorkerSockets> Spawn(const Order& order);
 
   /// Whether it can serve another job: it runs, and nothing about it was odd.
   [[nodiscard]] bool Usable() const { return !odd_.load() && !process_.Ended(); }
   /// It did something that it should not: never use it again.
   void MarkOdd() { odd_.store(true); }
+  /// What its workers enter before they read a job.
+  [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
   /// Workers asked for so far.
   [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
 
@@ -57,6 +64,7 @@ class Zygote {
   Status Load(const ZygoteHello& hello, std::chrono::milliseconds deadline);
 
   ChildProcess process_;
+  ZygoteReady sandbox_;  ///< constant once loaded
   std::atomic<bool> odd_{false};
   std::atomic<uint64_t> spawned_{0};
   std::mutex mutex_;

@@ -71,6 +71,10 @@ Result<std::shared_ptr<Zygote>> ZygotePool::FillSlot(const Key& key, const Toolc
     Slot& slot = slots_[key];
     slot.zygote = *zygote;
     slot.starting = false;
+    if (options_.announce_sandbox && sandbox_ != (*zygote)->sandbox()) {
+      sandbox_ = (*zygote)->sandbox();
+      options_.announce_sandbox(sandbox_);
+    }
     Shrink(retired);
   } else {
     slots_.erase(key);

@@ -29,6 +29,9 @@ struct ZygoteOptions {
   uint64_t forks_per_zygote = 1'000;
   /// Toolchains kept loaded at one time; the one unused for longest goes.
   size_t zygotes = 8;
+  /// Told which sandbox the workers are in once the first zygote knows, and when that changes. As
+  /// ReportFunction below; may be empty.
+  std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
 /// The zygotes of all toolchains in use, at most one of each that takes new jobs. Thread-safe. A
@@ -81,8 +84,9 @@ class ZygotePool {
 
   std::mutex mutex_;
   std::condition_variable_any started_;
-  Slots slots_;        ///< guarded by mutex_
-  uint64_t uses_ = 0;  ///< guarded by mutex_
+  Slots slots_;          ///< guarded by mutex_
+  uint64_t uses_ = 0;    ///< guarded by mutex_
+  ZygoteReady sandbox_;  ///< as announced, guarded by mutex_
 };
 
 }  // namespace cccl_cached

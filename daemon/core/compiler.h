@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -35,6 +37,9 @@ struct CompileJob {
   /// NVRTC: longest visible prefix wins. A name under none of them is looked up as it is, outside.
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< what getcwd answers
+  /// On whose behalf; none: the daemon's own. Where workers can't be confined, others than its own
+  /// user are refused: kDenied.
+  std::optional<uid_t> requester;
   /// Answers for every name outside the trusted directories. A question that hangs when the job
   /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
   /// Null: nothing lies outside.

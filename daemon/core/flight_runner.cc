@@ -101,6 +101,7 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
   const auto recorder = std::make_shared<ClosureRecorder>(
       parts_.files.Of(order.peer, plan.directories), plan.visible_roots, std::move(events));
   CompileJob job = plan.job;
+  job.requester = order.peer.uid;
   job.files = recorder;
   Result<CompileOutput> output = parts_.compiler.Compile(job, limits, std::move(stop));
   return {.output = std::move(output),

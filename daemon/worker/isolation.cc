@@ -18,9 +18,13 @@
 namespace cccl_cached {
 namespace {
 
-constexpr rlim_t kMaxOpenFiles = 128;  // headers nest, parents are closed meanwhile
-/// Of scratch files, which lie in memory (a memfd obeys RLIMIT_FSIZE; RLIMIT_DATA does not count
-/// it).
+/// Of the whole user: what a compiler that starts threads without end stops at. Does not hold for
+/// root.
+constexpr rlim_t kMaxThreads = 4096;
+/// Headers nest, parents are closed meanwhile.
+constexpr rlim_t kMaxOpenFiles = 64;
+/// Of scratch files, which lie in memory that RLIMIT_DATA does not count: with the limit above they
+/// hold less than the 4 GiB that a compile may have by default.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
 /// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
 /// ends soon.
@@ -49,6 +53,7 @@ Status ApplyLimits(const IsolationLimits& limits) {
       {RLIMIT_STACK, kStackBytes, "limiting the stack"},
       {RLIMIT_CORE, 0, "limiting core dumps"},
       {RLIMIT_FSIZE, kMaxFileBytes, "limiting file sizes"},
+      {RLIMIT_NPROC, kMaxThreads, "limiting threads"},
       {RLIMIT_NOFILE, kMaxOpenFiles, "limiting open files"},
   };
   for (const auto& limit : all) {

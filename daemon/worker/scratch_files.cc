@@ -4,11 +4,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
-
-#include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
 namespace {
@@ -30,7 +29,11 @@ int ScratchFiles::Open(const std::string& path, int flags) {
   } else if ((flags & O_EXCL) != 0) {
     return -EEXIST;
   }
-  return real_files::Reopen(file->second.get(), flags & ~(O_CREAT | O_EXCL));
+  const int memory = file->second.get();
+  if ((flags & O_TRUNC) != 0 && ftruncate(memory, 0) != 0) return -errno;
+  if (lseek(memory, 0, (flags & O_APPEND) != 0 ? SEEK_END : SEEK_SET) < 0) return -errno;
+  const int opened = fcntl(memory, F_DUPFD_CLOEXEC, 0);
+  return opened < 0 ? -errno : opened;
 }
 
 }  // namespace cccl_cached

@@ -17,7 +17,8 @@ class ScratchFiles {
   /// Whether this is a name that a compiler gives to its scratch files.
   [[nodiscard]] static bool Owns(std::string_view path);
 
-  /// As open(2): -errno or a descriptor with an offset of its own.
+  /// As open(2): -errno or a descriptor at the start of the file. All of one file share an offset:
+  /// a compiler has it open once. (A sandbox may allow no open that would give another one.)
   [[nodiscard]] int Open(const std::string& path, int flags);
   void Remove(const std::string& path) { files_.erase(path); }
 

@@ -20,6 +20,7 @@ namespace cccl_cached {
 namespace {
 
 [[noreturn]] void Refuse() { _exit(kExitNotStarted); }
+[[noreturn]] void RefuseOutsideSandbox() { _exit(kExitNoSandbox); }
 
 std::string_view MapJob(int fd) {
   struct stat status;
@@ -36,9 +37,21 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+/// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do
+/// without.
+void EnterSandbox(const WorkerSetup& setup) {
+  const bool none = setup.sandbox.kind() == SandboxKind::kNone;
+  if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
+  if (!setup.sandbox.LimitReach()) RefuseOutsideSandbox();
+  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device})) Refuse();
+  if (!setup.sandbox.LimitCalls()) RefuseOutsideSandbox();
+}
+
 WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
   FileClient files(kFilesFd);
-  FileView view(job, setup.trusted_directories, setup.files >= 0 ? &files : nullptr);
+  const bool asks_for_all = setup.sandbox.kind() == SandboxKind::kOpensNothing;
+  FileView view(job, asks_for_all ? std::vector<std::string>() : setup.trusted_directories,
+                setup.files >= 0 ? &files : nullptr);
   UseFileView(&view);
   WorkerReply reply = RunCompilerJob(job, setup.libraries);
   UseFileView(nullptr);
@@ -56,10 +69,13 @@ void Send(const WorkerReply& reply) {
 }  // namespace
 
 void RunWorker(const WorkerSetup& setup) {
-  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device}) || !Isolate(setup.limits))
-    Refuse();
-  const Result<WorkerJob> job = DecodeJob(MapJob(kJobFd));
+  if (!Isolate(setup.limits)) Refuse();
+  const std::string_view bytes = MapJob(setup.job);  // a sandboxed process maps no files
+  EnterSandbox(setup);
+  Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
+  // Then the toolchain's own headers too are asked for, not taken.
+  if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
   Send(RunWithFileView(*job, setup));
   _exit(
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files

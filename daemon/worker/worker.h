@@ -7,6 +7,7 @@
 
 #include "daemon/worker/compiler_libraries.h"
 #include "daemon/worker/isolation.h"
+#include "daemon/worker/sandbox.h"
 
 namespace cccl_cached {
 
@@ -14,14 +15,16 @@ namespace cccl_cached {
 struct WorkerSetup {
   const CompilerLibraries& libraries;
   const std::vector<std::string>& trusted_directories;
+  const Sandbox& sandbox;
   IsolationLimits limits;
+  bool may_lack_sandbox = false;
   int job = -1;    ///< sealed memfd
   int reply = -1;  ///< stream socket
   int files = -1;  ///< packet socket: answers questions about files; -1: there are none
   int null_device = -1;
 };
 
-/// The life of a worker, in the forked child: isolation, one job, one reply, the end.
+/// The life of a worker, in the forked child: isolation, sandbox, one job, one reply, the end.
 [[noreturn]] void RunWorker(const WorkerSetup& setup);
 
 }  // namespace cccl_cached

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -62,6 +63,27 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   return libraries;
 }
 
+/// It never sees a client's byte, but what it forks has no more rights than it has.
+Status RenounceRights() {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
+  return Ok{};
+}
+
+struct Toolchain {
+  CompilerLibraries libraries;
+  Sandbox sandbox;
+};
+
+Result<Toolchain> Load(const ZygoteHello& hello) {
+  if (Status renounced = RenounceRights(); !renounced) return renounced.error();
+  Result<CompilerLibraries> libraries = LoadLibraries(hello);
+  if (!libraries) return libraries.error();
+  Result<Sandbox> sandbox = Sandbox::Prepare(hello.trusted_directories);
+  if (!sandbox) return sandbox.error();
+  return Toolchain{*std::move(libraries), *std::move(sandbox)};
+}
+
 std::chrono::microseconds CpuTime(const rusage& usage) {
   return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
          std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
@@ -89,14 +111,16 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
         SendPacket(control.get(), EncodeControlAnswer(LoadFailed{hello.error().message}));
     return hello.error();
   }
-  Result<CompilerLibraries> libraries = LoadLibraries(*hello);
-  const ControlAnswer answer = libraries ? ControlAnswer(ZygoteReady{})
-                                         : ControlAnswer(LoadFailed{libraries.error().message});
+  Result<Toolchain> loaded = Load(*hello);
+  const ControlAnswer answer =
+      loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.kind(), loaded->sandbox.Description()})
+             : ControlAnswer(LoadFailed{loaded.error().message});
   if (Status sent = SendPacket(control.get(), EncodeControlAnswer(answer)); !sent) {
     return sent.error();
   }
-  if (!libraries) return libraries.error();
-  Zygote zygote(std::move(control), std::move(*hello), std::move(*libraries));
+  if (!loaded) return loaded.error();
+  Zygote zygote(std::move(control), std::move(*hello), std::move(loaded->libraries),
+                std::move(loaded->sandbox));
   if (Status prepared = zygote.Prepare(); !prepared) return prepared.error();
   return zygote;
 }
@@ -152,7 +176,9 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
     RestoreSignals();
     RunWorker({.libraries = libraries_,
                .trusted_directories = hello_.trusted_directories,
+               .sandbox = sandbox_,
                .limits = {zygote, own_data_bytes_ + request.memory_bytes},
+               .may_lack_sandbox = request.may_lack_sandbox,
                .job = fds[0].get(),
                .reply = fds[1].get(),
                .files = fds.size() == kSpawnFdsWithFiles ? fds[kSpawnFds].get() : -1,

@@ -13,6 +13,7 @@
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 #include "daemon/worker/compiler_libraries.h"
+#include "daemon/worker/sandbox.h"
 
 namespace cccl_cached {
 
@@ -28,8 +29,11 @@ class Zygote {
   [[nodiscard]] Status Run();
 
  private:
-  Zygote(FileDescriptor control, ZygoteHello hello, CompilerLibraries libraries)
-      : control_(std::move(control)), hello_(std::move(hello)), libraries_(std::move(libraries)) {}
+  Zygote(FileDescriptor control, ZygoteHello hello, CompilerLibraries libraries, Sandbox sandbox)
+      : control_(std::move(control)),
+        hello_(std::move(hello)),
+        libraries_(std::move(libraries)),
+        sandbox_(std::move(sandbox)) {}
 
   [[nodiscard]] Status Prepare();
   /// False: the daemon has closed the socket.
@@ -40,6 +44,7 @@ class Zygote {
   FileDescriptor control_;
   ZygoteHello hello_;
   CompilerLibraries libraries_;
+  Sandbox sandbox_;               ///< of the workers
   FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
   FileDescriptor null_device_;
   uint64_t own_data_bytes_ = 0;              ///< what RLIMIT_DATA counts of the zygote itself

@@ -36,7 +36,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                     .trusted_directories = {"/cuda/include", "/cuda/include/cccl"}};
   return {EncodeControlMessage(hello),
           EncodeControlMessage(SpawnRequest{.job_id = 7, .memory_bytes = 1 << 30}),
-          EncodeControlAnswer(ZygoteReady{}),
+          EncodeControlAnswer(ZygoteReady{SandboxKind::kReadsToolchain, "Landlock ABI 4"}),
           EncodeControlAnswer(LoadFailed{"libnvrtc.so.13: no such file"}),
           EncodeControlAnswer(LoadFailed{std::string(5000, 'x')}),
           EncodeStatusMessage(Spawned{.pid = 4711}),

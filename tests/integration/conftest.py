@@ -44,6 +44,7 @@ class Places:
 
     def __init__(self):
         self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
+        self.without_landlock = os.environ["CCCL_CACHED_TEST_WITHOUT_LANDLOCK"]
         self._copies = None
 
     @functools.cached_property

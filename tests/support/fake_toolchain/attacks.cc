@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/fake_toolchain/attacks.h"
 
-#include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
+#include "daemon/compile/frame.h"
 #include "tests/support/fake_toolchain/futex.h"
 
 namespace fake_toolchain {
@@ -56,26 +53,18 @@ void Crash() {
   _exit(0);
 }
 
-void Fork(std::string& notes) {
-  const pid_t child = fork();
-  if (child == 0) Hang();
-  notes += child < 0 ? std::string("fork: ") + std::strerror(errno) + "\n" : "fork: done\n";
-}
-
-void Connect(std::string& notes) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  notes += fd < 0 ? std::string("socket: ") + std::strerror(errno) + "\n" : "socket: made\n";
-  if (fd >= 0) close(fd);
-}
-
-void KillParent(std::string& notes) {
-  const bool done = kill(getppid(), SIGKILL) == 0;
-  notes += done ? "kill: done\n" : std::string("kill: ") + std::strerror(errno) + "\n";
+/// The head of an answer that promises so many bytes, then what a hostile worker lets follow.
+[[noreturn]] void Answer(const std::string& kind) {
+  const uint64_t promised = kind == "huge" ? ~0ull : kind == "malformed" ? 64 : 1 << 20;
+  std::string bytes = "CCRF";
+  bytes.append(reinterpret_cast<const char*>(&cccl_cached::kWorkerProtocol), 4);
+  bytes.append(reinterpret_cast<const char*>(&promised), 8);
+  Say(bytes + std::string(64, '\xff'));
 }
 
 }  // namespace
 
-bool Attack(const std::string& command, const std::string& argument, std::string& notes) {
+bool Attack(const std::string& command, const std::string& argument) {
   if (command == "crash") {
     Crash();
   } else if (command == "abort") {
@@ -93,12 +82,8 @@ bool Attack(const std::string& command, const std::string& argument, std::string
     Flood();
   } else if (command == "say") {
     Say(argument);
-  } else if (command == "fork") {
-    Fork(notes);
-  } else if (command == "connect") {
-    Connect(notes);
-  } else if (command == "kill-parent") {
-    KillParent(notes);
+  } else if (command == "answer") {
+    Answer(argument);
   } else {
     return false;
   }

@@ -6,8 +6,7 @@
 
 namespace fake_toolchain {
 
-/// Commands of a compiler that breaks or was taken over. False: there is no such command. What
-/// could be noticed of the attempt goes into `notes`.
-bool Attack(const std::string& command, const std::string& argument, std::string& notes);
+/// Commands of a compiler that breaks. False: there is no such command.
+bool Attack(const std::string& command, const std::string& argument);
 
 }  // namespace fake_toolchain

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tests/support/fake_toolchain/attacks.h"
+#include "tests/support/fake_toolchain/break_out.h"
 #include "tests/support/fake_toolchain/futex.h"
 #include "tests/support/fake_toolchain/questions.h"
 
@@ -91,7 +92,8 @@ bool ChangeEffects(const Command& command, Control* control, Effects& effects) {
 
 void RunCommand(const Command& command, Control* control, Effects& effects) {
   if (ChangeEffects(command, control, effects)) return;
-  if (Attack(command.name, command.argument, effects.notes)) return;
+  if (Attack(command.name, command.argument)) return;
+  if (BreakOut(command.name, command.argument, effects.notes)) return;
   if (Ask(command.name, command.argument, effects.notes)) return;
   effects.ending = Ending::kCompileError;
   effects.log += "error: the fake compiler knows no command '" + command.name + "'\n";

@@ -32,8 +32,8 @@ void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
 }  // namespace
 
 TEST_CASE("control messages survive the way") {
-  const std::vector<ControlMessage> messages = {Hello(), ZygoteHello{},
-                                                SpawnRequest{1ull << 63, 4ull << 30}};
+  const std::vector<ControlMessage> messages = {
+      Hello(), ZygoteHello{}, SpawnRequest{1ull << 63, 4ull << 30}, SpawnRequest{1, 2, true}};
   for (const ControlMessage& message : messages) {
     const std::string bytes = EncodeControlMessage(message);
     const Result<ControlMessage> decoded = DecodeControlMessage(bytes);
@@ -45,12 +45,23 @@ TEST_CASE("control messages survive the way") {
 
 TEST_CASE("a zygote's answers survive the way") {
   for (const ControlAnswer& answer :
-       {ControlAnswer(ZygoteReady{}), ControlAnswer(LoadFailed{"no such file"})}) {
+       {ControlAnswer(ZygoteReady{}),
+        ControlAnswer(ZygoteReady{SandboxKind::kReadsToolchain, "seccomp and more"}),
+        ControlAnswer(LoadFailed{"no such file"})}) {
     const std::string bytes = EncodeControlAnswer(answer);
     const Result<ControlAnswer> decoded = DecodeControlAnswer(bytes);
     REQUIRE(decoded);
     CHECK(*decoded == answer);
     CheckNothingElseDecodes(bytes, DecodeControlAnswer);
+  }
+}
+
+TEST_CASE("a sandbox of no known kind is not one") {
+  std::string bytes = EncodeControlAnswer(ZygoteReady{SandboxKind::kNone, "none"});
+  REQUIRE(DecodeControlAnswer(bytes));
+  for (const char kind : {'\0', '\4', '\xff'}) {
+    bytes[1] = kind;
+    CHECK_FALSE(DecodeControlAnswer(bytes));
   }
 }
 

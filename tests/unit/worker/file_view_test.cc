@@ -214,7 +214,7 @@ TEST_CASE("nothing is written, and what can't be written does not exist") {
   CHECK(fs::exists(scene.user + "/mine.h"));
 }
 
-TEST_CASE("scratch files live in memory, with an offset for each who opens them") {
+TEST_CASE("scratch files live in memory, and whoever opens one is at its start") {
   Scene scene;
   FileView& view = scene.view;
   const std::string name = "/tmp/edg1_" + std::to_string(getpid());

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/toolchain_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "daemon/core/file_descriptor.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Apart from all identities that the files of a job give: those count from 1.
+constexpr uint64_t kFirstIdentity = 1ull << 40;
+/// No toolchain has such a header.
+constexpr off_t kMaxHeaderBytes = 64 << 20;
+
+std::vector<Mount> TrustedOf(const std::vector<Mount>& mounts) {
+  std::vector<Mount> trusted;
+  std::ranges::copy_if(mounts, std::back_inserter(trusted), &Mount::trusted);
+  return trusted;
+}
+
+bool LiesIn(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+bool GoesUp(std::string_view path) {
+  return path.find("/../") != std::string_view::npos || path.ends_with("/..");
+}
+
+Error CannotRead(const std::string& path, int error) {
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("reading the toolchain's {}: {}", path, strerror(error))};
+}
+
+Result<FileAnswer> ReadAll(const FileDescriptor& file, const std::string& path, off_t size) {
+  auto contents = std::make_shared<std::string>(static_cast<size_t>(size), '\0');
+  for (size_t done = 0; done < contents->size();) {
+    const ssize_t part = read(file.get(), contents->data() + done, contents->size() - done);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return CannotRead(path, errno);
+    if (part == 0) contents->resize(done);  // it became shorter: the toolchain has changed
+    done += static_cast<size_t>(part);
+  }
+  return FileAnswer{.kind = FileKind::kFile, .identity = 0, .contents = std::move(contents)};
+}
+
+}  // namespace
+
+ToolchainFiles::ToolchainFiles(const CompileJob& job)
+    : toolchain_(job.toolchain), mounts_(TrustedOf(job.mounts)), others_(job.files) {}
+
+Result<FileAnswer> ToolchainFiles::Ask(std::string_view name) {
+  if (const std::optional<std::string> path = PathOf(name)) return Read(*path);
+  if (others_ != nullptr) return others_->Ask(name);
+  return FileAnswer{};
+}
+
+bool ToolchainFiles::InHeaders(std::string_view path) const {
+  // Python writes there when a tool of the toolchain runs: no part of it.
+  if (path.find("/__pycache__") != std::string_view::npos) return false;
+  return std::ranges::any_of(toolchain_->headers, [&](const HeaderDirectory& directory) {
+    return LiesIn(path, directory.path);
+  });
+}
+
+std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
+  const Mount* longest = nullptr;
+  for (const Mount& mount : mounts_) {
+    const bool longer = longest == nullptr || mount.visible.size() > longest->visible.size();
+    if (LiesIn(name, mount.visible) && longer) longest = &mount;
+  }
+  std::string path = longest == nullptr ? std::string(name)
+                                        : fmt::format("{}{}", longest->target,
+                                                      name.substr(longest->visible.size()));
+  if (!GoesUp(path)) return InHeaders(path) ? std::optional(std::move(path)) : std::nullopt;
+  // Where ".." leads behind a symlink only the kernel knows. Nobody outside can make such names
+  // lead into the toolchain or out of it between this look and the reading.
+  std::error_code error;
+  std::string real = fs::canonical(path, error).string();
+  if (error || !InHeaders(path) || !InHeaders(real)) return std::nullopt;
+  return real;
+}
+
+Result<FileAnswer> ToolchainFiles::Read(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.valid() && errno != EACCES && errno != EMFILE && errno != ENFILE && errno != EIO) {
+    return FileAnswer{};
+  }
+  struct stat status;
+  if (!file.valid() || fstat(file.get(), &status) != 0) return CannotRead(path, errno);
+  const std::pair<uint64_t, uint64_t> inode(status.st_dev, status.st_ino);
+  if (S_ISDIR(status.st_mode)) return FileAnswer{FileKind::kDirectory, IdentityOf(inode), nullptr};
+  if (!S_ISREG(status.st_mode)) return FileAnswer{};
+  if (status.st_size > kMaxHeaderBytes) return CannotRead(path, EFBIG);
+  Result<FileAnswer> answer = ReadAll(file, path, status.st_size);
+  if (answer) answer->identity = IdentityOf(inode);
+  return answer;
+}
+
+uint64_t ToolchainFiles::IdentityOf(std::pair<uint64_t, uint64_t> inode) {
+  return identities_.try_emplace(inode, kFirstIdentity + identities_.size()).first->second;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,255 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A compiler that was taken over by what it compiles gets nowhere: each attempt fails in the sandbox, and the daemon
+goes on. Attempts are made for another uid than the daemon's, by system call: nothing of the daemon's own code in the
+worker stands in between. With the sandbox taken out of the worker each of them succeeds, or fails for a reason that has
+nothing to do with walls (EFAULT and EINVAL of the calls that are made with zeros, EPERM of setsid, ESRCH where the
+retry looks for a zygote that the first attempt has killed). Floods and other junk for
+answers: test_failing_compilers.py."""
+
+import os
+import pathlib
+import socket
+
+import pytest
+from conftest import PLACES
+
+MALLORY = 54323
+GOOD = 'extern "C" __global__ void good() {}\n'
+KILLED = "SIGSYS"
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
+
+
+@pytest.fixture
+def shared(make_daemon, toolkit):
+    return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
+
+
+def attempt(daemon, command):
+    """What came of it: the name of an errno or "done", as the attacker saw it; or the signal that ended it."""
+    done = daemon.cli(
+        "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input=f"//fake: {command}\n", user=MALLORY, cwd="/",
+        check=False,
+    )
+    noted = [line for line in done.stdout.decode().splitlines() if line.startswith(command)]
+    if noted:
+        return noted[0].rpartition(": ")[2]
+    assert done.returncode == 5, f"exit {done.returncode}: {done.stderr.decode()}"
+    return done.stderr.decode()
+
+
+def assert_goes_on(daemon, zygotes):
+    assert daemon.process.poll() is None
+    assert set(zygotes) <= set(daemon.children()), "a zygote died"
+    answer = daemon.build_json(GOOD, cwd="/", user=MALLORY)
+    assert answer["outcome"] in ("built", "hit")
+
+
+def zygotes_of(daemon):
+    """Warms the toolchain; what is left are the zygotes."""
+    daemon.build_json(GOOD, cwd="/", user=MALLORY)
+    return [pid for pid in daemon.children() if worker_parent(pid) == daemon.process.pid]
+
+
+def worker_parent(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+ATTACKS = [
+    # files: the daemon's own, the system's, another user's, the toolchain's, the kernel's
+    ("read-file {state}/database/CURRENT", "EACCES"),
+    ("list-directory {state}", "EACCES"),
+    ("read-file /etc/shadow", "EACCES"),
+    ("read-file /etc/passwd", "EACCES"),
+    ("read-file {home}/secret", "EACCES"),
+    ("list-directory {home}", "EACCES"),
+    ("read-file /proc/{daemon}/environ", "EACCES"),
+    ("read-file /proc/self/maps", "EACCES"),
+    ("read-file {toolkit}/include/cuda.h", "done"),  # the one thing that it may
+    ("write-file {toolkit}/include/cuda.h", "EACCES"),
+    ("write-file {toolkit}/include/new.h", "EACCES"),
+    ("truncate-file {toolkit}/include/cuda.h", "EACCES"),
+    ("remove-file {toolkit}/include/cuda.h", "ENOSYS"),
+    ("write-file /proc/self/oom_score_adj", "EACCES"),
+    ("write-file /proc/self/mem", "EACCES"),
+    ("write-file {directory}/new", "EACCES"),
+    ("system-call symlinkat", "ENOSYS"),
+    ("system-call openat2", "ENOSYS"),
+    # others, over sockets
+    ("connect-unix {socket}", KILLED),
+    ("connect-tcp {port}", KILLED),
+    # other processes
+    ("kill {daemon}", KILLED),
+    ("kill {zygote}", KILLED),
+    ("kill -1", KILLED),
+    ("kill-thread {daemon}", KILLED),
+    ("trace {daemon}", KILLED),
+    ("trace {zygote}", KILLED),
+    ("read-memory {daemon}", KILLED),
+    ("read-memory {zygote}", KILLED),
+    # other programs
+    ("fork", KILLED),
+    ("fork-bomb", KILLED),
+    ("execute /bin/sh", KILLED),
+    ("map-code", "ENOSYS"),
+    ("map-shared", "ENOSYS"),
+    ("system-call clone3", "ENOSYS"),
+    # the kernel
+    *((f"system-call {name}", KILLED) for name in (
+        "mount", "bpf", "keyctl", "io_uring_setup", "unshare", "userfaultfd", "setsid", "perf_event_open")),
+]
+
+
+ATTACKS_BY_NAME = [
+    f"{way} {path}"
+    for path in ("{toolkit}/include/cuda.h", "/etc/shadow", "{state}/database/CURRENT")
+    for way in ("read-file", "write-file")
+] + ["list-directory {toolkit}/include", "write-file {directory}/new"]
+
+
+@pytest.mark.parametrize("attack, expected", ATTACKS, ids=[attack for attack, _ in ATTACKS])
+def test_hostile_compiler(shared, toolkit, directory, attack, expected):
+    home = directory / "home"
+    home.mkdir(mode=0o700)
+    (home / "secret").write_text("mine\n")
+    os.chown(home, MALLORY + 1, MALLORY + 1)
+    before = pathlib.Path(toolkit.root, "include", "cuda.h").read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        zygotes = zygotes_of(shared)
+        command = attack.format(
+            state=shared.state, home=home, daemon=shared.process.pid, zygote=zygotes[0], toolkit=toolkit.root,
+            socket=shared.socket, directory=directory, port=listener.getsockname()[1],
+        )
+        result = attempt(shared, command)
+        assert expected in result
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert pathlib.Path(toolkit.root, "include", "cuda.h").read_bytes() == before
+    assert not (directory / "new").exists()
+    assert_goes_on(shared, zygotes)
+
+
+@pytest.mark.parametrize("kind", ["huge", "malformed", "truncated"])
+def test_hostile_compiler_answers_for_its_worker(shared, kind):
+    zygotes = zygotes_of(shared)
+    result = attempt(shared, f"answer {kind}")
+    assert "worker" in result or "compiler's process" in result, result
+    assert_goes_on(shared, zygotes)
+
+
+def test_a_false_closure_can_not_be_named(shared, directory):
+    """A worker can ask for harmless files too; what it was handed counts nevertheless, not what it makes of it."""
+    includes = directory / "include"
+    includes.mkdir(mode=0o755)
+    for name in ("used.h", "harmless.h"):
+        (includes / name).write_text(f"// {name}\n")
+    source = f'#include "used.h"\n//fake: ask-daemon {includes}/harmless.h\n' + GOOD
+
+    def build():
+        return shared.build_json(source, f"-I{includes}", user=MALLORY, cwd="/")["outcome"]
+
+    assert [build(), build()] == ["built", "hit"]
+    (includes / "used.h").write_text("// else\n")
+    assert build() == "built"
+
+
+def test_the_sandbox_in_force_is_in_the_log(shared):
+    shared.build_json(GOOD, cwd="/", user=MALLORY)
+    assert "sandbox: Landlock ABI" in shared.log_text() and "and seccomp" in shared.log_text()
+
+
+KERNEL = (
+    "#include <cub/block/block_reduce.cuh>\n"
+    'extern "C" __global__ void a(double* p) { *p = sin(*p); }\n'
+    'extern "C" __global__ void b(double* p) { *p = pow(*p, 3.3); }\n'
+)
+WAYS = [[], ["--option=-split-compile=4"], ["--emit", "ltoir"], ["--emit", "optixir"], ["--option=-G"]]
+ROOTS = [PLACES.cuda13, PLACES.cuda12]
+
+
+def outputs(daemon, user):
+    """One program, all the ways to an output, past the cache of any other daemon."""
+    return [
+        daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", "--std", "c++17", *options, input=KERNEL, user=user,
+                   cwd="/").stdout
+        for options in WAYS
+    ]
+
+
+def behind(daemon, *launcher):
+    """On a kernel that lacks something."""
+    command = daemon.command()
+    daemon.command = lambda: [PLACES.without_landlock, *launcher, *command]
+    return daemon.start()
+
+
+@pytest.mark.parametrize("root", ROOTS, ids=["cuda13", "cuda12"])
+def test_the_compilers_themselves_notice_nothing(make_daemon, root):
+    """Threads, headers of the toolchain, all outputs, in each sandbox and in none: the same bytes and closures."""
+    full = make_daemon("--socket-mode", "0666", roots=(root,), name="full").start()
+    expected = outputs(full, MALLORY)
+    assert all(expected) and "sandbox: Landlock" in full.log_text()
+    closed = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="closed"))
+    *answers, with_line_table = outputs(closed, MALLORY)
+    assert answers == expected[:-1]
+    assert len(with_line_table) == len(expected[-1]), "it may differ in the times of headers alone"
+    assert "sandbox: seccomp alone" in closed.log_text()
+    assert closed.build_json(KERNEL, "--std", "c++17", user=MALLORY + 1, cwd="/")["outcome"] == "hit"
+    none = behind(make_daemon("--socket-mode", "0666", roots=(root,), name="none"), "--nor-seccomp")
+    assert outputs(none, None) == expected
+    assert "sandbox: none" in none.log_text()
+
+
+@pytest.fixture
+def without_landlock(make_daemon, toolkit):
+    """A daemon on a kernel that has seccomp alone."""
+    return behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)))
+
+
+@pytest.mark.parametrize("attack", ATTACKS_BY_NAME)
+def test_without_landlock_a_worker_opens_nothing(without_landlock, toolkit, directory, attack):
+    zygotes = zygotes_of(without_landlock)
+    assert "sandbox: seccomp alone" in without_landlock.log_text()
+    command = attack.format(toolkit=toolkit.root, state=without_landlock.state, directory=directory)
+    assert attempt(without_landlock, command) == "EACCES"
+    assert KILLED in attempt(without_landlock, f"connect-unix {without_landlock.socket}")
+    assert not (directory / "new").exists()
+    assert_goes_on(without_landlock, zygotes)
+
+
+def test_without_landlock_the_toolchain_is_handed_over(without_landlock, toolkit):
+    """Its headers reach the compiler, also those that the requester could not open himself; what is not its own does
+    not, however the name is spelled."""
+    header = pathlib.Path(toolkit.root, "include", "cuda.h")
+    os.chmod(header, 0o600)
+    source = f"#include <cuda.h>\n//fake: open {toolkit.root}/include/../secret\n"
+    pathlib.Path(toolkit.root, "secret").write_text("mine\n")
+    os.chmod(pathlib.Path(toolkit.root, "secret"), 0o600)
+    done = without_landlock.cli(
+        "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input=source + GOOD, user=MALLORY, cwd="/",
+        check=False,
+    )
+    assert b"mine" not in done.stdout + done.stderr
+    assert b"secret" in done.stderr, done.stderr  # refused by name, cuda.h was not
+    done = without_landlock.cli(
+        "build", "-", "--arch", "sm_90", "--emit", "ptx", "-o", "-", input="#include <cuda.h>\n" + GOOD, user=MALLORY,
+        cwd="/",
+    )
+    assert done.stdout
+
+
+def test_without_any_sandbox_nobody_else_is_served(make_daemon, toolkit):
+    daemon = behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)), "--nor-seccomp")
+    assert daemon.build_json(GOOD)["outcome"] == "built"
+    assert "sandbox: none" in daemon.log_text() and "are not compiled" in daemon.log_text()
+    refused = daemon.cli(
+        "build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD + "// other\n", user=MALLORY, cwd="/", check=False,
+    )
+    assert refused.returncode != 0 and b"for its own user alone" in refused.stderr, refused.stderr
+    assert daemon.build_json(GOOD + "// mine\n")["outcome"] == "built"

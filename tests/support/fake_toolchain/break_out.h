@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace fake_toolchain {
+
+/// Commands of a compiler that was taken over: system calls by number, past the C library and so
+/// past whoever stands in for it. False: there is no such command. Who lives on notes the errno's
+/// name, or "done".
+bool BreakOut(const std::string& command, const std::string& argument, std::string& notes);
+
+}  // namespace fake_toolchain

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/toolchain_files.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+using namespace cccl_cached;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Finds nothing, and knows what it was asked for.
+class Others final : public JobFiles {
+ public:
+  Result<FileAnswer> Ask(std::string_view name) override {
+    asked.emplace_back(name);
+    return FileAnswer{};
+  }
+  std::vector<std::string> asked;
+};
+
+struct Scene {
+  TemporaryDirectory directory;
+  std::string root = fs::canonical(directory.path()).string();
+  std::string headers = root + "/cuda/include";
+  std::shared_ptr<Others> others = std::make_shared<Others>();
+
+  Scene() {
+    Write(headers + "/cuda.h", "the header");
+    Write(headers + "/cub/cub.cuh", "cub");
+    Write(root + "/store/linked.h", "linked");
+    Write(root + "/secret", "secret");
+  }
+
+  static void Write(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path) << text;
+  }
+
+  [[nodiscard]] ToolchainFiles Files() const {
+    auto toolchain = std::make_shared<Toolchain>();
+    toolchain->headers = {{headers, {}}};
+    CompileJob job;
+    job.toolchain = std::move(toolchain);
+    job.mounts = {{"/cccl-root-0", root, false}, {"/cccl-root-1", headers, true}};
+    job.files = others;
+    return ToolchainFiles(job);
+  }
+};
+
+std::string ContentsOf(ToolchainFiles& files, const std::string& name) {
+  const Result<FileAnswer> answer = files.Ask(name);
+  REQUIRE(answer.ok());
+  return answer->kind == FileKind::kFile ? *answer->contents : "no file";
+}
+
+}  // namespace
+
+TEST_CASE("the toolchain's headers are answered under their real and under canonical names") {
+  const Scene scene;
+  ToolchainFiles files = scene.Files();
+  CHECK(ContentsOf(files, scene.headers + "/cuda.h") == "the header");
+  CHECK(ContentsOf(files, "/cccl-root-1/cuda.h") == "the header");
+  CHECK(ContentsOf(files, "/cccl-root-1/cub/../cuda.h") == "the header");
+  CHECK(files.Ask("/cccl-root-1/cub")->kind == FileKind::kDirectory);
+  CHECK(files.Ask("/cccl-root-1/absent.h")->kind == FileKind::kAbsent);
+  CHECK(scene.others->asked.empty());
+}
+
+TEST_CASE("two names of one header have one identity, and no other file has it") {
+  const Scene scene;
+  fs::create_hard_link(scene.headers + "/cuda.h", scene.headers + "/again.h");
+  ToolchainFiles files = scene.Files();
+  const uint64_t identity = files.Ask("/cccl-root-1/cuda.h")->identity;
+  CHECK(identity != 0);
+  CHECK(files.Ask("/cccl-root-1/again.h")->identity == identity);
+  CHECK(files.Ask("/cccl-root-1/cub/cub.cuh")->identity != identity);
+}
+
+TEST_CASE("what a symlink in the toolchain leads to is the toolchain's own") {
+  const Scene scene;
+  fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
+  ToolchainFiles files = scene.Files();
+  CHECK(ContentsOf(files, "/cccl-root-1/store/linked.h") == "linked");
+  CHECK(scene.others->asked.empty());
+}
+
+TEST_CASE("what does not lie in the toolchain is for the job's files to answer") {
+  const Scene scene;
+  fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
+  ToolchainFiles files = scene.Files();
+  const std::vector<std::string> names = {"/etc/passwd",
+                                          "/cccl-root-0/secret",
+                                          "/cccl-root-10/cuda.h",
+                                          scene.root + "/secret",
+                                          scene.headers + "x/cuda.h",
+                                          scene.headers + "/../../secret",
+                                          "/cccl-root-1/../../secret",
+                                          "/cccl-root-1/..",
+                                          "/cccl-root-1/store/../secret",
+                                          "/cccl-root-1/__pycache__/x.h"};
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(ContentsOf(files, name) == "no file");
+  }
+  CHECK(scene.others->asked == names);
+}
+
+TEST_CASE("a FIFO or an oversized file in the toolchain neither hangs nor fills the memory") {
+  const Scene scene;
+  REQUIRE(mkfifo((scene.headers + "/fifo").c_str(), 0644) == 0);
+  Scene::Write(scene.headers + "/huge", "");
+  fs::resize_file(scene.headers + "/huge", 1ull << 40);
+  ToolchainFiles files = scene.Files();
+  CHECK(files.Ask("/cccl-root-1/fifo")->kind == FileKind::kAbsent);
+  CHECK_FALSE(files.Ask("/cccl-root-1/huge").ok());
+}
+
+TEST_CASE("a job without files of its own has the toolchain's alone") {
+  Scene scene;
+  scene.others = nullptr;
+  ToolchainFiles files = scene.Files();
+  CHECK(ContentsOf(files, "/cccl-root-1/cuda.h") == "the header");
+  CHECK(files.Ask("/etc/passwd")->kind == FileKind::kAbsent);
+}
