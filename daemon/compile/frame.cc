@@ -91,12 +91,13 @@ Result<ControlMessage> DecodeHello(WireReader reader) {
   return ControlMessage(std::move(hello));
 }
 
-//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8
+//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8
 std::string Encode(const SpawnRequest& spawn) {
   WireWriter writer = Begin(Tag::kSpawn);
   writer.U64(spawn.job_id);
   writer.U64(spawn.memory_bytes);
   writer.U8(spawn.may_lack_sandbox);
+  writer.U8(spawn.background);
   return writer.Joined();
 }
 
@@ -155,8 +156,10 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
   WireReader reader(bytes);
   const Tag tag{reader.U8()};
   if (tag == Tag::kHello) return DecodeHello(reader);
-  SpawnRequest spawn{
-      .job_id = reader.U64(), .memory_bytes = reader.U64(), .may_lack_sandbox = reader.Flag()};
+  SpawnRequest spawn{.job_id = reader.U64(),
+                     .memory_bytes = reader.U64(),
+                     .may_lack_sandbox = reader.Flag(),
+                     .background = reader.Flag()};
   if (tag != Tag::kSpawn || !reader.Complete()) return Malformed("control message");
   return ControlMessage(spawn);
 }

@@ -72,6 +72,7 @@ struct SpawnRequest {
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
   /// For the daemon's own user: the worker does its job also where no sandbox can be had.
   bool may_lack_sandbox = false;
+  bool background = false;  ///< runs only where nothing else wants the processor
 
   bool operator==(const SpawnRequest&) const = default;
 };

@@ -86,7 +86,8 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
   Result<WorkerSockets> sockets = (*zygote)->Spawn({.job = sealed_job,
                                                     .memory_bytes = limits.memory_bytes,
                                                     .asks = asked != nullptr,
-                                                    .may_lack_sandbox = NeedsNoSandbox(job)});
+                                                    .may_lack_sandbox = NeedsNoSandbox(job),
+                                                    .background = job.background});
   if (!sockets) {
     pool_.Discard(*zygote, sockets.error().message);
     return retryable(sockets.error());

@@ -119,7 +119,8 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
   if (order.asks) fds.push_back(files->theirs.get());
   const SpawnRequest request{.job_id = ++spawned_,
                              .memory_bytes = order.memory_bytes,
-                             .may_lack_sandbox = order.may_lack_sandbox};
+                             .may_lack_sandbox = order.may_lack_sandbox,
+                             .background = order.background};
   Status sent = [&] {
     const std::lock_guard lock(mutex_);
     return SendPacket(control_.get(), EncodeControlMessage(request), fds);

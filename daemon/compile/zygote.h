@@ -43,6 +43,7 @@ class Zygote {
     uint64_t memory_bytes = 0;
     bool asks = false;              ///< whether it may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
+    bool background = false;        ///< see SpawnRequest
   };
   /// Asks for a worker. What became of that is told on the status socket.
   Result<WorkerSockets> Spawn(const Order& order);

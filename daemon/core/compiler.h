@@ -34,12 +34,14 @@ struct CompileJob {
   std::shared_ptr<const cccl_cache::BuildRequest> request;
   std::vector<std::string> options;  ///< handed to the compiler as they are
   std::string program_name;          ///< NVRTC: as the compiler sees it
-  /// NVRTC: longest visible prefix wins. A name under none of them is looked up as it is, outside.
+  /// NVRTC: longest visible prefix wins. A name under none of them lies outside.
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< what getcwd answers
   /// On whose behalf; none: the daemon's own. Where workers can't be confined, others than its own
   /// user are refused: kDenied.
   std::optional<uid_t> requester;
+  /// Nobody waits for it: runs only where nothing else wants the processor.
+  bool background = false;
   /// Answers for every name outside the trusted directories. A question that hangs when the job
   /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
   /// Null: nothing lies outside.

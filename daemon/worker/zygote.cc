@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -94,6 +95,12 @@ void Report(int status_socket, const StatusMessage& message, std::span<const int
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
 }
 
+/// Best effort: a job that took its turn would be no less right.
+void YieldToAll() {
+  const sched_param none{};
+  [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 void RestoreSignals() {
   sigset_t none;
   sigemptyset(&none);
@@ -174,6 +181,7 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
   const pid_t pid = fork();
   if (pid == 0) {
     RestoreSignals();
+    if (request.background) YieldToAll();
     RunWorker({.libraries = libraries_,
                .trusted_directories = hello_.trusted_directories,
                .sandbox = sandbox_,

@@ -140,7 +140,11 @@ class FakeCompiler final : public Compiler {
         return Error{ErrorCode::kCancelled, "stopped"};
       }
     }
-    return behaviour_(job, call);
+    Result<CompileOutput> output = behaviour_(job, call);
+    std::lock_guard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
+    return output;
   }
 
   void Shut() {
@@ -155,6 +159,11 @@ class FakeCompiler final : public Compiler {
   bool WaitUntilStarted(int calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return started_ >= calls; });
+  }
+  /// Ended by themselves, not cancelled.
+  bool WaitUntilEnded(int calls) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return ended_ >= calls; });
   }
   bool WaitUntilCancelled(int calls) {
     std::unique_lock lock(mutex_);
@@ -176,6 +185,7 @@ class FakeCompiler final : public Compiler {
   std::condition_variable_any changed_;
   bool open_ = true;
   int started_ = 0;
+  int ended_ = 0;
   int cancelled_ = 0;
   std::vector<CompileLimits> limits_;
 };

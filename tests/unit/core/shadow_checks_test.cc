@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/unit/core/coordinator_bench.h"
 
@@ -16,11 +17,21 @@ using testing::SourceAsOutput;
 using testing::Succeed;
 
 TEST_CASE("a hit that its compiler makes again is kept") {
-  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
+  std::vector<bool> in_background;
+  CoordinatorBench bench(
+      [&](const CompileJob& job, int call) {
+        in_background.push_back(job.background);
+        return SourceAsOutput(job, call);
+      },
+      {.shadow_check_every = 1});
   bench.BuildOne("a");
+  bench.compiler.Shut();
   CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
   REQUIRE(bench.compiler.WaitUntilStarted(2));
+  bench.compiler.Open();
+  REQUIRE(bench.compiler.WaitUntilEnded(2));
   bench.Stop();
+  CHECK(in_background == std::vector{false, true});
   CHECK(bench.Count(Counter::kShadowChecks) == 1);
   CHECK(bench.Count(Counter::kShadowMismatches) == 0);
   CHECK(bench.Count(Counter::kCompiles) == 1);
@@ -67,6 +78,7 @@ TEST_CASE("an entry whose files have changed since is not judged by them") {
   REQUIRE(bench.compiler.WaitUntilStarted(2));
   bench.files.disk->Write("/home/someone/x.h", "two");
   bench.compiler.Open();
+  REQUIRE(bench.compiler.WaitUntilEnded(2));
   bench.Stop();
   CHECK(bench.Count(Counter::kShadowMismatches) == 0);
 }
