@@ -13,6 +13,17 @@ namespace {
 constexpr size_t kMostNames = 100'000;
 constexpr uint64_t kMostBytes = 512u << 20;
 
+// Identities beyond all that a closure can have: one more than a place in it.
+constexpr uint64_t kFirstImplied = kMostNames + 1;
+
+// NVRTC asks whether the program's directory and its working directory are there, whatever the
+// program is. Were they looked at, then nobody with a closed home could build anything, and a
+// program would not be the same from another place. Whether they are there shows in the names
+// below them.
+bool IsImplied(const FileName& name) {
+  return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
+}
+
 Error TooMuch(std::string_view what) {
   return Error{ErrorCode::kDenied,
                fmt::format("the program asked for more than {} outside the toolchain; is a header "
@@ -24,6 +35,7 @@ Error TooMuch(std::string_view what) {
 
 Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
   FileName name = NameOf(visible);
+  if (IsImplied(name)) return FileAnswer{FileKind::kDirectory, kFirstImplied + name.root, nullptr};
   bool first = false;
   {
     const std::lock_guard lock(mutex_);

@@ -16,7 +16,8 @@ namespace cccl_cached {
 struct FileAnswer {
   FileKind kind = FileKind::kAbsent;
   /// Not 0 if something is there: the same for two names if and only if they are one inode, and the
-  /// same again when the same job runs elsewhere. Compilers see it as the inode number.
+  /// same again when the same job runs elsewhere. Compilers see it as the inode number. The
+  /// program's and the working directory have one of their own each, without being looked at.
   uint64_t identity = 0;
   std::shared_ptr<const std::string> contents;  ///< of a file
 };

@@ -102,6 +102,18 @@ def beside_the_source_is_first_for_quotes_only(place):
     return '#include "x.h"\n#include <x.h>\n__device__ int other() { return OTHER; }\n', "-Ione"
 
 
+def the_sources_directory_named_as_well(place):
+    first = "#ifndef VALUE\n#define VALUE 33\n#include_next <x.h>\n#endif\n"
+    write(place, src__x=first, two__x="__device__ int second();\n")
+    return '#include "x.h"\n', "-Isrc", "-Itwo"
+
+
+def the_working_directory_named_as_well(place):
+    first = "#ifndef VALUE\n#define VALUE 34\n#include_next <x.h>\n#endif\n"
+    write(place, x=first, two__x="__device__ int second();\n")
+    return "#include <x.h>\n", "-I.", f"-I{place}", "-Itwo"
+
+
 def not_beside_the_source(place):
     write(place, src__x="#define VALUE 1\n", one__x="#define VALUE 23\n")
     return '#include "x.h"\n', "-Ione", "--no-source-include"
@@ -186,7 +198,8 @@ def build(daemon, place, options):
     one_directory_under_two_names,
     pre_include_from_an_include_directory, pre_include_beside_the_source, pre_include_absolute,
     quoted_beside_the_header, quoted_beside_an_earlier_header_in_the_chain, beside_the_source_is_first_for_quotes_only,
-    not_beside_the_source, a_directory_of_the_headers_name, a_directory_that_is_not_there, a_symlink_to_nothing,
+    the_sources_directory_named_as_well, the_working_directory_named_as_well, not_beside_the_source,
+    a_directory_of_the_headers_name, a_directory_that_is_not_there, a_symlink_to_nothing,
     a_file_where_a_directory_is_named, asked_for_and_there_or_not, named_by_a_macro, hides_a_header_of_the_toolchain,
     once_by_hard_links, once_by_symlinks, once_by_copies, an_empty_header, no_newline_at_the_end,
 ), ids=lambda arrange: arrange.__name__)

@@ -80,6 +80,19 @@ def test_two_users_share_what_was_compiled_from_headers_that_both_may_read(share
     assert outcomes == ["built", "hit"]
 
 
+def test_a_program_without_headers_is_built_from_below_a_closed_home(shared, directory):
+    """The compiler asks for its working directory, whatever it compiles."""
+    place = directory / "home" / "project"
+    place.mkdir(parents=True)
+    place.parent.chmod(0o700)
+    for path in (place.parent, place):
+        os.chown(path, ALICE, ALICE)
+    text = "//fake: stat .\n"
+    done = run_cli("--socket", shared.socket, "build", "-", "--arch", "sm_90", "-o", os.devnull, input=text, user=ALICE,
+                   cwd=place, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_fifo_of_another_uid_is_not_opened(shared, directory):
     """Whoever opens it waits for ever."""
     os.mkfifo(directory / "local.h", 0o666)

@@ -49,6 +49,19 @@ TEST_CASE("what a job is answered is recorded, by root and relative name") {
   CHECK(job.recorder.Finish().closure == expected);
 }
 
+TEST_CASE("the program's and the working directory are there, unlooked at and unrecorded") {
+  int questions = 0;
+  Job job(std::make_shared<FakeDisk>(), {.first_question = [&questions] { ++questions; }});
+  const FileAnswer program = job.Ask("/cccl-root-0");
+  const FileAnswer working = job.Ask("/cccl-work");
+  CHECK(program.kind == FileKind::kDirectory);
+  CHECK(working.kind == FileKind::kDirectory);
+  CHECK(program.identity != working.identity);
+  CHECK(job.Ask("/cccl-root-1").kind == FileKind::kAbsent);
+  CHECK(questions == 1);
+  CHECK(job.recorder.Finish().closure.entries.size() == 1);
+}
+
 TEST_CASE("a name has one answer for the whole job, whatever happens on the disk") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "before");
