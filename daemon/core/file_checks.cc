@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <stop_token>
@@ -26,10 +27,11 @@ class FileChecks::State {
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
   struct Task {
-    Check check;
-    Then late;
+    Check check;  // until it has run: it holds files open
+    Then late;    // guarded by mutex_, as all below
     std::chrono::steady_clock::time_point deadline;
-    bool over = false;  // answered, one way or the other; guarded by mutex_
+    bool over = false;                                      // answered, one way or the other
+    std::list<std::shared_ptr<Task>>::iterator place = {};  // in by_deadline_, unless over
   };
   using TaskPtr = std::shared_ptr<Task>;
 
@@ -50,8 +52,8 @@ class FileChecks::State {
     const auto task = std::make_shared<Task>(
         Task{std::move(check), std::move(late), std::chrono::steady_clock::now() + bounds_.time});
     user.waiting.push_back(task);
-    by_deadline_.push_back(task);
-    changed_.notify_all();
+    task->place = by_deadline_.insert(by_deadline_.end(), task);
+    if (by_deadline_.size() == 1) changed_.notify_all();
     if (!more) return false;
     ++user.threads;
     ++threads_;
@@ -72,11 +74,14 @@ class FileChecks::State {
     return nullptr;
   }
 
-  /// Unless the task is over already, or everything is.
-  void Finish(Task& task, const Then& then) {
+  /// Unless the task is over already, or everything is. `then` null: it is late.
+  void Finish(const TaskPtr& task, Then then) {
     {
       const std::lock_guard lock(mutex_);
-      if (closed_ || std::exchange(task.over, true)) return;
+      if (closed_ || std::exchange(task->over, true)) return;
+      if (!then) then = std::move(task->late);
+      task->late = nullptr;
+      by_deadline_.erase(task->place);
       ++running_;
     }
     then();
@@ -88,21 +93,20 @@ class FileChecks::State {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
       const TaskPtr next = by_deadline_.front();
-      if (!next->over && std::chrono::steady_clock::now() < next->deadline) {
+      if (std::chrono::steady_clock::now() < next->deadline) {
         changed_.wait_until(lock, stop, next->deadline, [] { return false; });
         if (stop.stop_requested()) return;
         continue;
       }
-      by_deadline_.pop_front();
       lock.unlock();
-      Finish(*next, next->late);
+      Finish(next, nullptr);
       lock.lock();
     }
   }
 
   void Close() {
     std::map<uid_t, User> dropped;
-    std::deque<TaskPtr> unwatched;
+    std::list<TaskPtr> unwatched;
     std::unique_lock lock(mutex_);
     closed_ = true;
     for (auto& [uid, user] : users_) dropped[uid].waiting.swap(user.waiting);
@@ -123,8 +127,8 @@ class FileChecks::State {
   bool closed_ = false;  // guarded by mutex_, as all below
   size_t running_ = 0;   // calls of a Then
   size_t threads_ = 0;
-  std::map<uid_t, User> users_;      // those with threads
-  std::deque<TaskPtr> by_deadline_;  // all have the same time, so also in the order of their coming
+  std::map<uid_t, User> users_;     // those with threads
+  std::list<TaskPtr> by_deadline_;  // all have the same time, so also in the order of their coming
 };
 
 FileChecks::FileChecks(const Bounds& bounds)
@@ -141,7 +145,9 @@ Status FileChecks::Add(uid_t uid, Check check, Then late) {
     // Not joined: a thread that hangs must not keep the daemon from ending.
     std::thread([state = state_, uid] {
       while (const State::TaskPtr task = state->Next(uid)) {
-        if (const Then then = task->check()) state->Finish(*task, then);
+        Then then = task->check();
+        task->check = nullptr;
+        if (then) state->Finish(task, std::move(then));
       }
     }).detach();
   }

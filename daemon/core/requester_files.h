@@ -47,6 +47,9 @@ struct RootDirectories {
   std::string working_directory;
   /// What these paths mean to the requester; none: unknown.
   std::optional<cccl_cache::FilesView> view = std::nullopt;
+
+  /// Absolute, as the requester spells it; empty: nowhere.
+  [[nodiscard]] std::string PathOf(const FileName& name) const;
 };
 
 /// The files of one requester under the roots of one build. Blocks as long as the disk does, which

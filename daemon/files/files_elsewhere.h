@@ -14,12 +14,21 @@ namespace cccl_cached {
 class FilesElsewhere final : public RequesterFiles {
  public:
   /// `why`: the cause, for the client.
-  explicit FilesElsewhere(std::string why) : why_(std::move(why)) {}
+  FilesElsewhere(RootDirectories directories, std::string why)
+      : directories_(std::move(directories)), why_(std::move(why)) {}
 
-  Result<SeenFile> Look(const FileName&) override { return Error{ErrorCode::kFilesNeeded, why_}; }
-  Result<Contents> Read(const FileName&) override { return Error{ErrorCode::kFilesNeeded, why_}; }
+  Result<SeenFile> Look(const FileName& name) override { return Answer<SeenFile>(name); }
+  Result<Contents> Read(const FileName& name) override { return Answer<Contents>(name); }
 
  private:
+  template <typename Absent>
+  [[nodiscard]] Result<Absent> Answer(const FileName& name) const {
+    const std::string path = directories_.PathOf(name);
+    if (path.empty()) return Absent{};
+    return Error{ErrorCode::kFilesNeeded, "the program asks for " + path + ": " + why_};
+  }
+
+  const RootDirectories directories_;
   const std::string why_;
 };
 

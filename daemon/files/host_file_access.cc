@@ -10,12 +10,12 @@ namespace cccl_cached {
 
 std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirectories directories) {
   if (!directories.view || directories.view != options_.own_view) {
-    return std::make_unique<FilesElsewhere>(
-        directories.view
-            ? "this client's paths lead elsewhere than the daemon's (another mount "
-              "namespace or root), so only the client can send its files"
-            : "this client does not say what its paths mean (BuildRequest.files_view), "
-              "so the daemon can't read its files by path");
+    std::string why = directories.view
+                          ? "this client's paths lead elsewhere than the daemon's (another mount "
+                            "namespace or root), so only the client can send its files"
+                          : "this client does not say what its paths mean "
+                            "(BuildRequest.files_view), so the daemon can't read them";
+    return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
   return std::make_unique<HostFiles>(Reach(peer.uid, options_.own_uid), std::move(directories),
                                      options_.own_directories, memory_);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/files/host_files.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 #include <utility>
 
@@ -27,7 +25,7 @@ bool IsAbsence(const Reached<Place>& found) {
 }  // namespace
 
 Result<SeenFile> HostFiles::Look(const FileName& name) {
-  const std::string path = PathOf(name);
+  const std::string path = directories_.PathOf(name);
   if (path.empty()) return SeenFile{};
   const Reached<Place> found = walk_.Find(path);
   if (const auto* place = std::get_if<Place>(&found)) {
@@ -44,7 +42,7 @@ Result<SeenFile> HostFiles::Look(const FileName& name) {
 }
 
 Result<RequesterFiles::Contents> HostFiles::Read(const FileName& name) {
-  const std::string path = PathOf(name);
+  const std::string path = directories_.PathOf(name);
   return path.empty() ? Contents{} : ReadPath(path);
 }
 
@@ -73,17 +71,6 @@ Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
   Contents contents{Seen(FileKind::kFile, file.status), std::move(file.bytes)};
   contents.seen.digest = file.digest;
   return contents;
-}
-
-std::string HostFiles::PathOf(const FileName& name) const {
-  const std::vector<std::string>& roots = directories_.roots;
-  if (name.root == kAbsoluteRoot) return name.below.starts_with('/') ? name.below : std::string();
-  const bool in_working_directory = name.root == kWorkingDirectoryRoot;
-  if (!in_working_directory && name.root >= roots.size()) return {};
-  const std::string& root =
-      in_working_directory ? directories_.working_directory : roots[name.root];
-  if (!root.starts_with('/')) return {};
-  return name.below.empty() ? root : fmt::format("{}/{}", root, name.below);
 }
 
 }  // namespace cccl_cached

@@ -33,8 +33,6 @@ class HostFiles final : public RequesterFiles {
   Result<Contents> Read(const FileName& name) override;
 
  private:
-  /// Absolute, as the requester spells it; empty: nowhere.
-  [[nodiscard]] std::string PathOf(const FileName& name) const;
   /// Obstacles as the requester is told them; nothing there is an answer.
   Result<Contents> ReadPath(const std::string& path);
   Reached<Contents> ReadOnce(const std::string& path);

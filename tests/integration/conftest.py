@@ -153,10 +153,12 @@ class FakeToolkit:
         libc.syscall(self.FUTEX_CALL, ctypes.byref(word), self.FUTEX_WAKE, 0x7FFFFFFF, None, None, 0)
         del word
 
+    def arrivals(self, gate):
+        """How many compiles have come to the gate in all."""
+        return struct.unpack_from("<I", self.memory, self._gate(gate) + 4)[0]
+
     def await_arrivals(self, gate, count):
-        """Returns when `count` compiles have come to the gate in all."""
-        place = self._gate(gate) + 4
-        wait_for(lambda: struct.unpack_from("<I", self.memory, place)[0] >= count, f"{count} compiles at {gate}")
+        wait_for(lambda: self.arrivals(gate) >= count, f"{count} compiles at {gate}")
 
 
 class Daemon:
@@ -285,6 +287,13 @@ def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user
     return done
 
 
+def files_view():
+    """What paths mean to this process."""
+    root = os.stat("/")
+    return build_pb2.FilesView(
+        mount_namespace=os.stat("/proc/self/ns/mnt").st_ino, root_device=root.st_dev, root_inode=root.st_ino)
+
+
 def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):
     """A BuildRequest for stock gRPC clients."""
     program = build_pb2.NvrtcProgram(
@@ -293,7 +302,7 @@ def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), 
     )
     for header, text in headers:
         program.headers.add(name=header, contents=build_pb2.Blob(inline_bytes=text.encode()))
-    return build_pb2.BuildRequest(nvrtc=program, **fields)
+    return build_pb2.BuildRequest(nvrtc=program, files_view=files_view(), **fields)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@
 where that changes the output or the log, the bytes prove it."""
 
 import pytest
-from conftest import PLACES, Daemon, build_pb2, build_pb2_grpc, wait_for
+from conftest import PLACES, Daemon, build_pb2, build_pb2_grpc, files_view, wait_for
 
 SOURCE = """
 #if __has_include("x.h")
@@ -62,7 +62,7 @@ def nvrtc(**changes):
         program.headers.add(name=name, contents=build_pb2.Blob(inline_bytes=text.encode()))
     for name, value in changes.pop("environment", ()):
         program.environment.add(name=name, value=value)
-    return build_pb2.BuildRequest(nvrtc=program, **{"working_directory": "/", **changes})
+    return build_pb2.BuildRequest(nvrtc=program, files_view=files_view(), **{"working_directory": "/", **changes})
 
 
 def option(*words, shows=NOTHING):

@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "tests/unit/core/fakes.h"
 
@@ -93,6 +94,18 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
         std::future_status::timeout);
+}
+
+TEST_CASE("what a check held is let go as soon as it has been followed") {
+  FileChecks checks({});
+  const auto held = std::make_shared<int>(7);
+  REQUIRE(checks.Add(
+      1, [held] { return [held] {}; }, [held] { NeverLate(); }));
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (held.use_count() > 1 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  CHECK(held.use_count() == 1);
 }
 
 TEST_CASE("what hangs does not keep the owner from ending, and nothing follows it") {
