@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 HIT_SIZES = ((2 << 10, "2 KB"), (180 << 10, "180 KB"), (1 << 20, "1 MB"))
+CLOSURE_NAMES = 3000
 STORM_CALLERS = 64
 SWARM_PROCESSES = 8
 
@@ -198,6 +200,20 @@ def describe(servers, socket):
     return library, options
 
 
+def elsewhere(servers, options):
+    """The options with a copy of the toolchain's CCCL in its place."""
+    copy = servers.place / "tree"
+    changed = []
+    for option in options:
+        if option.startswith("-I") and pathlib.Path(option[2:], "cub").is_dir():
+            if not copy.exists():
+                shutil.copytree(option[2:], copy)
+            option = f"-I{copy}"
+        changed.append(option)
+    assert f"-I{copy}" in changed, options
+    return changed
+
+
 def compiles(servers, cuda_root, effort):
     socket = servers.daemon("cuda", cuda_root)
     library, options = describe(servers, socket)
@@ -217,6 +233,23 @@ def compiles(servers, cuda_root, effort):
     yield Row(
         "miss, never seen: raw NVRTC in a new process", milliseconds(figures["ours"]),
         milliseconds(figures["raw process"]), f"{ratio(figures['ours'], figures['raw process']):.2f}x",
+    )
+
+    figures = run(
+        programs / "bench_misses", socket, library, servers.build / "examples/raw_nvrtc",
+        FOLDER.parents[1] / "examples/reduce.cu", effort.misses, *elsewhere(servers, options), environment=environment,
+    )
+    value = ratio(figures["ours"], figures["raw"])
+    yield Row(
+        "miss, never seen, a CCCL of the client's own: raw NVRTC", milliseconds(figures["ours"]),
+        milliseconds(figures["raw"]), f"{value:.2f}x", "1.15x", "1.10x", value <= 1.15,
+    )
+
+    figures = run(programs / "bench_closures", socket, servers.place / "headers", CLOSURE_NAMES, effort.hit_calls)
+    added = (statistics.median(figures["with"]) - statistics.median(figures["without"])) / 1000
+    yield Row(
+        f"hit, {CLOSURE_NAMES:,} names outside the toolchain: none", milliseconds(figures["with"]),
+        milliseconds(figures["without"]), f"{added:+.1f} ms", "+5 ms", "+3 ms", added <= 5,
     )
 
     figures = run(

@@ -70,12 +70,13 @@ bool AskProcess(std::vector<std::string> command, const std::string& file, const
   return done;
 }
 
-bool AskDaemon(cccl_cache::Client& client, const std::string& text, bool counted) {
+bool AskDaemon(cccl_cache::Client& client, const std::string& text,
+               const std::vector<std::string>& options_of_raw, bool counted) {
   cccl_cache::NvrtcBuild build;
   build.source = text;
   build.name = "kernel.cu";
-  build.options = {"-arch=sm_90"};
-  build.append_toolchain_headers = true;
+  build.options = options_of_raw;
+  std::erase(build.options, "--no-cache");  // the driver's; a daemon would keep nothing
   cccl_cache::BuildOptions options;
   options.wanted = {cccl_cache::Kind::kCubin};
   const auto begin = Clock::now();
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
   const std::array<Side, 3> sides = {
       [&](const auto& text, bool counted) { return AskRaw(*nvrtc, text, options, counted); },
       [&](const auto& text, bool counted) { return AskProcess(command, file, text, counted); },
-      [&](const auto& text, bool counted) { return AskDaemon(*client, text, counted); }};
+      [&](const auto& text, bool counted) { return AskDaemon(*client, text, options, counted); }};
   bool done = true;
   for (int round = 0; done && round <= std::atoi(argv[5]); ++round) {
     const std::string text = Text(source, round);

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_closures DAEMON_SOCKET DIRECTORY NAMES ROUNDS
+//
+// Hits of two programs in turn: one includes headers from DIRECTORY, half of NAMES names in a first
+// -I where they are not and half in a second where they are; the other includes none. Sides: with,
+// without.
+#include <cccl_cache/client.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+cccl_cache::NvrtcBuild Program(const std::string& includes) {
+  cccl_cache::NvrtcBuild build;
+  build.source = includes + "extern \"C\" __global__ void k() {}\n";
+  build.name = "kernel.cu";
+  build.options = {"-arch=sm_90"};
+  return build;
+}
+
+cccl_cache::NvrtcBuild ProgramWithHeaders(const std::filesystem::path& directory, int headers) {
+  const std::filesystem::path empty = directory / "empty";
+  const std::filesystem::path full = directory / "full";
+  std::filesystem::create_directories(empty);
+  std::filesystem::create_directories(full);
+  std::string includes;
+  for (int i = 0; i < headers; ++i) {
+    const std::string name = "header" + std::to_string(i) + ".h";
+    std::ofstream(full / name) << "// " << i << "\n";
+    includes += "#include <" + name + ">\n";
+  }
+  cccl_cache::NvrtcBuild build = Program(includes);
+  build.options.push_back("-I" + empty.string());
+  build.options.push_back("-I" + full.string());
+  return build;
+}
+
+bool Ask(cccl_cache::Client& client, const cccl_cache::NvrtcBuild& build,
+         cccl_cache::Outcome expected) {
+  const auto result = client.Build(build, {});
+  if (result && result->outcome() == expected) return true;
+  std::fprintf(stderr, "another outcome than expected: %s\n",
+               result ? std::string(result->log()).c_str() : result.error().message.c_str());
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: bench_closures DAEMON_SOCKET DIRECTORY NAMES ROUNDS\n");
+    return 2;
+  }
+  auto client = cccl_cache::Client::Open(argv[1]);
+  if (!client) return 5;
+  const std::array<cccl_cache::NvrtcBuild, 2> programs = {
+      ProgramWithHeaders(argv[2], std::atoi(argv[3]) / 2), Program("")};
+  constexpr std::array kSides = {"with", "without"};
+  for (const auto& program : programs) {
+    if (!Ask(*client, program, cccl_cache::Outcome::kBuilt)) return 5;
+  }
+  for (int round = 0; round < std::atoi(argv[4]); ++round) {
+    for (size_t i = 0; i < programs.size(); ++i) {
+      const auto begin = Clock::now();
+      if (!Ask(*client, programs[i], cccl_cache::Outcome::kHit)) return 5;
+      const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
+      std::printf("%s\t%.2f\n", kSides[i], took.count());
+    }
+  }
+}
