@@ -15,9 +15,12 @@ constexpr std::chrono::milliseconds kRetryAfter{500};
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
-  slots_.reserve(bounds_.slots);
+  slots_.reserve(bounds_.slots + bounds_.relief_slots);
   for (size_t i = 0; i < bounds_.slots; ++i) {
     slots_.emplace_back([this](std::stop_token stop) { ServeSlot(stop); });
+  }
+  for (size_t i = 0; i < bounds_.relief_slots; ++i) {
+    slots_.emplace_back([this](std::stop_token stop) { ServeRelief(stop); });
   }
 }
 
@@ -29,8 +32,8 @@ FairQueue::~FairQueue() {
 Status FairQueue::Add(uint64_t item, uid_t uid) {
   {
     std::lock_guard lock(mutex_);
-    const bool known = waiting_in_.contains(item);
-    if (known && waiting_in_[item].contains(uid)) return Ok{};
+    const bool known = waiting_.contains(item);
+    if (known && waiting_[item].lines.contains(uid)) return Ok{};
     const auto line = lines_.find(uid);
     if (line != lines_.end() && line->second.size() >= bounds_.per_uid) {
       if (known) return Ok{};
@@ -40,7 +43,7 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
                                bounds_.per_uid, uid),
                    kRetryAfter};
     }
-    if (!known && waiting_in_.size() >= bounds_.total) {
+    if (!known && waiting_.size() >= bounds_.total) {
       return Error{
           ErrorCode::kOverloaded,
           fmt::format("{} builds wait already; come back later, or raise queue_limit in the "
@@ -50,9 +53,12 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
     }
     if (line == lines_.end()) rotation_.push_back(uid);
     lines_[uid].push_back(item);
-    waiting_in_[item].insert(uid);
+    Waiting& waiting = waiting_[item];
+    waiting.lines.insert(uid);
+    if (!known) waiting.since = Clock::now();
+    ++changes_;
   }
-  not_empty_.notify_one();
+  changed_.notify_all();
   return Ok{};
 }
 
@@ -67,16 +73,16 @@ void FairQueue::RemoveFromLine(uint64_t item, uid_t uid) {
 
 bool FairQueue::Remove(uint64_t item) {
   std::lock_guard lock(mutex_);
-  const auto found = waiting_in_.find(item);
-  if (found == waiting_in_.end()) return false;
-  for (uid_t uid : found->second) RemoveFromLine(item, uid);
-  waiting_in_.erase(found);
+  const auto found = waiting_.find(item);
+  if (found == waiting_.end()) return false;
+  for (uid_t uid : found->second.lines) RemoveFromLine(item, uid);
+  waiting_.erase(found);
   return true;
 }
 
 size_t FairQueue::waiting() const {
   std::lock_guard lock(mutex_);
-  return waiting_in_.size();
+  return waiting_.size();
 }
 
 size_t FairQueue::running() const {
@@ -84,27 +90,60 @@ size_t FairQueue::running() const {
   return running_;
 }
 
-uint64_t FairQueue::TakeNext() {
-  const uid_t uid = rotation_.front();
-  rotation_.splice(rotation_.end(), rotation_, rotation_.begin());
-  const uint64_t item = lines_[uid].front();
-  const auto found = waiting_in_.find(item);
-  for (uid_t other : found->second) RemoveFromLine(item, other);
-  waiting_in_.erase(found);
+uint64_t FairQueue::TakeNextOf(uid_t uid) {
+  const auto turn = std::ranges::find(rotation_, uid);
+  rotation_.splice(rotation_.end(), rotation_, turn);
+  const uint64_t item = lines_.at(uid).front();
+  const auto found = waiting_.find(item);
+  for (uid_t other : found->second.lines) RemoveFromLine(item, other);
+  waiting_.erase(found);
   return item;
+}
+
+void FairQueue::RunNextOf(uid_t uid, std::unique_lock<std::mutex>* lock) {
+  const uint64_t item = TakeNextOf(uid);
+  ++running_;
+  ++running_of_[uid];
+  lock->unlock();
+  run_(item);
+  lock->lock();
+  --running_;
+  if (--running_of_[uid] == 0) running_of_.erase(uid);
+  ++changes_;
+  changed_.notify_all();
 }
 
 void FairQueue::ServeSlot(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (not_empty_.wait(lock, stop, [this] { return !waiting_in_.empty(); })) {
+  while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
-    const uint64_t item = TakeNext();
-    ++running_;
-    lock.unlock();
-    run_(item);
-    lock.lock();
-    --running_;
+    RunNextOf(rotation_.front(), &lock);
   }
+}
+
+void FairQueue::ServeRelief(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const auto relieved = Relieved();
+    if (const auto* uid = std::get_if<uid_t>(&relieved)) {
+      RunNextOf(*uid, &lock);
+    } else {
+      changed_.wait_until(lock, stop, std::get<Clock::time_point>(relieved),
+                          [this, seen = changes_] { return changes_ != seen; });
+    }
+  }
+}
+
+std::variant<uid_t, FairQueue::Clock::time_point> FairQueue::Relieved() const {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point next = now + std::chrono::hours(1);
+  for (const uid_t uid : rotation_) {
+    if (running_of_.contains(uid)) continue;
+    const Clock::time_point due = waiting_.at(lines_.at(uid).front()).since + bounds_.relief_after;
+    if (due <= now) return uid;
+    next = std::min(next, due);
+  }
+  return next;
 }
 
 }  // namespace cccl_cached

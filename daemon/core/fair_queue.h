@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "daemon/core/result.h"
@@ -21,13 +23,17 @@ namespace cccl_cached {
 
 /// Items that wait for one of a fixed number of slots. Users take turns: each uid has a line of its
 /// own, and slots serve the lines in rotation. An item that several users wait for stands in each
-/// of their lines and runs once, at the best of its places. Thread-safe.
+/// of their lines and runs once, at the best of its places. Who has nothing running and waits for
+/// long, because items of others hold all slots (a disk of theirs hangs), gets one of a few slots
+/// beside them. Thread-safe.
 class FairQueue {
  public:
   struct Bounds {
     size_t slots = 2;
     size_t per_uid = 1024;
     size_t total = 8192;
+    size_t relief_slots = 4;
+    std::chrono::milliseconds relief_after{1000};
   };
   using Run = std::function<void(uint64_t item)>;
 
@@ -50,20 +56,33 @@ class FairQueue {
   [[nodiscard]] size_t running() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::set<uid_t> lines;
+    Clock::time_point since;
+  };
+
   void ServeSlot(std::stop_token stop);
-  // The next item in turn, removed from all lines. Requires at least one waiting item.
-  uint64_t TakeNext();
+  void ServeRelief(std::stop_token stop);
+  // Those below require the lock on mutex_. Runs the uid's next item without it.
+  void RunNextOf(uid_t uid, std::unique_lock<std::mutex>* lock);
+  // Who is to be relieved now; otherwise when to look again.
+  std::variant<uid_t, Clock::time_point> Relieved() const;
+  // The uid's next item, removed from all lines; its turn is over.
+  uint64_t TakeNextOf(uid_t uid);
   void RemoveFromLine(uint64_t item, uid_t uid);
 
   const Bounds bounds_;
   const Run run_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any not_empty_;
-  std::map<uid_t, std::deque<uint64_t>> lines_;     // guarded by mutex_; no empty lines
-  std::list<uid_t> rotation_;                       // guarded by mutex_; the uids of lines_
-  std::map<uint64_t, std::set<uid_t>> waiting_in_;  // guarded by mutex_
-  size_t running_ = 0;                              // guarded by mutex_
+  std::condition_variable_any changed_;
+  std::map<uid_t, std::deque<uint64_t>> lines_;  // guarded by mutex_; no empty lines
+  std::list<uid_t> rotation_;                    // guarded by mutex_; the uids of lines_
+  std::map<uint64_t, Waiting> waiting_;          // guarded by mutex_
+  std::map<uid_t, size_t> running_of_;           // guarded by mutex_; no zeros
+  size_t running_ = 0;                           // guarded by mutex_
+  uint64_t changes_ = 0;                         // guarded by mutex_: of who waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use
 };

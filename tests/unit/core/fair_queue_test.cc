@@ -36,7 +36,8 @@ class Recorder {
 
 struct Line {
   explicit Line(size_t per_uid = 100, size_t total = 100)
-      : queue({1, per_uid, total}, [this](uint64_t item) { recorder.Run(item); }) {
+      : queue({.slots = 1, .per_uid = per_uid, .total = total, .relief_slots = 0},
+              [this](uint64_t item) { recorder.Run(item); }) {
     CHECK(queue.Add(1000, 0).ok());
     recorder.Wait(1);
   }
@@ -61,6 +62,21 @@ TEST_CASE("an item that two users wait for runs once, at the better place") {
   line.recorder.Release();
   CHECK(line.recorder.Wait(4) == std::vector<uint64_t>{1000, 1, 3, 2});
   CHECK(line.queue.waiting() == 0);
+}
+
+TEST_CASE("who has nothing running is not held up for long by slots that others hold") {
+  Recorder recorder;
+  FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
+                  [&](uint64_t item) { recorder.Run(item); });
+  for (uint64_t item : {1, 2, 3}) CHECK(queue.Add(item, 7).ok());
+  CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
+  CHECK(queue.Add(10, 8).ok());
+  CHECK(queue.Add(11, 8).ok());
+  CHECK(recorder.Wait(2) == std::vector<uint64_t>{1, 10});
+  CHECK(queue.running() == 2);
+  CHECK(queue.waiting() == 3);  // both have something running
+  recorder.Release();
+  CHECK(recorder.Wait(5).size() == 5);
 }
 
 TEST_CASE("an item that was removed does not run") {
