@@ -85,7 +85,10 @@ void BuildCall::StartBuild() {
 }
 
 void BuildCall::OnCancel() {
-  if (pending_->Cancel()) Fail(Error{ErrorCode::kCancelled, "the caller left"});
+  // Where neither holds the call, what is under way ends it.
+  if (backend_.read_gate.Withdraw(peer_.uid, *this) || pending_->Cancel()) {
+    Fail(Error{ErrorCode::kCancelled, "the caller left"});
+  }
 }
 
 void BuildCall::Answer(Result<BuildAnswer> answer) {

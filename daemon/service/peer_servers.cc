@@ -9,7 +9,7 @@
 namespace cccl_cached {
 namespace {
 
-/// Servers with and without connections: each has a thread.
+/// With and without connections, and those that are ending.
 constexpr size_t kMostServers = 1024;
 /// A user namespace gives one uid many groups, and so many credentials.
 constexpr int64_t kMostServersPerUid = 16;
@@ -33,17 +33,14 @@ PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }
 
 std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Peer& peer) {
   auto share = parts_.backend.budget.Take(peer.uid, Resource::kConnections);
-  if (!share) {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return nullptr;
+  for (auto& server : TakeSurplus()) retired_.Add(std::move(server));
+  Entry* entry = share ? EntryOf(peer) : nullptr;
+  if (entry == nullptr) {
     parts_.backend.statistics.Add(Counter::kRefused);
     return nullptr;
   }
-  // Ended after the lock is released.
-  std::vector<std::unique_ptr<PeerServer>> retired;
-  std::lock_guard lock(mutex_);
-  if (stopped_) return nullptr;
-  retired = TakeSurplus();
-  Entry* entry = EntryOf(peer);
-  if (entry == nullptr) return nullptr;
   ++entry->connections;
   entry->last_used = ++uses_;
   auto connection = std::make_unique<OpenConnection>(
@@ -60,7 +57,8 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
     return std::get<0>(entry.first) == peer.uid && entry.second.connections > 0;
   });
-  if (of_uid >= kMostServersPerUid || entries_.size() >= kMostServers) return nullptr;
+  if (of_uid >= kMostServersPerUid || entries_.size() + retired_.Count() >= kMostServers)
+    return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
   if (!serving_) server->SetServing(false);
@@ -109,6 +107,7 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
     threads.emplace_back([&server = *entry.server, until] { server.Shutdown(until); });
   }
   for (std::thread& thread : threads) thread.join();
+  retired_.WaitForAll();
 }
 
 }  // namespace cccl_cached

@@ -14,6 +14,7 @@
 #include "daemon/service/acceptor.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/peer_server.h"
+#include "daemon/service/retired_servers.h"
 
 namespace cccl_cached {
 
@@ -28,8 +29,8 @@ class PeerServers {
   PeerServers(const PeerServers&) = delete;
   PeerServers& operator=(const PeerServers&) = delete;
 
-  /// Serves the socket, or closes it if the peer has too many connections already. The result
-  /// counts the connection until it is destroyed.
+  /// Serves the socket, or closes it if the peer has too many connections or sets of groups
+  /// already. Waits for no call of anybody. The result counts the connection until it is destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
   void SetServing(bool serving);
   /// All at once; returns when the last one has ended.
@@ -56,6 +57,7 @@ class PeerServers {
   bool stopped_ = false;                  // guarded by mutex_
   uint64_t uses_ = 0;                     // guarded by mutex_
   std::map<Credentials, Entry> entries_;  // guarded by mutex_
+  RetiredServers retired_;
 };
 
 }  // namespace cccl_cached

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/read_gate.h"
 
+#include <algorithm>
 #include <cassert>
 #include <vector>
 
@@ -50,6 +51,18 @@ void ReadGate::Leave(uid_t uid) {
     if (left->second.reading == 0 && left->second.waiting.empty()) users_.erase(left);
   }
   for (GatedReader* reader : next) reader->StartReading();
+}
+
+bool ReadGate::Withdraw(uid_t uid, GatedReader& reader) {
+  std::lock_guard lock(mutex_);
+  const auto user = users_.find(uid);
+  if (user == users_.end()) return false;
+  auto& waiting = user->second.waiting;
+  const auto found = std::ranges::find(waiting, &reader);
+  if (found == waiting.end()) return false;
+  waiting.erase(found);
+  if (user->second.reading == 0 && waiting.empty()) users_.erase(user);
+  return true;
 }
 
 }  // namespace cccl_cached

@@ -34,9 +34,13 @@ class ReadGate {
   explicit ReadGate(Limits limits) : limits_(limits) {}
 
   /// Calls StartReading now, or later on another thread, always without a lock held. Each Enter is
-  /// ended by one Leave after StartReading was called, so a reader must live until then.
+  /// ended by one Leave after StartReading was called, or by a Withdraw that returns true; a reader
+  /// must live until then.
   void Enter(uid_t uid, GatedReader& reader);
   void Leave(uid_t uid);
+  /// Leaves the line. True if the reader stood in it: StartReading will not be called. False: it
+  /// was called, or is being called.
+  [[nodiscard]] bool Withdraw(uid_t uid, GatedReader& reader);
 
  private:
   struct User {

@@ -67,9 +67,8 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
   }
   if (artifact) {
     ledger_.Used(key);
-  } else {
+  } else if (queue_.Drop(key)) {
     statistics_.Add(Counter::kCorruptEntries);
-    queue_.Drop(key);
   }
   return artifact;
 }

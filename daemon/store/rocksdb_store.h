@@ -71,10 +71,4 @@ class RocksdbStore final : public Tier, public MetaStore {
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
 
-/// RocksdbStore::Open.
-[[nodiscard]] inline Result<std::unique_ptr<RocksdbStore>> OpenRocksdbStore(
-    RocksdbStoreOptions options, Statistics& statistics) {
-  return RocksdbStore::Open(std::move(options), statistics);
-}
-
 }  // namespace cccl_cached

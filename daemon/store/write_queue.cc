@@ -57,7 +57,7 @@ bool WriteQueue::PutMeta(std::string_view name, std::string_view value) {
   return true;
 }
 
-void WriteQueue::Drop(const Digest& key) {
+bool WriteQueue::Drop(const Digest& key) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = waiting_.artifacts.find(key); found != waiting_.artifacts.end()) {
@@ -65,10 +65,12 @@ void WriteQueue::Drop(const Digest& key) {
       waiting_.artifacts.erase(found);
       std::erase(in_order_, key);
     }
+    if (waiting_.dropped.contains(key) || writing_.dropped.contains(key)) return false;
     // One that does not fit is found wrong again the next time.
     if (waiting_.dropped.size() < kMaximumDropped) waiting_.dropped.insert(key);
   }
   changed_.notify_all();
+  return true;
 }
 
 ArtifactPtr WriteQueue::Find(const Digest& key) const {

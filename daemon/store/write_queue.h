@@ -45,8 +45,9 @@ class WriteQueue {
   /// False: no room, nothing was queued.
   [[nodiscard]] bool Put(const cccl_cache::Digest& key, ArtifactPtr artifact);
   [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
-  /// Queues the deletion of a wrong or broken entry, and takes it back if it waits.
-  void Drop(const cccl_cache::Digest& key);
+  /// Queues the deletion of a wrong or broken entry, and takes it back if it waits. False: its
+  /// deletion is queued already.
+  bool Drop(const cccl_cache::Digest& key);
 
   [[nodiscard]] ArtifactPtr Find(const cccl_cache::Digest& key) const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;

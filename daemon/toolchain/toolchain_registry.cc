@@ -123,9 +123,6 @@ void ToolchainRegistry::Scan(const std::stop_token& stop) {
     snapshot_ = snapshot;
   }
   changed_.notify_all();
-  if (!former || former->toolchains != snapshot->toolchains) {
-    options_.on_change(snapshot->toolchains);
-  }
 }
 
 ToolchainRegistry::Waiting ToolchainRegistry::TakeWaiting() {

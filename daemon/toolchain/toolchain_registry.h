@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -24,10 +23,6 @@
 namespace cccl_cached {
 
 struct RegistryOptions {
-  /// Called with those present after each scan that found others than the one before: what was made
-  /// of one that is gone (a zygote) can go. Same rules as for the report.
-  using ChangeFunction = std::function<void(std::span<const ToolchainPtr>)>;
-
   SearchPlaces places;
   /// Files that others than root and this user can write are not used.
   uid_t own_uid = 0;
@@ -35,7 +30,6 @@ struct RegistryOptions {
   std::chrono::milliseconds rescan_interval{30'000};
   /// How soon after a scan a request that names something unknown causes another.
   std::chrono::milliseconds unknown_interval{1'000};
-  ChangeFunction on_change = [](std::span<const ToolchainPtr>) {};
 };
 
 /// Finds, identifies, probes and watches the toolchains of this node.

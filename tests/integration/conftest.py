@@ -179,6 +179,17 @@ class Daemon:
         done = self.cli("--json", "build", "-", "--arch", arch, "-o", os.devnull, *arguments, input=source, **keywords)
         return json.loads(done.stdout)
 
+    def build_bytes(self, source, *arguments, arch="sm_90", **keywords):
+        """(`build --json`, the bytes that were written) of a source text. What `build --json` says of the bytes comes
+        from the daemon, so only the file shows what a client got. None if the build failed and `check` is false."""
+        output = pathlib.Path(tempfile.mktemp(prefix="out", dir=self.directory))
+        done = self.cli("--json", "build", "-", "--arch", arch, "-o", str(output), *arguments, input=source, **keywords)
+        if done.returncode != 0:
+            return None
+        contents = output.read_bytes()
+        output.unlink()
+        return json.loads(done.stdout), contents
+
     def stats(self):
         return json.loads(self.cli("--json", "stats").stdout)
 

@@ -56,7 +56,7 @@ def test_a_source_of_100_mb_is_refused_with_the_limit(fake, directory):
         file.write(b"// padding padding padding padding padding padding padding pad\n" * (100_000_000 // 64))
     done = fake.cli("build", str(source), "--arch", "sm_90", check=False)
     assert done.returncode == 4
-    assert b"64" in done.stderr  # the limit: 64 MiB
+    assert f"{64 << 20} bytes".encode() in done.stderr
 
 
 def test_100_000_inline_headers_are_refused_with_the_limit(fake):
@@ -65,10 +65,17 @@ def test_100_000_inline_headers_are_refused_with_the_limit(fake):
     assert "10000" in error.details().replace(",", "") or "10,000" in error.details()
 
 
-def test_an_unreadable_file_is_the_clis_error(fake, directory):
-    done = fake.cli("build", str(directory / "none.cu"), "--arch", "sm_90", check=False)
+@pytest.mark.parametrize("name", ["none.cu", "closed.cu", "directory.cu"])
+def test_an_unreadable_file_is_the_clis_error(make_daemon, directory, name):
+    daemon = make_daemon("--socket-mode", "0666").start()
+    (directory / "closed.cu").write_text(KERNEL)
+    (directory / "closed.cu").chmod(0o000)
+    (directory / "directory.cu").mkdir()
+    anybody = 54321 if os.geteuid() == 0 else None  # root may read whatever there is
+    done = daemon.cli("build", str(directory / name), "--arch", "sm_90", check=False, user=anybody)
     assert done.returncode == 5
-    assert b"none.cu" in done.stderr
+    assert str(directory / name).encode() in done.stderr
+    assert daemon.stats()["builds_total"] == 0
 
 
 def test_broken_ltoir_does_not_link(fake, directory):
@@ -117,14 +124,23 @@ def test_bytes_that_are_not_http_end_that_connection_only(fake):
                 pass
 
 
+def resident_kilobytes(daemon):
+    status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
 def test_a_client_that_stops_reading_holds_up_nobody(fake):
-    """It asks for 20 MB in chunks and never reads them."""
+    """It asks for 20 MB in chunks and never reads them: nobody waits for it, and no copy of its own is made of what
+    it does not take."""
     request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])
     with fake.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
+        list(stub.BuildInChunks(request))
+        before = resident_kilobytes(fake)
         stuck = [stub.BuildInChunks(request) for _ in range(20)]
         for stream in stuck:
             next(stream)
+        assert resident_kilobytes(fake) - before < 100_000
         assert fake.build_json(KERNEL)["outcome"] in ("built", "hit")
         for stream in stuck:
             stream.cancel()

@@ -6,7 +6,7 @@ import os
 
 import grpc
 import pytest
-from conftest import build_pb2_grpc, nvrtc_request, wait_for
+from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 GOOD = 'extern "C" __global__ void good() {}\n'
 
@@ -47,6 +47,32 @@ def test_hanging_compiler(make_daemon):
         assert name == "timed-out"
         assert "1" in error.details()
     assert daemon.stats()["timeouts_total"] == 2
+    assert_goes_on(daemon)
+
+
+DEEPER = """
+template <int depth, unsigned long long path> struct Deeper {
+  static constexpr int value = Deeper<depth + 1, 2 * path>::value + Deeper<depth + 1, 2 * path + 1>::value;
+};
+"""
+BOTTOM = "template <unsigned long long path> struct Deeper<60, path> { static constexpr int value = 1; };\n"
+USE = "__device__ int value = Deeper<0, 0>::value;\n"
+
+
+def test_template_recursion_without_a_bottom_is_the_compilers_error(real):
+    reply, _ = ask(real, DEEPER + USE)
+    assert reply.outcome == build_pb2.OUTCOME_FAILED
+    assert "recursion" in reply.log
+    assert_goes_on(real)
+
+
+def test_template_recursion_without_an_end_ends_at_the_deadline(make_daemon):
+    """No deeper than the compiler allows, but 2^60 instances."""
+    daemon = make_daemon("--build-timeout", "3s", roots=(PLACES.cuda13,)).start()
+    error, name = ask(daemon, DEEPER + BOTTOM + USE)
+    assert name == "timed-out", error
+    assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    assert daemon.stats()["timeouts_total"] == 1
     assert_goes_on(daemon)
 
 

@@ -26,6 +26,33 @@ def joined(daemon, callers):
     return daemon.stats()["builds_total"] >= callers
 
 
+class LastPlace:
+    """Shows when a caller has left: of a daemon with `--call-limit-per-uid` the last free place is taken, so that
+    another call is refused until a caller's place is free; it is freed once the caller was taken out of its flight."""
+
+    def __init__(self, daemon, toolkit):
+        self.channel = daemon.channel()
+        self.stub = build_pb2_grpc.BuildStub(self.channel)
+        self.held = self.stub.Build.future(nvrtc_request("//fake: wait-for last-place\n"))
+        toolkit.await_arrivals("last-place", 1)
+        assert not self.is_free()
+
+    def is_free(self):
+        try:
+            return bool(self.stub.Build(nvrtc_request("")))
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED, error
+            return False
+
+    def await_leave(self):
+        wait_for(self.is_free, "a caller's leave")
+
+    def close(self, toolkit):
+        toolkit.open("last-place")
+        self.held.result(60)
+        self.channel.close()
+
+
 def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
     (directory / "k.cu").write_text(WAITING)
     callers = [start_cli(fake, directory, number) for number in range(64)]
@@ -58,40 +85,49 @@ def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
     assert fake.stats()["compiles_total"] == 1
 
 
-def test_last_waiter_cancels(fake, toolkit):
-    with fake.channel() as channel:
+def test_last_waiter_cancels(make_daemon, toolkit):
+    daemon = make_daemon("--call-limit-per-uid", "3", "--jobs", "3", roots=(toolkit.root,)).start()
+    with daemon.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
         calls = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(2)]
         toolkit.await_arrivals("gate", 1)
-        wait_for(lambda: joined(fake, 2), "two callers")
+        wait_for(lambda: joined(daemon, 2), "two callers")
+        place = LastPlace(daemon, toolkit)
         calls[0].cancel()
-        wait_for(lambda: fake.stats()["in_flight"] == 1, "one compile going on")
+        place.await_leave()
+        statistics = daemon.stats()
+        assert (statistics["cancelled_total"], statistics["in_flight"]) == (0, 2)  # theirs, and that of the last place
         calls[1].cancel()
-        wait_for(lambda: fake.stats()["in_flight"] == 0, "the compile's end")
-        statistics = fake.stats()
-        assert statistics["cancelled_total"] == 1
+        wait_for(lambda: daemon.stats()["in_flight"] == 1, "the compile's end")
+        assert daemon.stats()["cancelled_total"] == 1
+        place.close(toolkit)
         # The key is free: the next caller gets a compile of its own.
         again = stub.Build.future(nvrtc_request(WAITING))
         toolkit.await_arrivals("gate", 2)
         toolkit.open("gate")
         assert again.result(60).outcome == build_pb2.OUTCOME_BUILT
+        assert daemon.stats()["compiles_total"] == 4  # theirs, two for the last place, and this
 
 
-def test_leader_leaves(fake, toolkit, directory):
+def test_leader_leaves(make_daemon, toolkit, directory):
+    daemon = make_daemon("--call-limit-per-uid", "10", "--jobs", "3", roots=(toolkit.root,)).start()
     (directory / "k.cu").write_text(WAITING)
-    leader = start_cli(fake, directory, "leader")
+    leader = start_cli(daemon, directory, "leader")
     toolkit.await_arrivals("gate", 1)
-    followers = [start_cli(fake, directory, number) for number in range(8)]
-    wait_for(lambda: joined(fake, 9), "nine callers")
-    before = fake.stats()["clients"]
+    followers = [start_cli(daemon, directory, number) for number in range(8)]
+    wait_for(lambda: joined(daemon, 9), "nine callers")
+    place = LastPlace(daemon, toolkit)
     leader.kill()
     leader.wait()
-    wait_for(lambda: fake.stats()["clients"] < before, "the daemon to see the leader's end")
+    place.await_leave()
+    place.close(toolkit)
+    compiles = daemon.stats()["compiles_total"]
     toolkit.open("gate")
     for follower in followers:
         assert follower.wait(60) == 0, follower.stderr.read()
     assert len({(directory / f"out{number}").read_bytes() for number in range(8)}) == 1
-    assert fake.stats()["compiles_total"] == 1
+    statistics = daemon.stats()
+    assert (statistics["compiles_total"], statistics["cancelled_total"]) == (compiles, 0)
     for process in (leader, *followers):
         process.stdout.close()
         process.stderr.close()

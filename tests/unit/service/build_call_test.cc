@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/unit/service/running_server.h"
+#include "tests/unit/service/stalled_calls.h"
 
 namespace cccl_cached {
 namespace {
@@ -241,6 +242,19 @@ TEST_CASE("calls of one user are bounded") {
   CHECK(running.statistics.Get(Counter::kRefused) == 1);
   running.builder.AnswerAll(MakeAnswer("done"));
   for (auto& call : held) CHECK(call.get().ok());
+}
+
+TEST_CASE("a caller who leaves while his call waits for its turn is counted no longer") {
+  ServiceLimits limits;
+  limits.calls_per_uid = 33;
+  RunningServer running(limits);
+  auto channel = running.Connect();
+  StalledCalls stalled(channel, "/cccl_cache.v1.Build/Build", 32);
+  {
+    StalledCalls queued(channel, "/cccl_cache.v1.Build/Build", 1);
+    REQUIRE(WaitUntilRefused(channel));
+  }
+  CHECK(WaitUntilNotRefused(channel));
 }
 
 TEST_CASE("bytes of one user are bounded") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -110,14 +111,36 @@ class FakeToolchains final : public Toolchains {
                                              cccl_cache::BuildKind) override {
     return Error{ErrorCode::kToolchainNotFound, "none"};
   }
-  void Rescan(std::function<void()> done) override { done(); }
-  bool Looked() override { return true; }
+  void Rescan(std::function<void()> done) override {
+    std::lock_guard lock(mutex_);
+    looking_.push_back(std::move(done));
+  }
+  bool Looked() override { return looked; }
   bool Unchanged(const Toolchain&) override { return true; }
   std::vector<ToolchainPtr> Present() override { return present; }
   std::vector<RejectedToolchain> Rejected() override { return rejected; }
 
+  /// Ends the looks that were asked for.
+  void FinishLooking() {
+    std::vector<std::function<void()>> looking;
+    {
+      std::lock_guard lock(mutex_);
+      std::swap(looking, looking_);
+    }
+    for (const auto& done : looking) done();
+  }
+  [[nodiscard]] size_t looking() {
+    std::lock_guard lock(mutex_);
+    return looking_.size();
+  }
+
   std::vector<ToolchainPtr> present;
   std::vector<RejectedToolchain> rejected;
+  std::atomic<bool> looked = true;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::function<void()>> looking_;
 };
 
 }  // namespace cccl_cached

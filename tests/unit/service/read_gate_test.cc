@@ -53,5 +53,33 @@ TEST_CASE("a reader whom the bound of all kept back goes on when another user le
   CHECK(Reading(second) == 2);
 }
 
+TEST_CASE("a reader who withdraws from the line is not called, and the others keep their order") {
+  ReadGate gate({1, 1, 10});
+  std::deque<Reader> readers(3);
+  for (Reader& reader : readers) gate.Enter(1, reader);
+  CHECK_FALSE(gate.Withdraw(1, readers[0]));
+  CHECK(gate.Withdraw(1, readers[1]));
+  CHECK_FALSE(gate.Withdraw(1, readers[1]));
+  gate.Leave(1);
+  CHECK_FALSE(readers[1].reading);
+  CHECK(readers[2].reading);
+  gate.Leave(1);
+  CHECK_FALSE(gate.Withdraw(1, readers[2]));
+}
+
+TEST_CASE("the last one who withdraws leaves nothing behind") {
+  ReadGate gate({0, 1, 1});
+  Reader first;
+  Reader second;
+  gate.Enter(1, first);
+  gate.Enter(2, second);
+  CHECK(gate.Withdraw(2, second));
+  gate.Leave(1);
+  CHECK_FALSE(second.reading);
+  Reader third;
+  gate.Enter(2, third);
+  CHECK(third.reading);
+}
+
 }  // namespace
 }  // namespace cccl_cached

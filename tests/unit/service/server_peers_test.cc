@@ -16,14 +16,18 @@
 #include <string>
 #include <vector>
 
+#include "cccl_cache/v1/admin.grpc.pb.h"
 #include "daemon/core/file_descriptor.h"
 #include "daemon/service/server.h"
 #include "tests/unit/service/running_server.h"
+#include "tests/unit/service/stalled_calls.h"
 
 namespace cccl_cached {
 namespace {
 
 namespace v1 = cccl_cache::v1;
+
+constexpr char kBuild[] = "/cccl_cache.v1.Build/Build";
 
 /// Says so where the test can't be run.
 bool CanConnectAsOthers() {
@@ -75,10 +79,12 @@ int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   return *reinterpret_cast<int*>(CMSG_DATA(CMSG_FIRSTHDR(&message)));
 }
 
-std::unique_ptr<v1::Build::Stub> StubOver(int fd) {
+std::shared_ptr<grpc::Channel> ChannelOver(int fd) {
   REQUIRE(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0);
-  return v1::Build::NewStub(grpc::CreateInsecureChannelFromFd("peer", fd));
+  return grpc::CreateInsecureChannelFromFd("peer", fd);
 }
+
+std::unique_ptr<v1::Build::Stub> StubOver(int fd) { return v1::Build::NewStub(ChannelOver(fd)); }
 
 Result<BuildAnswer> AnswerWithPeer(const cccl_cache::BuildRequest&, const Peer& peer) {
   std::string text = std::to_string(peer.uid) + ":" + std::to_string(peer.gid);
@@ -175,6 +181,40 @@ TEST_CASE("servers of users who left are retired, those of users who stay are no
   CHECK(BuildOver(*stays) == "20000:20000,7,9");
 }
 
+TEST_CASE("a queued call on a connection that is gone does not stop the accept loop") {
+  if (!CanConnectAsOthers()) return;
+  ServiceLimits limits;
+  limits.idle_peer_servers = 0;
+  limits.calls_per_uid = 33;
+  RunningServer running(limits);
+  // One more than may be received at one time for one user: the last one is queued.
+  StalledCalls stalled(ChannelOver(ConnectAs(20001, 9, running.socket())), kBuild, 32);
+  {
+    StalledCalls queued(ChannelOver(ConnectAs(20001, 10, running.socket())), kBuild, 1);
+    REQUIRE(WaitUntilRefused(ChannelOver(ConnectAs(20001, 9, running.socket()))));
+  }
+  // Each connection retires the servers that have none.
+  for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
+}
+
+TEST_CASE("a server whose last call does not end is waited for at the daemon's end only") {
+  if (!CanConnectAsOthers()) return;
+  ServiceLimits limits;
+  limits.idle_peer_servers = 0;
+  RunningServer running(limits);
+  running.toolchains.looked = false;
+  {
+    auto admin = v1::Admin::NewStub(ChannelOver(ConnectAs(20001, 9, running.socket())));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    v1::ToolchainsReply reply;
+    REQUIRE_FALSE(admin->Toolchains(&context, {}, &reply).ok());
+    REQUIRE(running.toolchains.looking() == 1);
+  }
+  for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
+  running.toolchains.FinishLooking();
+}
+
 TEST_CASE("one user with many sets of groups has a bounded number of servers at one time") {
   if (!CanConnectAsOthers()) return;
   RunningServer running;
@@ -190,6 +230,7 @@ TEST_CASE("one user with many sets of groups has a bounded number of servers at 
   CHECK(IsClosedByPeer(open.back().get()));
   char byte = 0;
   CHECK(recv(open.front().get(), &byte, 1, MSG_PEEK) == 1);
+  CHECK(running.statistics.Get(Counter::kRefused) == 1);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST_CASE("a second store on one directory is told that it is locked, and where"
   Statistics statistics;
   const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
   REQUIRE(store);
-  const auto second = OpenRocksdbStore({.directory = temporary / "state"}, statistics);
+  const auto second = RocksdbStore::Open({.directory = temporary / "state"}, statistics);
   REQUIRE_FALSE(second);
   CHECK_THAT(second.error().message, Contains("locked") && Contains(temporary / "state"));
   store->Put(Key(1), Numbered(1, 100));

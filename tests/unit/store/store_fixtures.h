@@ -88,7 +88,7 @@ inline size_t SizeOf(uint64_t number) { return number % 4 == 0 ? 20'000 : 300; }
 
 inline std::unique_ptr<RocksdbStore> OpenOrNull(RocksdbStoreOptions options,
                                                 Statistics& statistics) {
-  auto store = OpenRocksdbStore(std::move(options), statistics);
+  auto store = RocksdbStore::Open(std::move(options), statistics);
   return store ? std::move(*store) : nullptr;
 }
 

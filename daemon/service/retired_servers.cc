@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/retired_servers.h"
+
+#include <utility>
+
+namespace cccl_cached {
+
+RetiredServers::RetiredServers() : thread_([this] { Run(); }) {}
+
+RetiredServers::~RetiredServers() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void RetiredServers::Add(std::unique_ptr<PeerServer> server) {
+  {
+    std::lock_guard lock(mutex_);
+    servers_.push_back(std::move(server));
+  }
+  changed_.notify_all();
+}
+
+size_t RetiredServers::Count() const {
+  std::lock_guard lock(mutex_);
+  return servers_.size();
+}
+
+void RetiredServers::WaitForAll() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return servers_.empty(); });
+}
+
+void RetiredServers::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopped_ || !servers_.empty(); });
+    if (servers_.empty()) return;
+    std::unique_ptr<PeerServer> ending = std::move(servers_.front());
+    lock.unlock();
+    ending.reset();
+    lock.lock();
+    servers_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+}  // namespace cccl_cached
