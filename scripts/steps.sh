@@ -11,6 +11,14 @@ fail() {
   exit 1
 }
 
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    sudo -- "$@"
+  fi
+}
+
 # Says every 15 s what the last line of a log is, until the script ends or it is told to stop.
 _show_progress() { # _show_progress LOG
   local next=$((SECONDS + 15))

@@ -89,7 +89,7 @@ constexpr std::array kSettings = {
     One<&C::state_dir, PathFormat>("state_dir", "where the store lies"),
     List<&C::toolchain_root, PathFormat>("toolchain_root", "look for CUDA here as well"),
     One<&C::toolchain_search, ToolchainSearchFormat>(
-        "toolchain_search", "everywhere, or roots: nowhere but in toolchain_root"),
+        "toolchain_search", "everywhere, or roots: no CUDA but that in toolchain_root"),
     One<&C::log_level, LogLevelFormat>("log_level", "error, warning, info or debug"),
     One<&C::log_format, LogFormatFormat>("log_format", "text or json"),
     One<&C::jobs, ThreadCountFormat>("jobs", "compiles at one time"),

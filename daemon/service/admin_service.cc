@@ -5,19 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "daemon/service/unary_call.h"
 #include "daemon/service/utf8.h"
 
 namespace cccl_cached {
 namespace {
 
 namespace v1 = cccl_cache::v1;
-
-grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext& context) {
-  auto* reactor = context.DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
-}
 
 void AddGauge(v1::StatsReply& reply, std::string_view name, double value, std::string_view help) {
   v1::Statistic* statistic = reply.add_statistics();
@@ -67,47 +63,56 @@ void DescribeAll(Toolchains& from, v1::ToolchainsReply& to) {
   }
 }
 
-}  // namespace
-
-grpc::ServerUnaryReactor* AdminService::Stats(grpc::CallbackServerContext* context,
-                                              const v1::StatsRequest* /*request*/,
-                                              v1::StatsReply* reply) {
+v1::StatsReply DescribeStatistics(const AdminSources& sources) {
+  v1::StatsReply reply;
   for (const CounterInfo& info : Counters()) {
-    v1::Statistic* statistic = reply->add_statistics();
+    v1::Statistic* statistic = reply.add_statistics();
     statistic->set_name(std::string(info.name));
     statistic->set_label(std::string(info.label));
-    statistic->set_value(static_cast<double>(sources_.statistics.Get(info.counter)) * info.scale);
+    statistic->set_value(static_cast<double>(sources.statistics.Get(info.counter)) * info.scale);
     statistic->set_help(std::string(info.help));
   }
-  const TierSize stored = sources_.stored();
-  const BuildGauges building = sources_.building();
-  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources_.started;
-  AddGauge(*reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
-  AddGauge(*reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
-  AddGauge(*reply, "clients", static_cast<double>(sources_.clients()), "Connections open now.");
-  AddGauge(*reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
-  AddGauge(*reply, "queued", static_cast<double>(building.queued),
+  const TierSize stored = sources.stored();
+  const BuildGauges building = sources.building();
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources.started;
+  AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
+  AddGauge(reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
+  AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Connections open now.");
+  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
+  AddGauge(reply, "queued", static_cast<double>(building.queued),
            "Compiles waiting for a slot now.");
-  AddGauge(*reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
-  reply->set_version(sources_.version);
-  return Finished(*context);
+  AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
+  reply.set_version(sources.version);
+  return reply;
 }
 
-grpc::ServerUnaryReactor* AdminService::Toolchains(grpc::CallbackServerContext* context,
-                                                   const v1::ToolchainsRequest* /*request*/,
-                                                   v1::ToolchainsReply* reply) {
-  auto* reactor = context->DefaultReactor();
-  const auto answer = [this, reactor, reply] {
-    DescribeAll(sources_.toolchains, *reply);
-    reactor->Finish(grpc::Status::OK);
+void AnswerToolchains(Toolchains& toolchains, UnaryCall::Reply answer) {
+  auto describe = [&toolchains, answer = std::move(answer)] {
+    v1::ToolchainsReply reply;
+    DescribeAll(toolchains, reply);
+    answer(grpc::Status::OK, reply);
   };
   // No thread of gRPC's waits for the first look.
-  if (sources_.toolchains.Looked()) {
-    answer();
+  if (toolchains.Looked()) {
+    describe();
   } else {
-    sources_.toolchains.Rescan(answer);
+    toolchains.Rescan(std::move(describe));
   }
-  return reactor;
+}
+
+}  // namespace
+
+AdminService::AdminService(BuildBackend& backend, uid_t uid, const AdminSources& sources) {
+  Serve("/cccl_cache.v1.Admin/Stats",
+        UnaryCall::Maker<v1::StatsRequest>(
+            backend, uid, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              answer(grpc::Status::OK, DescribeStatistics(sources));
+            }));
+  Serve("/cccl_cache.v1.Admin/Toolchains",
+        UnaryCall::Maker<v1::ToolchainsRequest>(
+            backend, uid, [&sources](const auto& /*request*/, UnaryCall::Reply answer) {
+              AnswerToolchains(sources.toolchains, std::move(answer));
+            }));
 }
 
 }  // namespace cccl_cached

@@ -6,11 +6,13 @@
 #include <functional>
 #include <string>
 
-#include "cccl_cache/v1/admin.grpc.pb.h"
+#include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/raw_service.h"
 
 namespace cccl_cached {
 
@@ -25,21 +27,12 @@ struct AdminSources {
   std::string version;
 };
 
-/// cccl_cache.v1.Admin, as far as everybody may ask: totals and toolchains, nothing of other users.
-/// Thread-safe.
-class AdminService final : public cccl_cache::v1::Admin::CallbackService {
+/// cccl_cache.v1.Admin for one peer, as far as everybody may ask: totals and toolchains, nothing of
+/// other users. Thread-safe.
+class AdminService final : public RawService {
  public:
-  explicit AdminService(const AdminSources& sources) : sources_(sources) {}
-
-  grpc::ServerUnaryReactor* Stats(grpc::CallbackServerContext* context,
-                                  const cccl_cache::v1::StatsRequest* request,
-                                  cccl_cache::v1::StatsReply* reply) override;
-  grpc::ServerUnaryReactor* Toolchains(grpc::CallbackServerContext* context,
-                                       const cccl_cache::v1::ToolchainsRequest* request,
-                                       cccl_cache::v1::ToolchainsReply* reply) override;
-
- private:
-  const AdminSources& sources_;
+  /// Both must outlive the service.
+  AdminService(BuildBackend& backend, uid_t uid, const AdminSources& sources);
 };
 
 }  // namespace cccl_cached

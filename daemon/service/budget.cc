@@ -13,13 +13,14 @@ namespace cccl_cached {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{200};
-/// Uploads in progress: each may have one message of the largest size on its way.
-constexpr uint64_t kUploadsPerUid = 16;
-constexpr uint64_t kUploadsInAll = 64;
+/// Calls that send many messages and wait for no turn (ReadGate): each may have one message of the
+/// largest size on its way at any time.
+constexpr uint64_t kStreamsPerUid = 16;
+constexpr uint64_t kStreamsInAll = 64;
 
-constexpr std::string_view kNames[] = {"connections", "calls in flight",
-                                       "bytes of requests and replies in flight",
-                                       "uploads in progress", "bytes of uploads"};
+constexpr std::string_view kNames[] = {
+    "connections", "calls in flight", "bytes of requests and replies in flight",
+    "uploads and reflection streams in progress", "bytes of uploads"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
 size_t Index(Resource resource) { return static_cast<size_t>(resource); }
@@ -58,8 +59,8 @@ void Share::Merge(Share&& other) {
 
 Budget::Budget(const ServiceLimits& limits)
     : per_uid_{limits.connections_per_uid, limits.calls_per_uid, limits.bytes_in_flight_per_uid,
-               kUploadsPerUid, limits.upload_bytes_per_uid},
-      in_all_{limits.connections, limits.calls, limits.bytes_in_flight, kUploadsInAll,
+               kStreamsPerUid, limits.upload_bytes_per_uid},
+      in_all_{limits.connections, limits.calls, limits.bytes_in_flight, kStreamsInAll,
               limits.upload_bytes} {}
 
 Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {

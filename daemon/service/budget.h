@@ -15,7 +15,7 @@
 namespace cccl_cached {
 
 /// What a client can use up.
-enum class Resource : uint8_t { kConnections, kCalls, kBytes, kUploads, kUploadBytes, kCount };
+enum class Resource : uint8_t { kConnections, kCalls, kBytes, kStreams, kUploadBytes, kCount };
 
 class Budget;
 

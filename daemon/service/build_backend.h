@@ -11,7 +11,7 @@
 
 namespace cccl_cached {
 
-/// What the Build services of all users share. Everything in it is thread-safe and outlives every
+/// What the services of all users share. Everything in it is thread-safe and outlives every
 /// call.
 struct BuildBackend {
   const ServiceLimits& limits;

@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <grpcpp/impl/codegen/service_type.h>
-
 #include <functional>
 
 #include "daemon/core/peer.h"
 #include "daemon/service/build_backend.h"
+#include "daemon/service/raw_service.h"
 
 namespace cccl_cached {
 
 /// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
-class BuildService final : public grpc::Service {
+class BuildService final : public RawService {
  public:
   /// Who calls, as far as this call's connection tells: the credentials are those of the server,
   /// the pid is looked up by the connection.

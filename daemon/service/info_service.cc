@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/info_service.h"
 
+#include "daemon/service/unary_call.h"
+
 namespace cccl_cached {
 
-grpc::ServerUnaryReactor* InfoService::Get(grpc::CallbackServerContext* context,
-                                           const cccl_cache::v1::InfoRequest* /*request*/,
-                                           cccl_cache::v1::InfoReply* reply) {
-  *reply = reply_;
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+InfoService::InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply) {
+  Serve("/cccl_cache.v1.Info/Get",
+        UnaryCall::Maker<cccl_cache::v1::InfoRequest>(
+            backend, uid, [&reply](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              answer(grpc::Status::OK, reply);
+            }));
 }
 
 }  // namespace cccl_cached

@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cccl_cache/v1/info.grpc.pb.h"
+#include "cccl_cache/v1/info.pb.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/raw_service.h"
 
 namespace cccl_cached {
 
-/// cccl_cache.v1.Info: the same answer to everybody. Thread-safe.
-class InfoService final : public cccl_cache::v1::Info::CallbackService {
+/// cccl_cache.v1.Info for one peer: the same answer to everybody. Thread-safe.
+class InfoService final : public RawService {
  public:
-  /// The reply must outlive the service.
-  explicit InfoService(const cccl_cache::v1::InfoReply& reply) : reply_(reply) {}
-
-  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context,
-                                const cccl_cache::v1::InfoRequest* request,
-                                cccl_cache::v1::InfoReply* reply) override;
-
- private:
-  const cccl_cache::v1::InfoReply& reply_;
+  /// Backend and reply must outlive the service.
+  InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply);
 };
 
 }  // namespace cccl_cached

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/peer_server.h"
 
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
@@ -28,12 +27,9 @@ constexpr int kLongestPiece = 5 << 20;
 constexpr size_t kQuotaSlack = 256u << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
 
-constexpr const char* kServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Admin",
-                                     "cccl_cache.v1.Info"};
-
-/// Those of kServices and what gRPC's own clients look for.
+/// Those of kOwnServices and what gRPC's own clients look for.
 std::vector<std::string> ListedServices() {
-  std::vector<std::string> names(std::begin(kServices), std::end(kServices));
+  std::vector<std::string> names(std::begin(kOwnServices), std::end(kOwnServices));
   names.emplace_back("grpc.health.v1.Health");
   names.emplace_back("grpc.reflection.v1alpha.ServerReflection");
   return names;
@@ -46,7 +42,8 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-/// Against peers who use what no count of ours sees: HTTP/2 itself, health and reflection.
+/// Against peers who use what no count of ours sees: HTTP/2 itself, and calls of methods that
+/// do not exist.
 void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
   grpc::ResourceQuota quota("peer");
   quota.Resize(limits.bytes_in_flight_per_uid + kQuotaSlack);
@@ -66,9 +63,10 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
     : credentials_(std::move(credentials)),
       build_(parts.backend,
              [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
-      admin_(parts.admin),
-      info_(parts.info),
-      reflection_(ListedServices()) {
+      admin_(parts.backend, credentials_.uid, parts.admin),
+      info_(parts.backend, credentials_.uid, parts.info),
+      health_(parts.backend, credentials_.uid, parts.health),
+      reflection_(parts.backend, credentials_.uid, ListedServices()) {
   Start(parts.backend.limits);
 }
 
@@ -79,6 +77,7 @@ void PeerServer::Start(const ServiceLimits& limits) {
   builder.RegisterService(&build_);
   builder.RegisterService(&admin_);
   builder.RegisterService(&info_);
+  builder.RegisterService(&health_);
   builder.RegisterService(&reflection_);
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits.message_bytes));
   builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits.message_bytes), kLongestPiece) +
@@ -86,7 +85,6 @@ void PeerServer::Start(const ServiceLimits& limits) {
   RefuseCompression(builder);
   BoundPeer(builder, limits);
   server_ = builder.BuildAndStart();
-  SetServing(true);
 }
 
 void PeerServer::Serve(FileDescriptor socket, pid_t pid) {
@@ -110,14 +108,6 @@ Peer PeerServer::PeerOf(const grpc::CallbackServerContext& context) const {
   const auto found = pids_.find(fd);
   if (found != pids_.end()) peer.pid = found->second;
   return peer;
-}
-
-void PeerServer::SetServing(bool serving) {
-  if (server_ == nullptr) return;
-  auto* health = server_->GetHealthCheckService();
-  if (health == nullptr) return;
-  health->SetServingStatus("", serving);
-  for (const char* service : kServices) health->SetServingStatus(service, serving);
 }
 
 void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {

@@ -14,6 +14,8 @@
 #include "daemon/service/admin_service.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
+#include "daemon/service/health.h"
+#include "daemon/service/health_service.h"
 #include "daemon/service/info_service.h"
 #include "daemon/service/reflection_service.h"
 
@@ -24,6 +26,7 @@ struct PeerServerParts {
   BuildBackend& backend;
   const AdminSources& admin;
   const cccl_cache::v1::InfoReply& info;
+  Health& health;
 };
 
 /// A gRPC server for the connections of one set of credentials: whose calls these are is a fact of
@@ -40,8 +43,6 @@ class PeerServer {
   [[nodiscard]] bool started() const { return server_ != nullptr; }
   /// A connection whose peer has this server's credentials, and the pid.
   void Serve(FileDescriptor socket, pid_t pid);
-  /// What health says from now on.
-  void SetServing(bool serving);
   /// Ends every connection: at once those without calls, the others when their calls end or the
   /// deadline comes.
   void Shutdown(std::chrono::system_clock::time_point deadline);
@@ -56,6 +57,7 @@ class PeerServer {
   BuildService build_;
   AdminService admin_;
   InfoService info_;
+  HealthService health_;
   ReflectionService reflection_;
   std::unique_ptr<grpc::Server> server_;
 };

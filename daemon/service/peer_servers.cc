@@ -61,7 +61,6 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
     return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
-  if (!serving_) server->SetServing(false);
   return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;
 }
 
@@ -86,12 +85,6 @@ void PeerServers::Ended(const Credentials& credentials) {
   const auto found = entries_.find(credentials);
   if (found == entries_.end()) return;
   --found->second.connections;
-}
-
-void PeerServers::SetServing(bool serving) {
-  std::lock_guard lock(mutex_);
-  serving_ = serving;
-  for (auto& [credentials, entry] : entries_) entry.server->SetServing(serving);
 }
 
 void PeerServers::Shutdown(std::chrono::milliseconds deadline) {

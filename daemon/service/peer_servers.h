@@ -32,7 +32,6 @@ class PeerServers {
   /// Serves the socket, or closes it if the peer has too many connections or sets of groups
   /// already. Waits for no call of anybody. The result counts the connection until it is destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
-  void SetServing(bool serving);
   /// All at once; returns when the last one has ended.
   void Shutdown(std::chrono::milliseconds deadline);
 
@@ -53,7 +52,6 @@ class PeerServers {
   const PeerServerParts parts_;
   const size_t idle_kept_;
   std::mutex mutex_;
-  bool serving_ = true;                   // guarded by mutex_
   bool stopped_ = false;                  // guarded by mutex_
   uint64_t uses_ = 0;                     // guarded by mutex_
   std::map<Credentials, Entry> entries_;  // guarded by mutex_

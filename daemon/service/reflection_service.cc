@@ -7,6 +7,11 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <set>
+#include <utility>
+
+#include "daemon/service/grpc_status.h"
+#include "daemon/service/small_message.h"
+#include "grpc/reflection/v1alpha/reflection.pb.h"
 
 namespace cccl_cached {
 namespace {
@@ -43,11 +48,52 @@ void AnswerFile(const FileDescriptor* file, const std::string& name, Response& r
   Describe(*file, seen, *response.mutable_file_descriptor_response());
 }
 
+Response Answer(const Request& request, const std::vector<std::string>& services) {
+  const auto& pool = *google::protobuf::DescriptorPool::generated_pool();
+  Response response;
+  response.set_valid_host(request.host());
+  *response.mutable_original_request() = request;
+  switch (request.message_request_case()) {
+    case Request::kListServices:
+      for (const std::string& name : services) {
+        response.mutable_list_services_response()->add_service()->set_name(name);
+      }
+      break;
+    case Request::kFileByFilename:
+      AnswerFile(pool.FindFileByName(request.file_by_filename()),
+                 "file " + request.file_by_filename(), response);
+      break;
+    case Request::kFileContainingSymbol:
+      AnswerFile(pool.FindFileContainingSymbol(request.file_containing_symbol()),
+                 "symbol " + request.file_containing_symbol(), response);
+      break;
+    case Request::kFileContainingExtension:
+    case Request::kAllExtensionNumbersOfType:
+      Refuse(grpc::StatusCode::NOT_FOUND, "the services of this daemon have no extensions",
+             response);
+      break;
+    case Request::MESSAGE_REQUEST_NOT_SET:
+      Refuse(grpc::StatusCode::INVALID_ARGUMENT, "the request asks for nothing", response);
+      break;
+  }
+  return response;
+}
+
 /// One stream of questions, each answered before the next is read; deletes itself at the end.
-class ReflectionCall final : public grpc::ServerBidiReactor<Request, Response> {
+class ReflectionCall final : public RawService::Call {
  public:
-  explicit ReflectionCall(const std::vector<std::string>& services) : services_(services) {
-    StartRead(&request_);
+  ReflectionCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context,
+                 const std::vector<std::string>& services)
+      : backend_(backend), context_(context), services_(services) {
+    auto call = backend_.budget.Take(uid, Resource::kCalls);
+    auto stream = call ? backend_.budget.Take(uid, Resource::kStreams) : call.error();
+    if (!stream) {
+      Fail(stream.error());
+      return;
+    }
+    call_ = std::move(*call);
+    stream_ = std::move(*stream);
+    StartRead(&message_);
   }
 
   void OnReadDone(bool ok) override {
@@ -55,13 +101,18 @@ class ReflectionCall final : public grpc::ServerBidiReactor<Request, Response> {
       Finish(grpc::Status::OK);
       return;
     }
-    Answer();
-    StartWrite(&response_);
+    Request request;
+    if (auto decoded = DecodeSmall(message_, request); !decoded) {
+      Fail(decoded.error());
+      return;
+    }
+    message_ = Encode(Answer(request, services_));
+    StartWrite(&message_);
   }
 
   void OnWriteDone(bool ok) override {
     if (ok) {
-      StartRead(&request_);
+      StartRead(&message_);
     } else {
       Finish(grpc::Status::CANCELLED);
     }
@@ -70,46 +121,28 @@ class ReflectionCall final : public grpc::ServerBidiReactor<Request, Response> {
   void OnDone() override { delete this; }
 
  private:
-  void Answer() {
-    const auto& pool = *google::protobuf::DescriptorPool::generated_pool();
-    response_.Clear();
-    response_.set_valid_host(request_.host());
-    *response_.mutable_original_request() = request_;
-    switch (request_.message_request_case()) {
-      case Request::kListServices:
-        for (const std::string& name : services_) {
-          response_.mutable_list_services_response()->add_service()->set_name(name);
-        }
-        break;
-      case Request::kFileByFilename:
-        AnswerFile(pool.FindFileByName(request_.file_by_filename()),
-                   "file " + request_.file_by_filename(), response_);
-        break;
-      case Request::kFileContainingSymbol:
-        AnswerFile(pool.FindFileContainingSymbol(request_.file_containing_symbol()),
-                   "symbol " + request_.file_containing_symbol(), response_);
-        break;
-      case Request::kFileContainingExtension:
-      case Request::kAllExtensionNumbersOfType:
-        Refuse(grpc::StatusCode::NOT_FOUND, "the services of this daemon have no extensions",
-               response_);
-        break;
-      case Request::MESSAGE_REQUEST_NOT_SET:
-        Refuse(grpc::StatusCode::INVALID_ARGUMENT, "the request asks for nothing", response_);
-        break;
-    }
+  void Fail(const Error& error) {
+    if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+    Finish(ToGrpcStatus(error, context_));
   }
 
+  BuildBackend& backend_;
+  grpc::CallbackServerContext& context_;
   const std::vector<std::string>& services_;
-  Request request_;
-  Response response_;
+  Share call_;
+  Share stream_;
+  grpc::ByteBuffer message_;
 };
 
 }  // namespace
 
-grpc::ServerBidiReactor<Request, Response>* ReflectionService::ServerReflectionInfo(
-    grpc::CallbackServerContext* /*context*/) {
-  return new ReflectionCall(services_);
+ReflectionService::ReflectionService(BuildBackend& backend, uid_t uid,
+                                     std::vector<std::string> services)
+    : services_(std::move(services)) {
+  Serve("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        [this, &backend, uid](grpc::CallbackServerContext& context) {
+          return new ReflectionCall(backend, uid, context, services_);
+        });
 }
 
 }  // namespace cccl_cached

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/raw_service.h"
 
 namespace cccl_cached {
 
@@ -13,15 +14,10 @@ namespace cccl_cached {
 /// service, but a synchronous one: that gives each server a second poller, which takes every other
 /// event of the callback services away from their thread, a tenth of the time of a hit.
 /// Thread-safe.
-class ReflectionService final
-    : public grpc::reflection::v1alpha::ServerReflection::CallbackService {
+class ReflectionService final : public RawService {
  public:
-  /// The full names of the services that are listed.
-  explicit ReflectionService(std::vector<std::string> services) : services_(std::move(services)) {}
-
-  grpc::ServerBidiReactor<grpc::reflection::v1alpha::ServerReflectionRequest,
-                          grpc::reflection::v1alpha::ServerReflectionResponse>*
-  ServerReflectionInfo(grpc::CallbackServerContext* context) override;
+  /// The full names of the services that are listed. The backend must outlive the service.
+  ReflectionService(BuildBackend& backend, uid_t uid, std::vector<std::string> services);
 
  private:
   const std::vector<std::string> services_;

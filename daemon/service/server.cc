@@ -3,7 +3,6 @@
 #include "daemon/service/server.h"
 
 #include <grpc/grpc.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <unistd.h>
 
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "daemon/service/acceptor.h"
 #include "daemon/service/api_version.h"
+#include "daemon/service/health.h"
 #include "daemon/service/peer_servers.h"
 #include "proto/fingerprint.h"
 
@@ -58,8 +58,8 @@ class Server::Impl {
                std::chrono::steady_clock::now(),
                options_.version},
         info_(DescribeDaemon(options_)),
-        peer_servers_(PeerServerParts{backend_, admin_, info_}, options_.limits.idle_peer_servers) {
-  }
+        peer_servers_(PeerServerParts{backend_, admin_, info_, health_},
+                      options_.limits.idle_peer_servers) {}
 
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
@@ -67,7 +67,6 @@ class Server::Impl {
     // Never taken back: the last grpc_shutdown waits up to 10 s for a poller that a large reply
     // started, and the process is about to end anyway.
     grpc_init();
-    grpc::EnableDefaultHealthCheckService(true);
     acceptor_ = std::make_unique<Acceptor>(
         std::move(listeners_), Acceptor::Callbacks{[this](FileDescriptor socket, const Peer& peer) {
                                                      return peer_servers_.Connect(std::move(socket),
@@ -77,11 +76,13 @@ class Server::Impl {
     return acceptor_->Start();
   }
 
-  void StoppingSoon() { peer_servers_.SetServing(false); }
+  void StoppingSoon() { health_.SetServing(false); }
 
   void Shutdown(std::chrono::milliseconds deadline) {
     StoppingSoon();
     if (acceptor_ != nullptr) acceptor_->Stop();
+    // Who watches would be in flight until the deadline.
+    health_.Stop();
     peer_servers_.Shutdown(deadline);
   }
 
@@ -93,6 +94,7 @@ class Server::Impl {
   BuildBackend backend_;
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
+  Health health_;
   PeerServers peer_servers_;
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -40,13 +40,13 @@ Status UploadCall::Begin() {
   }
   auto call = backend_.budget.Take(uid_, Resource::kCalls);
   if (!call) return call.error();
-  auto upload = backend_.budget.Take(uid_, Resource::kUploads);
-  if (!upload) return upload.error();
+  auto stream = backend_.budget.Take(uid_, Resource::kStreams);
+  if (!stream) return stream.error();
   auto kept = backend_.budget.Take(uid_, Resource::kUploadBytes, kOverhead);
   if (!kept) return kept.error();
   kept_ = std::move(*kept);
   call_ = std::move(*call);
-  upload_ = std::move(*upload);
+  stream_ = std::move(*stream);
   return Ok{};
 }
 

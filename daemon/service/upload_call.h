@@ -34,7 +34,7 @@ class UploadCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
   const uid_t uid_;
   grpc::CallbackServerContext& context_;
   Share call_;
-  Share upload_;
+  Share stream_;
   Share kept_;
   grpc::ByteBuffer message_;
   std::string bytes_;

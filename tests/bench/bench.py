@@ -11,20 +11,23 @@ import measurements
 from servers import Servers
 
 
+PARTS = ("hits", "processes", "restarts", "compiles")
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench")
     parser.add_argument("--build", required=True, help="build directory")
     parser.add_argument("--cuda", required=True, help="root of the CUDA toolkit to compile with")
     parser.add_argument("--quick", action="store_true", help="a short run: is anything far off?")
     parser.add_argument(
-        "--only", choices=("hits", "processes", "compiles"), action="append", help="leave the others out; repeatable"
+        "--only", choices=PARTS, action="append", help="leave the others out; repeatable"
     )
     return parser.parse_args()
 
 
 def rows(servers, given):
     effort = measurements.Effort.quick() if given.quick else measurements.Effort()
-    wanted = given.only or ("hits", "processes", "compiles")
+    wanted = given.only or PARTS
     fake_root = servers.build / "tests/support/fake_cuda13"
     if "hits" in wanted:
         yield from measurements.hits(servers, fake_root, effort)
@@ -32,6 +35,8 @@ def rows(servers, given):
         if "hits" not in wanted:
             servers.daemon("fake", fake_root)
         yield from measurements.whole_process(servers, effort)
+    if "restarts" in wanted:
+        yield from measurements.restarts(servers, fake_root, effort)
     if "compiles" in wanted:
         yield from measurements.compiles(servers, given.cuda, effort)
 

@@ -1,17 +1,24 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_misses DAEMON_SOCKET NVRTC SOURCE ROUNDS [RAW_OPTION]...
+// bench_misses DAEMON_SOCKET NVRTC RAW_PROGRAM SOURCE ROUNDS [RAW_OPTION]...
 //
-// Compiles SOURCE with another ROUND each time: by NVRTC in this process (its first call is not
-// counted), and through a daemon that has never seen the text. Sides: raw, ours.
+// Compiles SOURCE with another ROUND each time, three ways in turn: by NVRTC in this process (its
+// first call is not counted), by RAW_PROGRAM (examples/raw_nvrtc) in a process of its own, and
+// through a daemon that has never seen the text. Sides: raw, raw process, ours.
 #include <cccl_cache/client.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -42,6 +49,27 @@ bool AskRaw(cccl_cached::RawNvrtc& nvrtc, const std::string& text,
   return true;
 }
 
+/// One process from its start to its end: it loads NVRTC, compiles, writes the cubin.
+bool AskProcess(std::vector<std::string> command, const std::string& file, const std::string& text,
+                bool counted) {
+  std::ofstream(file, std::ios::binary) << text;
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;  // its own figure would stand among ours
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  const auto begin = Clock::now();
+  pid_t pid = 0;
+  int status = 0;
+  const bool done = posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environ) == 0 &&
+                    waitpid(pid, &status, 0) == pid && status == 0;
+  if (done && counted) Print("raw process", begin);
+  if (!done) std::fprintf(stderr, "%s: status %d\n", words[0], status);
+  posix_spawn_file_actions_destroy(&actions);
+  return done;
+}
+
 bool AskDaemon(cccl_cache::Client& client, const std::string& text, bool counted) {
   cccl_cache::NvrtcBuild build;
   build.source = text;
@@ -64,20 +92,35 @@ bool AskDaemon(cccl_cache::Client& client, const std::string& text, bool counted
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::fprintf(stderr, "usage: bench_misses DAEMON_SOCKET NVRTC SOURCE ROUNDS [RAW_OPTION]...\n");
+  if (argc < 6) {
+    std::fprintf(stderr,
+                 "usage: bench_misses DAEMON_SOCKET NVRTC RAW_PROGRAM SOURCE ROUNDS "
+                 "[RAW_OPTION]...\n");
     return 2;
   }
   auto client = cccl_cache::Client::Open(argv[1]);
   const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
-  std::ifstream file(argv[3], std::ios::binary);
-  const std::string source((std::istreambuf_iterator<char>(file)),
+  std::ifstream stream(argv[4], std::ios::binary);
+  const std::string source((std::istreambuf_iterator<char>(stream)),
                            std::istreambuf_iterator<char>());
-  if (!client || nvrtc == nullptr || source.empty()) return 5;
-  const std::vector<std::string> options(argv + 5, argv + argc);
-  for (int round = 0; round <= std::atoi(argv[4]); ++round) {
+  std::string place = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();
+  if (!client || nvrtc == nullptr || source.empty() || mkdtemp(place.data()) == nullptr) return 5;
+  const std::vector<std::string> options(argv + 6, argv + argc);
+  const std::string file = place + "/kernel.cu";
+  std::vector<std::string> command{argv[3], argv[2], file, place + "/kernel.cubin"};
+  command.insert(command.end(), options.begin(), options.end());
+  using Side = std::function<bool(const std::string& text, bool counted)>;
+  const std::array<Side, 3> sides = {
+      [&](const auto& text, bool counted) { return AskRaw(*nvrtc, text, options, counted); },
+      [&](const auto& text, bool counted) { return AskProcess(command, file, text, counted); },
+      [&](const auto& text, bool counted) { return AskDaemon(*client, text, counted); }};
+  bool done = true;
+  for (int round = 0; done && round <= std::atoi(argv[5]); ++round) {
     const std::string text = Text(source, round);
-    if (!AskRaw(*nvrtc, text, options, round > 0)) return 5;
-    if (!AskDaemon(*client, text, round > 0)) return 5;
+    for (size_t turn = 0; done && turn < sides.size(); ++turn) {
+      done = sides[(turn + static_cast<size_t>(round)) % sides.size()](text, round > 0);
+    }
   }
+  std::filesystem::remove_all(place);
+  return done ? 0 : 5;
 }

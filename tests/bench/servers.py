@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -25,17 +26,24 @@ def answers(path):
 class Server:
     """A process that listens on a Unix socket."""
 
-    def __init__(self, command, path, log):
+    def __init__(self, command, path, log, program=None):
         self.socket = str(path)
         self.log = pathlib.Path(log)
         with open(log, "ab") as output:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            self.process = subprocess.Popen(
+                command, executable=program, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
         deadline = time.monotonic() + PATIENCE
         while not answers(path):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise RuntimeError(f"{command[0]} does not listen on {path}:\n{self.log.read_text(errors='replace')}")
-            time.sleep(0.02)
+            time.sleep(0.002)
+
+    def kill(self):
+        """At once, as the kernel does it when memory is short."""
+        self.process.kill()
+        self.process.wait()
 
     def stop(self):
         if self.process.poll() is None:
@@ -56,6 +64,7 @@ class Servers:
         self.place = pathlib.Path(self.directory.name)
         os.chmod(self.place, 0o755)
         self.running = []
+        self.commands = {}
 
     def __enter__(self):
         return self
@@ -65,16 +74,28 @@ class Servers:
             server.stop()
         self.directory.cleanup()
 
-    def _start(self, name, command, path):
-        server = Server([str(word) for word in command], path, self.place / f"{name}.log")
+    def _start(self, name, command, path, program=None):
+        self.commands[name] = (path, command)
+        server = Server([str(word) for word in command], path, self.place / f"{name}.log", program)
         self.running.append(server)
         return server.socket
+
+    def kill_and_start(self, name):
+        """kill -9, and the same again; returns when it listens."""
+        path, command = self.commands[name]
+        next(server for server in self.running if server.socket == str(path)).kill()
+        self.running = [server for server in self.running if server.socket != str(path)]
+        self._start(name, command, path)
+
+    def state(self, name):
+        """The state directory of a daemon, whether it has been started or not."""
+        return self.place / f"{name}.state"
 
     def daemon(self, name, toolchain_root):
         """A daemon that knows this toolchain alone."""
         path = self.place / name / "socket"
         command = [
-            self.build / "daemon/cccl-cached", "--socket", path, "--state-dir", self.place / f"{name}.state",
+            self.build / "daemon/cccl-cached", "--socket", path, "--state-dir", self.state(name),
             "--toolchain-search", "roots", "--toolchain-root", toolchain_root, "--log-level", "warning",
         ]
         return self._start(name, command, path)
@@ -89,4 +110,5 @@ class Servers:
             "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
             "--dir", self.place, "--daemonize", "no",
         ]
-        return self._start("redis", command, path)
+        # One program, which is what it is called; the package of the tools has it under this name.
+        return self._start("redis", command, path, shutil.which("redis-check-rdb"))

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
 
+import atexit
 import ctypes
-import dataclasses
+import functools
 import json
 import mmap
 import os
@@ -11,6 +12,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -23,25 +25,82 @@ import pytest
 PATIENCE = 60.0  # seconds; only ever spent by a test that fails
 
 
-@dataclasses.dataclass(frozen=True)
+def serves(path):
+    """Whether a daemon of ours would take a compiler below this path, and other users could go there if we are root."""
+    path = pathlib.Path(path).resolve()
+    for status in (each.stat() for each in (path, *path.parents)):
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+            return False
+        if os.geteuid() == 0 and status.st_mode & 0o005 != 0o005:
+            return False
+    return True
+
+
 class Places:
-    """Where CMake put what the tests run; a missing variable is an error, never a skip."""
+    """Where CMake put what the tests run; a missing variable is an error, never a skip.
 
-    daemon: str
-    cli: str
-    fake13: str
-    fake12: str
-    cuda13: str
-    cuda12: str
-    stubs: str
+    Where they would not serve there, copies are used: a daemon takes no compiler that anybody but root and its own user
+    can change, and what lies in a home that is closed other users can't even start."""
+
+    def __init__(self):
+        self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
+        self._copies = None
+
+    @functools.cached_property
+    def _binaries(self):
+        daemon, cli = (pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in ("DAEMON", "CLI"))
+        build = daemon.parents[1]
+        if serves(build):
+            return daemon, cli
+        names = [daemon, daemon.parent / "worker/cccl-cached-worker", cli, *(build / "client").glob("*.so*")]
+        for file in names:
+            copy = self._directory() / file.relative_to(build)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+        return self._directory() / daemon.relative_to(build), self._directory() / cli.relative_to(build)
+
+    @property
+    def daemon(self):
+        return str(self._binaries[0])
+
+    @property
+    def cli(self):
+        return str(self._binaries[1])
+
+    @functools.cached_property
+    def fake13(self):
+        return self._toolkit("FAKE13")
+
+    @functools.cached_property
+    def fake12(self):
+        return self._toolkit("FAKE12")
+
+    @functools.cached_property
+    def cuda13(self):
+        return self._toolkit("CUDA13")
+
+    @functools.cached_property
+    def cuda12(self):
+        return self._toolkit("CUDA12")
+
+    def _toolkit(self, name):
+        root = os.environ[f"CCCL_CACHED_TEST_{name}"]
+        if serves(root):
+            return root
+        copy = self._directory() / name.lower()
+        subprocess.run(["cp", "-rP", "--preserve=mode,timestamps", root, copy], check=True)
+        subprocess.run(["chmod", "-R", "go-w", copy], check=True)
+        return str(copy)
+
+    def _directory(self):
+        if self._copies is None:
+            self._copies = pathlib.Path(tempfile.mkdtemp(prefix="cccl", dir="/tmp"))
+            atexit.register(shutil.rmtree, self._copies)
+            self._copies.chmod(0o755)
+        return self._copies
 
 
-def places_from_environment():
-    names = {field.name: f"CCCL_CACHED_TEST_{field.name.upper()}" for field in dataclasses.fields(Places)}
-    return Places(**{name: os.environ[variable] for name, variable in names.items()})
-
-
-PLACES = places_from_environment()
+PLACES = Places()
 sys.path.insert(0, PLACES.stubs)
 
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402
@@ -102,7 +161,7 @@ class FakeToolkit:
 class Daemon:
     """One cccl-cached under test; may be stopped, killed and started again on the same state."""
 
-    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None):
+    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=()):
         self.directory = pathlib.Path(directory)
         self.socket = str(self.directory / "run" / "socket")
         self.state = str(self.directory / "state")
@@ -110,6 +169,7 @@ class Daemon:
         self.roots = list(toolchain_roots)
         self.environment = environment or {}
         self.uid = uid
+        self.launcher = list(launcher)
         self.process = None
         self.log = self.directory / "log"
 
@@ -117,7 +177,7 @@ class Daemon:
         command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
         for root in self.roots:
             command += ["--toolchain-root", root]
-        return command + self.flags
+        return self.launcher + command + self.flags
 
     def start(self, expect_ready=True):
         """Returns when the daemon has said READY=1 to its notify socket."""

@@ -3,14 +3,37 @@
 """The daemon as a service: sockets handed over, readiness told, a drain at the end, configuration."""
 
 import os
+import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import threading
 
 from conftest import PLACES, PATIENCE, wait_for
 
+HARDENED = pathlib.Path(__file__).with_name("hardened.py")
+UNIT = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd/cccl-cached.service.in"
 KERNEL = 'extern "C" __global__ void k() {}\n'
+CUB_KERNEL = """
+#include <cub/block/block_reduce.cuh>
+extern "C" __global__ void reduce(const int* in, int* out) {
+  using Block = cub::BlockReduce<int, 128>;
+  __shared__ typename Block::TempStorage storage;
+  *out = Block(storage).Sum(in[threadIdx.x]);
+}
+"""
+MODULE = """
+target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define void @k() {
+  ret void
+}
+!nvvm.annotations = !{!0}
+!0 = !{void ()* @k, !"kernel", i32 1}
+!nvvmir.version = !{!1}
+!1 = !{i32 2, i32 0}
+"""
 
 
 def test_ready_and_stopping_are_told(make_daemon, directory):
@@ -48,6 +71,23 @@ def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, direc
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
     assert os.path.exists(path)  # it was not ours to remove
+
+
+def test_the_hardening_of_the_unit_lets_the_compilers_work(make_daemon, directory):
+    launcher = [sys.executable, str(HARDENED), str(UNIT)]
+    for forbidden in ("import socket; socket.socket(socket.AF_INET)", "import mmap; mmap.mmap(-1, 4096, prot=7)"):
+        stopped = subprocess.run([*launcher, sys.executable, "-c", forbidden], capture_output=True)
+        assert b"PermissionError" in stopped.stderr or b"not supported" in stopped.stderr
+    daemon = make_daemon(launcher=launcher, roots=(PLACES.cuda13,)).start()
+    ltoir, cubin = directory / "k.ltoir", directory / "k.cubin"
+    told, _ = daemon.build_bytes(CUB_KERNEL, "--std", "c++17")
+    assert told["outcome"] == "built"
+    daemon.cli("build", "-", "--arch", "sm_90", "--emit", "ltoir", "-o", str(ltoir), input=KERNEL)
+    daemon.cli("link", str(ltoir), "--arch", "sm_90", "--option=-lto", "-o", str(cubin))
+    (directory / "m.ll").write_text(MODULE)
+    daemon.cli("nvvm", str(directory / "m.ll"), "--arch", "compute_90", "-o", str(directory / "m.ptx"))
+    assert daemon.stats()["worker_crashes_total"] == 0
+    assert daemon.stop() == 0
 
 
 def test_sigterm_lets_a_build_in_progress_end(fake, toolkit):

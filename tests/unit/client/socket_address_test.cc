@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "client/src/file_descriptor.h"
+#include "tests/support/root.h"
 #include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::FileDescriptor;
@@ -97,8 +98,9 @@ TEST_CASE("nor one behind a symbolic link") {
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("another user's directory is not trusted, but root may give the system's away") {
-  if (geteuid() != 0) return;  // only root can make such directories
+TEST_CASE("another user's directory is not trusted, but root may give the system's away",
+          "[root]") {
+  cccl_cached::RequireRoot();
   Fixture places;
   constexpr uid_t kSomebody = 12345;
   REQUIRE(chown(places.users.directory().c_str(), kSomebody, kSomebody) == 0);

@@ -13,6 +13,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "tests/support/root.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cached;
@@ -138,16 +139,13 @@ TEST_CASE("hard links and symlinks to one file have one inode, copies have not")
   CHECK(files->Look({0, "copy.h"})->digest == files->Look({0, "a.h"})->digest);
 }
 
-TEST_CASE("a special file is denied under the name that was asked for, and not waited for") {
+namespace {
+
+/// Makes such a file, and asks for it and for a link to it.
+void CheckDenied(mode_t kind, dev_t device) {
   FileTree tree;
   tree.Directory("include");
-  const std::string fifo = tree.Path("include/special.h");
-  SECTION("FIFO") { REQUIRE(mkfifo(fifo.c_str(), 0666) == 0); }
-  SECTION("socket") { REQUIRE(mknod(fifo.c_str(), S_IFSOCK | 0666, 0) == 0); }
-  SECTION("device, which only root can make") {
-    if (geteuid() != 0) return;
-    REQUIRE(mknod(fifo.c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
-  }
+  REQUIRE(mknod(tree.Path("include/special.h").c_str(), kind | 0666, device) == 0);
   tree.Link("include/link.h", "special.h");
   const auto files = tree.Own({"include"});
   for (const char* name : {"special.h", "link.h"}) {
@@ -157,6 +155,17 @@ TEST_CASE("a special file is denied under the name that was asked for, and not w
     CHECK_THAT(error.message, Contains("regular file"));
     CHECK(ErrorOf(files->Read({0, name})).code == ErrorCode::kDenied);
   }
+}
+
+}  // namespace
+
+TEST_CASE("a special file is denied under the name that was asked for, and not waited for") {
+  CheckDenied(GENERATE(S_IFIFO, S_IFSOCK), 0);
+}
+
+TEST_CASE("a device is denied", "[root]") {
+  RequireRoot();
+  CheckDenied(S_IFCHR, makedev(1, 3));
 }
 
 TEST_CASE("a file of more than 64 MiB is denied with the figure, one of 64 MiB is not") {

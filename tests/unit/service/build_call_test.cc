@@ -246,13 +246,13 @@ TEST_CASE("calls of one user are bounded") {
 
 TEST_CASE("a caller who leaves while his call waits for its turn is counted no longer") {
   ServiceLimits limits;
-  limits.calls_per_uid = 33;
+  limits.calls_per_uid = 36;
   RunningServer running(limits);
   auto channel = running.Connect();
   StalledCalls stalled(channel, "/cccl_cache.v1.Build/Build", 32);
   {
-    StalledCalls queued(channel, "/cccl_cache.v1.Build/Build", 1);
-    REQUIRE(WaitUntilRefused(channel));
+    StalledCalls queued(channel, "/cccl_cache.v1.Build/Build");
+    REQUIRE(queued.AddUntilRefused());
   }
   CHECK(WaitUntilNotRefused(channel));
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cached {
@@ -110,11 +111,8 @@ TEST_CASE("a directory below one that others can write is refused") {
   ErrorOf({directory.path() + "/open/inner/socket", 0600, {}}, ErrorCode::kDenied);
 }
 
-TEST_CASE("a directory of another user is refused") {
-  if (geteuid() != 0) {
-    WARN("only root can give a directory away");
-    return;
-  }
+TEST_CASE("a directory of another user is refused", "[root]") {
+  RequireRoot();
   TemporaryDirectory directory;
   REQUIRE(chown(directory.path().c_str(), 12345, 12345) == 0);
   ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);

@@ -19,6 +19,7 @@
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "daemon/core/file_descriptor.h"
 #include "daemon/service/server.h"
+#include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
@@ -28,13 +29,6 @@ namespace {
 namespace v1 = cccl_cache::v1;
 
 constexpr char kBuild[] = "/cccl_cache.v1.Build/Build";
-
-/// Says so where the test can't be run.
-bool CanConnectAsOthers() {
-  if (geteuid() == 0) return true;
-  WARN("only root can connect as somebody else");
-  return false;
-}
 
 /// A connection to the server that a process of another user opened; -1 if it could not.
 int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
@@ -97,8 +91,8 @@ size_t Threads() {
   return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-TEST_CASE("two_users: each call is known by the credentials of its own connection") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("two_users: each call is known by the credentials of its own connection", "[root]") {
+  RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);
   auto alice = StubOver(ConnectAs(20001, 30001, running.socket()));
@@ -111,8 +105,8 @@ TEST_CASE("two_users: each call is known by the credentials of its own connectio
   }
 }
 
-TEST_CASE("two_users: a descriptor number that another user had before tells nothing") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("two_users: a descriptor number that another user had before tells nothing", "[root]") {
+  RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);
   for (uid_t uid = 20001; uid < 20021; ++uid) {
@@ -121,8 +115,8 @@ TEST_CASE("two_users: a descriptor number that another user had before tells not
   }
 }
 
-TEST_CASE("two_users: an upload of one user does not exist for another") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("two_users: an upload of one user does not exist for another", "[root]") {
+  RequireRoot();
   RunningServer running;
   auto alice = StubOver(ConnectAs(20001, 9, running.socket()));
   auto bob = StubOver(ConnectAs(20002, 9, running.socket()));
@@ -148,8 +142,8 @@ TEST_CASE("two_users: an upload of one user does not exist for another") {
   CHECK(ask(*bob) == "upload-needed");
 }
 
-TEST_CASE("the overflow uid keeps no uploads") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("the overflow uid keeps no uploads", "[root]") {
+  RequireRoot();
   RunningServer running;
   auto nobody = StubOver(ConnectAs(65534, 9, running.socket()));
   grpc::ClientContext context;
@@ -159,8 +153,8 @@ TEST_CASE("the overflow uid keeps no uploads") {
   CHECK(writer->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_CASE("servers of users who left are retired, those of users who stay are not") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("servers of users who left are retired, those of users who stay are not", "[root]") {
+  RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 2;
   RunningServer running(limits);
@@ -181,24 +175,25 @@ TEST_CASE("servers of users who left are retired, those of users who stay are no
   CHECK(BuildOver(*stays) == "20000:20000,7,9");
 }
 
-TEST_CASE("a queued call on a connection that is gone does not stop the accept loop") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("a queued call on a connection that is gone does not stop the accept loop", "[root]") {
+  RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 0;
-  limits.calls_per_uid = 33;
+  limits.calls_per_uid = 36;
   RunningServer running(limits);
-  // One more than may be received at one time for one user: the last one is queued.
+  // As many as may be received at one time for one user: the others are queued.
   StalledCalls stalled(ChannelOver(ConnectAs(20001, 9, running.socket())), kBuild, 32);
   {
-    StalledCalls queued(ChannelOver(ConnectAs(20001, 10, running.socket())), kBuild, 1);
-    REQUIRE(WaitUntilRefused(ChannelOver(ConnectAs(20001, 9, running.socket()))));
+    StalledCalls queued(ChannelOver(ConnectAs(20001, 10, running.socket())), kBuild);
+    REQUIRE(queued.AddUntilRefused());
   }
   // Each connection retires the servers that have none.
   for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("a server whose last call does not end is waited for at the daemon's end only") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("a server whose last call does not end is waited for at the daemon's end only",
+          "[root]") {
+  RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 0;
   RunningServer running(limits);
@@ -215,8 +210,9 @@ TEST_CASE("a server whose last call does not end is waited for at the daemon's e
   running.toolchains.FinishLooking();
 }
 
-TEST_CASE("one user with many sets of groups has a bounded number of servers at one time") {
-  if (!CanConnectAsOthers()) return;
+TEST_CASE("one user with many sets of groups has a bounded number of servers at one time",
+          "[root]") {
+  RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);
   for (gid_t group = 100; group < 120; ++group) {

@@ -17,6 +17,7 @@
 
 #include "cccl_cache/v1/info.grpc.pb.h"
 #include "daemon/core/file_descriptor.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "proto/fingerprint.h"
 #include "tests/unit/service/running_server.h"
 
@@ -131,6 +132,31 @@ TEST_CASE("health says serving until the daemon is about to stop") {
   CHECK(CallRaw(running, method, "") == std::string("\x08\x02", 2));
   CHECK(CallRaw(running, method, build) == std::string("\x08\x02", 2));
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
+}
+
+TEST_CASE("who watches health hears of each change and does not hold up the end") {
+  namespace health = grpc::health::v1;
+  RunningServer running;
+  auto stub = health::Health::NewStub(running.Connect());
+  grpc::ClientContext context;
+  health::HealthCheckRequest request;
+  request.set_service("cccl_cache.v1.Build");
+  auto known = stub->Watch(&context, request);
+  grpc::ClientContext other;
+  request.set_service("unknown");
+  auto unknown = stub->Watch(&other, request);
+  health::HealthCheckResponse state;
+  REQUIRE(known->Read(&state));
+  CHECK(state.status() == health::HealthCheckResponse::SERVING);
+  REQUIRE(unknown->Read(&state));
+  CHECK(state.status() == health::HealthCheckResponse::SERVICE_UNKNOWN);
+  running.server->StoppingSoon();
+  REQUIRE(known->Read(&state));
+  CHECK(state.status() == health::HealthCheckResponse::NOT_SERVING);
+  running.server->Shutdown(std::chrono::hours(1));
+  CHECK_FALSE(known->Read(&state));
+  CHECK(known->Finish().error_code() == grpc::StatusCode::UNAVAILABLE);
+  CHECK_FALSE(unknown->Read(&state));
 }
 
 TEST_CASE("reflection lists the services and describes them") {

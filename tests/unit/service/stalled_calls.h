@@ -15,21 +15,29 @@ namespace cccl_cached {
 /// Calls whose headers are sent and whose messages do not come. They are cancelled at the end.
 class StalledCalls {
  public:
-  StalledCalls(std::shared_ptr<grpc::Channel> channel, const std::string& method, size_t count);
+  StalledCalls(std::shared_ptr<grpc::Channel> channel, std::string method, size_t count = 0);
   ~StalledCalls();
   StalledCalls(const StalledCalls&) = delete;
   StalledCalls& operator=(const StalledCalls&) = delete;
 
+  /// Makes more until builds are refused for too many calls; false if that does not happen.
+  [[nodiscard]] bool AddUntilRefused();
+
  private:
+  void Add();
+  [[nodiscard]] bool Refused();
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::string method_;
   grpc::GenericStub stub_;
   grpc::CompletionQueue queue_;
   std::deque<grpc::ClientContext> contexts_;
   std::deque<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
 };
 
-/// Whether a small build is refused for too many calls, or no longer refused, within a generous
-/// time.
-[[nodiscard]] bool WaitUntilRefused(const std::shared_ptr<grpc::Channel>& channel);
+/// Whether a small build is refused for too many calls: false if it is answered, or waits.
+[[nodiscard]] bool IsRefused(const std::shared_ptr<grpc::Channel>& channel);
+/// Within a generous time.
 [[nodiscard]] bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace cccl_cached

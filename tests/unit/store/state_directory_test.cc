@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "tests/support/root.h"
 #include "tests/unit/store/store_fixtures.h"
 
 namespace cccl_cached {
@@ -67,8 +68,8 @@ TEST_CASE("a state directory that can't be written names the path, the uid and t
   CHECK_THAT(directory.error().message, Contains("/proc/cccl-cached-state") && Contains("uid "));
 }
 
-TEST_CASE("a state directory of another user is refused") {
-  if (geteuid() != 0) return;  // only root can give a directory away
+TEST_CASE("a state directory of another user is refused", "[root]") {
+  RequireRoot();
   const TemporaryDirectory temporary;
   mkdir((temporary / "state").c_str(), 0700);
   REQUIRE(chown((temporary / "state").c_str(), 4242, 4242) == 0);

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -97,11 +98,24 @@ int OutliveFailingDisk(const std::string& directory, const std::function<bool()>
   return Expect(statistics.Get(Counter::kCorruptEntries) == 0, "nothing is corrupt") ? 0 : 1;
 }
 
+/// Mounts are this process's own from here on. Whoever may not do that does it as the root of a
+/// user namespace.
+bool LeaveMounts() {
+  const auto uid = std::to_string(geteuid());
+  const auto gid = std::to_string(getegid());
+  if (unshare(CLONE_NEWNS) == 0) return true;
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  const auto write = [](const std::string& name, const std::string& text) {
+    return (std::ofstream("/proc/self/" + name) << text << std::flush).good();
+  };
+  return write("uid_map", "0 " + uid + " 1") && write("setgroups", "deny") &&
+         write("gid_map", "0 " + gid + " 1");
+}
+
 int FullDisk(const std::string& directory) {
   const std::string disk = directory + "/disk";
   mkdir(disk.c_str(), 0700);
-  if (unshare(CLONE_NEWNS) != 0 ||
-      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+  if (!LeaveMounts() || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=96m") != 0) {
     return kNotPossible;
   }

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cached;
@@ -93,8 +94,8 @@ TEST_CASE("a link is followed and the directories on the way to its target are c
   CheckDenied(Follow(tree, "links/absolute/file"), tree.Path("real"));
 }
 
-TEST_CASE("a link that another user put into a sticky directory is not followed") {
-  if (geteuid() != 0) return;  // Only root can make one.
+TEST_CASE("a link that another user put into a sticky directory is not followed", "[root]") {
+  RequireRoot();
   const TempTree tree;
   tree.Write("real/file", "");
   tree.Directory("shared");

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <string_view>
+#include <unordered_set>
+
+namespace cccl_cached {
+
+/// The services that are the daemon's own.
+inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Admin",
+                                                    "cccl_cache.v1.Info"};
+
+/// Whether the daemon serves, and who wants to hear of a change. Thread-safe; must outlive its
+/// watchers.
+class Health {
+ public:
+  /// Neither call may come back to Health before it returns.
+  class Watcher {
+   public:
+    virtual void Notify(bool serving) = 0;
+    /// The daemon stops: no more news.
+    virtual void Stop() = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+
+  /// Whether it is a service that has a state: the daemon's own, or "" for all.
+  [[nodiscard]] static bool Knows(std::string_view service);
+
+  [[nodiscard]] bool serving() const;
+  void SetServing(bool serving);
+  /// Stops all watchers, those that are still to come, too.
+  void Stop();
+
+  /// Notifies at once, then of each change. The watcher lives until it is removed.
+  void Add(Watcher& watcher);
+  /// After this the watcher is not called. Nothing happens if it was not added.
+  void Remove(Watcher& watcher);
+
+ private:
+  mutable std::mutex mutex_;
+  bool serving_ = true;                    // guarded by mutex_
+  bool stopped_ = false;                   // guarded by mutex_
+  std::unordered_set<Watcher*> watchers_;  // guarded by mutex_
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/health_service.h"
+
+#include "daemon/service/health_watch.h"
+#include "daemon/service/unary_call.h"
+#include "grpc/health/v1/health.pb.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = grpc::health::v1;
+
+void Check(const Health& health, const v1::HealthCheckRequest& request,
+           const UnaryCall::Reply& answer) {
+  v1::HealthCheckResponse reply;
+  if (!Health::Knows(request.service())) {
+    answer({grpc::StatusCode::NOT_FOUND, "no such service"}, reply);
+    return;
+  }
+  reply.set_status(health.serving() ? v1::HealthCheckResponse::SERVING
+                                    : v1::HealthCheckResponse::NOT_SERVING);
+  answer(grpc::Status::OK, reply);
+}
+
+}  // namespace
+
+HealthService::HealthService(BuildBackend& backend, uid_t uid, Health& health) {
+  Serve("/grpc.health.v1.Health/Check",
+        UnaryCall::Maker<v1::HealthCheckRequest>(
+            backend, uid, [&health](const auto& request, const UnaryCall::Reply& answer) {
+              Check(health, request, answer);
+            }));
+  Serve("/grpc.health.v1.Health/Watch",
+        [&backend, uid, &health](grpc::CallbackServerContext& context) {
+          auto* call = new HealthWatch(backend, uid, context, health);
+          call->Begin();
+          return call;
+        });
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/small_call.h"
+
+#include <utility>
+
+#include "daemon/service/grpc_status.h"
+
+namespace cccl_cached {
+
+void SmallCall::Begin() {
+  auto call = backend_.budget.Take(uid_, Resource::kCalls);
+  if (!call) {
+    Fail(call.error());
+    return;
+  }
+  call_ = std::move(*call);
+  backend_.read_gate.Enter(uid_, *this);
+}
+
+void SmallCall::StartReading() { StartRead(&request_); }
+
+void SmallCall::OnReadDone(bool ok) {
+  backend_.read_gate.Leave(uid_);
+  if (ok) {
+    OnRequest(request_);
+  } else {
+    Fail(Error{ErrorCode::kCancelled, "the call ended before its request came"});
+  }
+}
+
+void SmallCall::OnCancel() {
+  if (backend_.read_gate.Withdraw(uid_, *this)) {
+    Fail(Error{ErrorCode::kCancelled, "the caller left"});
+  } else {
+    OnLeft();
+  }
+}
+
+Status SmallCall::CountReply(uint64_t bytes) {
+  auto share = backend_.budget.Take(uid_, Resource::kBytes, bytes);
+  if (!share) return share.error();
+  bytes_ = std::move(*share);
+  return Ok{};
+}
+
+void SmallCall::Fail(const Error& error) {
+  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+  Finish(ToGrpcStatus(error, context_));
+}
+
+void SmallCall::OnDone() { delete this; }
+
+}  // namespace cccl_cached

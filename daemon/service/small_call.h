@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include "daemon/service/budget.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/raw_service.h"
+#include "daemon/service/read_gate.h"
+
+namespace cccl_cached {
+
+/// A call of a method other than Build's, up to its one small request: counted like a build, and
+/// received in its turn. gRPC drives it from many threads, one reaction at a time except OnCancel;
+/// it deletes itself when the call is done.
+class SmallCall : public RawService::Call, private GatedReader {
+ public:
+  /// Once, when it is constructed as a whole.
+  void Begin();
+
+  void OnReadDone(bool ok) final;
+  void OnCancel() final;
+  void OnDone() final;
+
+ protected:
+  SmallCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context)
+      : backend_(backend), uid_(uid), context_(context) {}
+
+  /// The request is here: answer it, or Fail.
+  virtual void OnRequest(grpc::ByteBuffer& request) = 0;
+  /// The caller leaves; perhaps before OnRequest, which may still come.
+  virtual void OnLeft() {}
+
+  /// Ends the call.
+  void Fail(const Error& error);
+  /// Counts the bytes of a reply until the call is done.
+  [[nodiscard]] Status CountReply(uint64_t bytes);
+
+ private:
+  void StartReading() final;
+
+  BuildBackend& backend_;
+  const uid_t uid_;
+  grpc::CallbackServerContext& context_;
+  Share call_;
+  Share bytes_;
+  grpc::ByteBuffer request_;
+};
+
+}  // namespace cccl_cached

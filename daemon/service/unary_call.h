@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "daemon/service/small_call.h"
+#include "daemon/service/small_message.h"
+
+namespace cccl_cached {
+
+/// A call with one small request and one reply.
+class UnaryCall final : public SmallCall {
+ public:
+  /// To be called once, now or later on any thread: the message counts if the status is OK.
+  using Reply = std::function<void(const grpc::Status&, const google::protobuf::MessageLite&)>;
+  template <typename Request>
+  using Answer = std::function<void(const Request&, Reply)>;
+
+  /// Makes calls whose requests are of this type.
+  template <typename Request>
+  static RawService::MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer) {
+    auto decode = [answer = std::move(answer)](grpc::ByteBuffer& bytes, Reply reply) -> Status {
+      Request request;
+      if (auto decoded = DecodeSmall(bytes, request); !decoded) return decoded;
+      answer(request, std::move(reply));
+      return Ok{};
+    };
+    auto shared = std::make_shared<const Method>(std::move(decode));
+    return [&backend, uid, shared](grpc::CallbackServerContext& context) {
+      auto* call = new UnaryCall(backend, uid, context, shared);
+      call->Begin();
+      return call;
+    };
+  }
+
+ private:
+  /// An error, or the reply is or will be called.
+  using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
+
+  UnaryCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context,
+            std::shared_ptr<const Method> method)
+      : SmallCall(backend, uid, context), method_(std::move(method)) {}
+
+  void OnRequest(grpc::ByteBuffer& request) override;
+  void End(const grpc::Status& status, const google::protobuf::MessageLite& reply);
+
+  const std::shared_ptr<const Method> method_;
+  grpc::ByteBuffer reply_;
+};
+
+}  // namespace cccl_cached

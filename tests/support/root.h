@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cached {
+
+/// First in a test that only root can carry out. Such tests are tagged [root], and their layer is a
+/// unit_test with ROOT: so `ctest --label-exclude root` leaves them out.
+inline void RequireRoot() {
+  if (geteuid() != 0) {
+    FAIL("only root can do what this tests: run it as root, or scripts/test, which uses sudo");
+  }
+}
+
+}  // namespace cccl_cached

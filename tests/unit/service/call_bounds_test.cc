@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cccl_cache/v1/info.grpc.pb.h"
+#include "tests/unit/service/running_server.h"
+#include "tests/unit/service/stalled_calls.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+const std::vector<std::string> kSmall = {
+    "/cccl_cache.v1.Info/Get", "/cccl_cache.v1.Admin/Stats", "/cccl_cache.v1.Admin/Toolchains",
+    "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"};
+const std::vector<std::string> kBuilds = {"/cccl_cache.v1.Build/Build",
+                                          "/cccl_cache.v1.Build/BuildInChunks"};
+const std::vector<std::string> kStreams = {
+    "/cccl_cache.v1.Build/Upload",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+
+std::vector<std::string> All(std::vector<std::vector<std::string>> lists) {
+  std::vector<std::string> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+grpc::Status GetInfo(const std::shared_ptr<grpc::Channel>& channel,
+                     std::chrono::milliseconds deadline) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + deadline);
+  v1::InfoReply reply;
+  return v1::Info::NewStub(channel)->Get(&context, {}, &reply);
+}
+
+/// Whether a call of Info has to wait, within a generous time: it can overtake calls that were made
+/// before it.
+bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < until) {
+    const auto status = GetInfo(channel, std::chrono::milliseconds(300));
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return true;
+  }
+  return false;
+}
+
+/// The status of a call that sends one message of so many zero bytes.
+grpc::Status Send(RunningServer& running, const std::string& method, size_t bytes) {
+  grpc::GenericStub stub(running.Connect());
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  const grpc::Slice slice(std::string(bytes, '\0'));
+  const grpc::ByteBuffer message(&slice, 1);
+  auto stream = stub.PrepareCall(&context, method, &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  stream->StartCall(nullptr);
+  queue.Next(&tag, &ok);
+  stream->WriteLast(message, grpc::WriteOptions(), nullptr);
+  queue.Next(&tag, &ok);
+  grpc::Status status;
+  stream->Finish(&status, nullptr);
+  queue.Next(&tag, &ok);
+  return status;
+}
+
+TEST_CASE("calls of every method are counted") {
+  for (const std::string& method : All({kSmall, kBuilds, kStreams})) {
+    INFO(method);
+    ServiceLimits limits;
+    limits.calls_per_uid = 3;
+    RunningServer running(limits);
+    auto channel = running.Connect();
+    {
+      StalledCalls stalled(channel, method);
+      CHECK(stalled.AddUntilRefused());
+    }
+    CHECK(WaitUntilNotRefused(channel));
+  }
+}
+
+TEST_CASE("every call with one message waits for its turn before the message is received") {
+  for (const std::string& method : All({kSmall, kBuilds})) {
+    INFO(method);
+    RunningServer running;
+    auto channel = running.Connect();
+    {
+      StalledCalls stalled(channel, method, 32);
+      CHECK(WaitUntilInfoWaits(channel));
+    }
+    CHECK(GetInfo(channel, std::chrono::seconds(20)).ok());
+  }
+}
+
+TEST_CASE("calls that send many messages are few") {
+  for (const std::string& method : kStreams) {
+    INFO(method);
+    RunningServer running;
+    auto channel = running.Connect();
+    StalledCalls stalled(channel, kStreams[0], 8);
+    StalledCalls others(channel, kStreams[1], 8);
+    const auto refused = Send(running, method, 0);
+    CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+    CHECK(refused.error_message().find("of at most 16") != std::string::npos);
+    CHECK(GetInfo(channel, std::chrono::seconds(20)).ok());
+  }
+}
+
+TEST_CASE("a small request that is large is refused with both sizes") {
+  for (const std::string& method : All({kSmall, {kStreams[1]}})) {
+    INFO(method);
+    RunningServer running;
+    const auto refused = Send(running, method, 1 << 20);
+    CHECK(refused.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK(refused.error_message() == "a request of 1048576 bytes: at most 4096 are allowed here");
+  }
+}
+
+TEST_CASE("a small request that is not the method's message is refused") {
+  for (const std::string& method : All({kSmall, {kStreams[1]}})) {
+    INFO(method);
+    RunningServer running;
+    const auto refused = Send(running, method, 3);
+    CHECK(refused.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK(refused.error_message().find("the message is not a ") == 0);
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cached
