@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/service/field_count.h"
-#include "daemon/service/grpc_status.h"
+#include "daemon/service/small_message.h"
 
 namespace cccl_cached {
 
@@ -43,37 +43,13 @@ class ExplainCall::Wait {
 };
 
 ExplainCall::ExplainCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context)
-    : backend_(backend),
+    : SmallCall(backend, peer.uid, context),
+      backend_(backend),
       peer_(std::move(peer)),
-      context_(context),
-      wait_(std::make_shared<Wait>()) {
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
-  if (!call) {
-    Fail(call.error());
-    return;
-  }
-  call_ = std::move(*call);
-  backend_.read_gate.Enter(peer_.uid, *this);
-}
+      wait_(std::make_shared<Wait>()) {}
 
-void ExplainCall::StartReading() { StartRead(&message_); }
-
-void ExplainCall::OnReadDone(bool ok) {
-  backend_.read_gate.Leave(peer_.uid);
-  if (!ok) {
-    Fail(Error{ErrorCode::kCancelled, "the call ended before its request came"});
-    return;
-  }
-  const uint64_t size = message_.Length();
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
-  if (!bytes || size > backend_.limits.message_bytes) {
-    Fail(bytes ? NotARequest() : bytes.error());
-    return;
-  }
-  auto question = ReadExplainRequest(message_, backend_.limits, [this](const auto& digest) {
-    return backend_.uploads.Find(peer_.uid, digest);
-  });
-  bytes->Release();
+void ExplainCall::OnRequest(grpc::ByteBuffer& request) {
+  auto question = Read(request);
   if (!question) {
     Fail(question.error());
   } else if (question->key) {
@@ -83,22 +59,32 @@ void ExplainCall::OnReadDone(bool ok) {
   }
 }
 
+Result<ExplainQuestion> ExplainCall::Read(grpc::ByteBuffer& request) {
+  const uint64_t size = request.Length();
+  if (size > backend_.limits.message_bytes) return NotARequest();
+  const auto counted = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
+  if (!counted) return counted.error();
+  return ReadExplainRequest(request, backend_.limits, [this](const auto& digest) {
+    return backend_.uploads.Find(peer_.uid, digest);
+  });
+}
+
 void ExplainCall::Ask(ExplainQuestion question) {
   auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, question.build.bytes);
   if (!held) {
     Fail(held.error());
     return;
   }
-  // The answer can come, and this object go, before the builder returns; and the question, with the
-  // bytes that it is counted for, can stay when the caller has left.
-  Builder& builder = backend_.builder;
-  const Peer peer = peer_;
-  const auto share = std::make_shared<Share>(std::move(*held));
   if (!wait_->Begin([this](const Result<Explanation>& answer) { Answer(answer); })) {
     Fail(Error{ErrorCode::kCancelled, "the caller left"});
     return;
   }
-  builder.ExplainRequest(
+  // Where a file system hangs, the question stays when the caller has left, and what it is counted
+  // for with it.
+  const auto share = std::make_shared<Share>(std::move(*held));
+  // By copy: the answer can come, and this object go, before the builder returns.
+  const Peer peer = peer_;
+  backend_.builder.ExplainRequest(
       std::move(question.build.request), peer,
       [wait = wait_, share](const Result<Explanation>& answer) { wait->Answer(answer); });
 }
@@ -108,30 +94,16 @@ void ExplainCall::Answer(const Result<Explanation>& answer) {
     Fail(answer.error());
     return;
   }
-  const std::string encoded = ToProto(*answer).SerializeAsString();
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, encoded.size());
-  if (!bytes) {
-    Fail(bytes.error());
+  reply_ = Encode(ToProto(*answer));
+  if (auto counted = CountReply(reply_.Length()); !counted) {
+    Fail(counted.error());
     return;
   }
-  bytes_ = std::move(*bytes);
-  const grpc::Slice slice(encoded);
-  message_ = grpc::ByteBuffer(&slice, 1);
-  StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+  StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
 }
 
-void ExplainCall::OnCancel() {
-  // Where neither holds the call, what is under way ends it.
-  if (backend_.read_gate.Withdraw(peer_.uid, *this) || wait_->Leave()) {
-    Fail(Error{ErrorCode::kCancelled, "the caller left"});
-  }
+void ExplainCall::OnLeft() {
+  if (wait_->Leave()) Fail(Error{ErrorCode::kCancelled, "the caller left"});
 }
-
-void ExplainCall::Fail(const Error& error) {
-  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context_));
-}
-
-void ExplainCall::OnDone() { delete this; }
 
 }  // namespace cccl_cached

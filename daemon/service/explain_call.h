@@ -3,7 +3,6 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <memory>
 
@@ -11,36 +10,28 @@
 #include "daemon/core/peer.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/explain_request.h"
-#include "daemon/service/read_gate.h"
+#include "daemon/service/small_call.h"
 
 namespace cccl_cached {
 
-/// One call of Explain, counted and bounded like one of Build (see BuildCall), since its request
-/// holds one. It deletes itself when the call is done.
-class ExplainCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                          private GatedReader {
+/// One call of Explain, whose request can be as large as a build's and is bounded like that.
+class ExplainCall final : public SmallCall {
  public:
   ExplainCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context);
-
-  void OnReadDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
 
  private:
   class Wait;
 
-  void StartReading() override;
+  void OnRequest(grpc::ByteBuffer& request) override;
+  void OnLeft() override;
+  [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
   void Ask(ExplainQuestion question);
   void Answer(const Result<Explanation>& answer);
-  void Fail(const Error& error);
 
   BuildBackend& backend_;
   const Peer peer_;
-  grpc::CallbackServerContext& context_;
   const std::shared_ptr<Wait> wait_;
-  Share call_;
-  Share bytes_;
-  grpc::ByteBuffer message_;
+  grpc::ByteBuffer reply_;
 };
 
 }  // namespace cccl_cached
