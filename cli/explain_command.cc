@@ -8,6 +8,8 @@
 namespace cccl_cache::cli {
 namespace {
 
+constexpr size_t kKeyDigits = 64;
+
 int Run(const std::string& key, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Explain(client.error());
@@ -28,7 +30,16 @@ void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
       "The daemon compares with the last builds of yours; it forgets them when it ends.\n"
       "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
   const auto key = std::make_shared<std::string>();
-  command->add_option("KEY", *key, "Key of an earlier answer, 64 hexadecimal digits")->required();
+  command->add_option("KEY", *key, "Key of an earlier answer, 64 hexadecimal digits")
+      ->required()
+      ->check([](const std::string& given) {
+        const bool is_key = given.size() == kKeyDigits &&
+                            given.find_first_not_of("0123456789abcdef") == std::string::npos;
+        return is_key ? ""
+                      : "\"" + given +
+                            "\" is no key: explain KEY, or explain -- followed by a build, link or "
+                            "nvvm command";
+      });
   command->callback([key, &common, exit_code] { *exit_code = Run(*key, common); });
 }
 

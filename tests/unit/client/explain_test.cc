@@ -141,8 +141,13 @@ TEST_CASE("what explain is not asked for right is a wrong command line") {
   CHECK(cli.Run({"explain"}).exit_code == 2);
   CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
   CHECK(cli.Run({"explain", "--"}).exit_code == 2);
-  cli.status = {grpc::StatusCode::INVALID_ARGUMENT, "key: a key has 64 hexadecimal digits"};
-  CHECK(cli.Run({"explain", "abc"}).exit_code == 4);
+  for (const Words& words : {Words{"explain", "abc"}, Words{"explain", "--", "stats"}}) {
+    const CliResult result = cli.Run(words);
+    CHECK(result.exit_code == 2);
+    CHECK(Has(result.errors, "is no key: explain KEY, or explain -- followed by"));
+  }
+  cli.status = {grpc::StatusCode::UNIMPLEMENTED, "an older daemon"};
+  CHECK(cli.Run({"explain", kKey}).exit_code == 5);
 }
 
 TEST_CASE("the C++ interface hands out the explanation field by field") {
