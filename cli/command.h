@@ -23,6 +23,8 @@ enum ExitCode : int {
 struct CommonOptions {
   std::string socket;
   bool json = false;
+  /// `explain -- build ...`: the command is asked about, not run.
+  bool explain = false;
 };
 
 /// Each adds its command; when that is the one on the command line, `*exit_code` becomes what it
@@ -30,6 +32,7 @@ struct CommonOptions {
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);

@@ -8,6 +8,7 @@
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
+#include "cli/explain_report.h"
 
 namespace cccl_cache::cli {
 
@@ -41,7 +42,7 @@ struct CompilePlan {
 /// status is CCCL_CACHE_INVALID_REQUEST the command line is wrong.
 Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_view native_prefix);
 
-/// Sends the build and writes what came; returns the exit code.
+/// Sends the build and writes what came, or says why it would be compiled; returns the exit code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
 
@@ -55,6 +56,10 @@ template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Explain(client.error());
+  if (common.explain) {
+    const Expected<Explanation> explanation = client->Explain(build, plan.build);
+    return explanation.ok() ? Report(*explanation, common) : Explain(explanation.error());
+  }
   const Expected<BuildResult> result = client->Build(build, plan.build);
   if (!result.ok()) return Explain(result.error());
   return Report(*result, plan, common);

@@ -3,7 +3,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 
@@ -25,6 +29,22 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
       "anything else.\nExample: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
 }
 
+/// Whether it is `explain -- build ...`, or that of link or nvvm; then only the command that is
+/// asked about is left.
+bool TakeExplain(std::vector<std::string>* words) {
+  const auto mark = std::find(words->begin(), words->end(), "--");
+  const auto explain = std::find(words->begin(), mark, "explain");
+  if (explain == mark || mark == words->end() || mark + 1 == words->end()) return false;
+  const bool only_options = std::none_of(words->begin(), explain, [](const std::string& word) {
+    return word == "build" || word == "link" || word == "nvvm";
+  });
+  const std::string& asked = *(mark + 1);
+  if (!only_options || (asked != "build" && asked != "link" && asked != "nvvm")) return false;
+  words->erase(mark);
+  words->erase(explain);
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -32,15 +52,19 @@ int main(int argc, char** argv) {
                "cccl-cache-cli");
   CommonOptions common;
   int exit_code = cccl_cache::cli::kDone;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  common.explain = TakeExplain(&words);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   AddCommonOptions(&app, &common);
   cccl_cache::cli::AddBuildCommand(&app, common, &exit_code);
   cccl_cache::cli::AddLinkCommand(&app, common, &exit_code);
   cccl_cache::cli::AddNvvmCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddExplainCommand(&app, common, &exit_code);
   cccl_cache::cli::AddStatsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddToolchainsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cccl_cache::cli::kDone : cccl_cache::cli::kUsage;
   }

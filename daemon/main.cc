@@ -17,6 +17,7 @@
 #include "daemon/configuration/settings.h"
 #include "daemon/configured.h"
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/departures.h"
 #include "daemon/core/statistics.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
@@ -60,13 +61,16 @@ struct Startup {
 };
 
 RocksdbStoreOptions StoreOptions(const Configuration& configuration, const MemoryStore& memory,
-                                 Log& log) {
+                                 Departures& departures, Log& log) {
   RocksdbStoreOptions options;
   options.directory = configuration.state_dir;
   options.limit_bytes = configuration.store_limit;
   options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
   options.used_elsewhere = [&memory](const cccl_cache::Digest& key) {
     return memory.Contains(key);
+  };
+  options.departed = [&departures](const cccl_cache::Digest& key, DepartureCause cause) {
+    departures.Note(key, cause);
   };
   return options;
 }
@@ -142,9 +146,10 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
 
   Log log(configuration.log_level, configuration.log_format);
   Statistics statistics;
+  Departures departures;
   MemoryStore memory(configuration.memory_limit);
   Result<std::unique_ptr<RocksdbStore>> opened =
-      RocksdbStore::Open(StoreOptions(configuration, memory, log), statistics);
+      RocksdbStore::Open(StoreOptions(configuration, memory, departures, log), statistics);
   if (!opened) return Refuse(opened.error(), kCannotServe);
   RocksdbStore& store = **opened;
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);
@@ -172,6 +177,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
        .files = files,
        .tiers = {&memory, &store},
        .statistics = statistics,
+       .departures = departures,
        .observe = [&log](const BuildRecord& record) { LogBuild(log, record); },
        .report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "build", text); }},
       build_limits);

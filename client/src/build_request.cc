@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/build_request.h"
 
+#include <cccl_cache/v1/admin.pb-c.h>
+
 #include <optional>
 #include <utility>
 
@@ -148,6 +150,14 @@ void BuildRequest::NameUpload(const BlobUse& use, std::string sha256) {
 }
 
 void BuildRequest::AppendTo(ByteChain* body) const { AppendMessage(request_.base, body); }
+
+void BuildRequest::AppendQuestionTo(ByteChain* body) const {
+  CcclCache__V1__ExplainRequest question = CCCL_CACHE__V1__EXPLAIN_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  question.build = &build;
+  // What is referred to are contents, which the caller keeps.
+  AppendMessage(question.base, body);
+}
 
 char* BuildRequest::Text(cccl_cache_bytes text, const char* field) {
   const std::string_view view(text.data, text.size);

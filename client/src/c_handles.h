@@ -37,6 +37,10 @@ struct cccl_cache_info {
   cccl_cache::MessagePtr<CcclCache__V1__InfoReply> reply;
 };
 
+struct cccl_cache_explanation {
+  cccl_cache::MessagePtr<CcclCache__V1__ExplainReply> reply;
+};
+
 namespace cccl_cache {
 
 /// A struct of the caller's as this library knows it: what the caller's version lacks is zero.

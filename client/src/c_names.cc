@@ -76,6 +76,60 @@ const char* cccl_cache_tier_name(cccl_cache_tier tier) {
   return "";
 }
 
+const char* cccl_cache_verdict_name(cccl_cache_verdict verdict) {
+  switch (verdict) {
+    case CCCL_CACHE_VERDICT_HIT:
+      return "hit";
+    case CCCL_CACHE_VERDICT_NEVER_SEEN:
+      return "never-seen";
+    case CCCL_CACHE_VERDICT_DIFFERS:
+      return "differs";
+    case CCCL_CACHE_VERDICT_EVICTED:
+      return "evicted";
+    case CCCL_CACHE_VERDICT_CORRUPT:
+      return "corrupt";
+    case CCCL_CACHE_VERDICT_SHADOW_CHECK:
+      return "shadow-check";
+    case CCCL_CACHE_VERDICT_UNCACHEABLE:
+      return "uncacheable";
+    case CCCL_CACHE_VERDICT_FAILED:
+      return "failed";
+    case CCCL_CACHE_VERDICT_NOT_KEPT:
+      return "not-kept";
+    case CCCL_CACHE_VERDICT_UNKNOWN_KEY:
+      return "unknown-key";
+    case CCCL_CACHE_VERDICT_UNKNOWN:
+      break;
+  }
+  return "unknown";
+}
+
+const char* cccl_cache_difference_field_name(cccl_cache_difference_field field) {
+  switch (field) {
+    case CCCL_CACHE_FIELD_OPTION:
+      return "option";
+    case CCCL_CACHE_FIELD_HEADER:
+      return "header";
+    case CCCL_CACHE_FIELD_TOOLCHAIN:
+      return "toolchain";
+    case CCCL_CACHE_FIELD_SOURCE:
+      return "source";
+    case CCCL_CACHE_FIELD_NAME_EXPRESSION:
+      return "name-expression";
+    case CCCL_CACHE_FIELD_INLINE_HEADER:
+      return "inline-header";
+    case CCCL_CACHE_FIELD_INPUT:
+      return "input";
+    case CCCL_CACHE_FIELD_DIRECTORY:
+      return "directory";
+    case CCCL_CACHE_FIELD_PROGRAM_NAME:
+      return "program-name";
+    case CCCL_CACHE_FIELD_UNKNOWN:
+      break;
+  }
+  return "unknown";
+}
+
 const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind) {
   switch (kind) {
     case CCCL_CACHE_PTX:

@@ -18,6 +18,8 @@ constexpr size_t kChunkHead = 16;
 // What a blob costs in a request at the most once it is sent ahead.
 constexpr size_t kUploadName = 64;
 
+// ExplainRequest.key
+constexpr uint32_t kQuestionKey = 1;
 // UploadChunk.data
 constexpr uint32_t kChunkData = 1;
 // HealthCheckResponse.status of grpc.health.v1 and its value SERVING.
@@ -41,6 +43,9 @@ Expected<MessagePtr<T>> Unpack(T* (*unpack)(ProtobufCAllocator*, size_t, const u
 
 }  // namespace
 
+void MessageDeleter::operator()(CcclCache__V1__ExplainReply* reply) const {
+  cccl_cache__v1__explain_reply__free_unpacked(reply, nullptr);
+}
 void MessageDeleter::operator()(CcclCache__V1__StatsReply* reply) const {
   cccl_cache__v1__stats_reply__free_unpacked(reply, nullptr);
 }
@@ -68,7 +73,7 @@ Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline)
 }
 
 Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadline) {
-  if (Expected<Done> sent = SendAhead(request, deadline); !sent.ok()) return sent.error();
+  if (Expected<Done> sent = SendAhead(request, 0, deadline); !sent.ok()) return sent.error();
   ByteChain body;
   request->AppendTo(&body);
   Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
@@ -92,10 +97,10 @@ bool DaemonStub::LearnLimit(Deadline deadline) {
   return true;
 }
 
-Expected<Done> DaemonStub::SendAhead(BuildRequest* request, Deadline deadline) {
+Expected<Done> DaemonStub::SendAhead(BuildRequest* request, size_t around, Deadline deadline) {
   request->InlineAll();
   const size_t limit = message_limit_;
-  size_t size = request->PackedSize();
+  size_t size = request->PackedSize() + around;
   if (size <= limit) return Done{};
   std::vector<BuildRequest::BlobUse>& blobs = request->blobs();
   std::sort(blobs.begin(), blobs.end(),
@@ -136,6 +141,32 @@ Expected<BuildReply> DaemonStub::BuildInChunks(const ByteChain& body, Deadline d
   if (!called.ok()) return called.error();
   if (!sink.complete()) return NotUnderstood("a build in chunks");
   return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
+}
+
+Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(BuildRequest* request,
+                                                                      Deadline deadline) {
+  Expected<Message> message = ExplainOnce(request, deadline);
+  if (!message.ok() && message.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
+    message = ExplainOnce(request, deadline);
+  }
+  return Unpack(cccl_cache__v1__explain_reply__unpack, message, "a question why");
+}
+
+Expected<Message> DaemonStub::ExplainOnce(BuildRequest* request, Deadline deadline) {
+  if (Expected<Done> sent = SendAhead(request, BuildRequest::kAround, deadline); !sent.ok()) {
+    return sent.error();
+  }
+  ByteChain body;
+  request->AppendQuestionTo(&body);
+  return Unary("/cccl_cache.v1.Admin/Explain", body, deadline);
+}
+
+Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::string_view key,
+                                                                         Deadline deadline) {
+  ByteChain body;
+  AppendBytesMessage(kQuestionKey, key, &body);
+  return Unpack(cccl_cache__v1__explain_reply__unpack,
+                Unary("/cccl_cache.v1.Admin/Explain", body, deadline), "a question why");
 }
 
 Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(Deadline deadline) {

@@ -25,6 +25,7 @@ struct TimedReply {
 
 /// Frees what protobuf-c unpacked.
 struct MessageDeleter {
+  void operator()(CcclCache__V1__ExplainReply* reply) const;
   void operator()(CcclCache__V1__StatsReply* reply) const;
   void operator()(CcclCache__V1__ToolchainsReply* reply) const;
   void operator()(CcclCache__V1__InfoReply* reply) const;
@@ -42,6 +43,13 @@ class DaemonStub {
   /// one.
   Expected<TimedReply> Build(BuildRequest* request, Deadline deadline);
 
+  /// Why a build is a miss, without building; large contents are sent ahead as for a build.
+  Expected<MessagePtr<CcclCache__V1__ExplainReply>> Explain(BuildRequest* request,
+                                                            Deadline deadline);
+  /// Why the build that was answered with this key was one.
+  Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
+                                                               Deadline deadline);
+
   Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);
@@ -54,7 +62,9 @@ class DaemonStub {
   Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
   /// Asks for the daemon's limit. True: it is lower than was thought.
   bool LearnLimit(Deadline deadline);
-  Expected<Done> SendAhead(BuildRequest* request, Deadline deadline);
+  Expected<Message> ExplainOnce(BuildRequest* request, Deadline deadline);
+  /// `around`: what is sent besides the request itself.
+  Expected<Done> SendAhead(BuildRequest* request, size_t around, Deadline deadline);
   Expected<std::string> Upload(std::string_view contents, Deadline deadline);
   Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);

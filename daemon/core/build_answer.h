@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/flight_runner.h"
@@ -18,5 +20,8 @@ namespace cccl_cached {
 
 /// What a build depends on changed again each time it was tried.
 [[nodiscard]] Error Unsettled();
+
+/// Its files were looked at in vain for so long.
+[[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
 
 }  // namespace cccl_cached

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build_coordinator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
 
 #include "daemon/core/build_answer.h"
+#include "daemon/core/build_history.h"
 #include "daemon/core/build_memory.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
+#include "daemon/core/explainer.h"
 #include "daemon/core/file_checks.h"
 #include "daemon/core/flight_table.h"
 #include "daemon/core/flights.h"
@@ -25,15 +25,10 @@ using Clock = std::chrono::steady_clock;
 
 // So often in a row a build waits for a toolchain that changed again each time it was identified.
 constexpr int kMaxLooks = 4;
+// Of what `explain` compares with, of all users together.
+constexpr size_t kHistoryBytes = 64 << 20;
 
 Error Stopping() { return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"}; }
-
-Error FilesHang(std::chrono::milliseconds limit) {
-  return Error{ErrorCode::kTimedOut,
-               fmt::format("the files of this build could not be looked at within {} s: does a "
-                           "file system hang that its directories lie on?",
-                           std::chrono::ceil<std::chrono::seconds>(limit).count())};
-}
 
 }  // namespace
 
@@ -42,9 +37,12 @@ class BuildCoordinator::Impl {
   Impl(Parts parts, const BuildLimits& limits)
       : parts_(std::move(parts)),
         limits_(limits),
-        memory_(parts_.tiers, {limits.remember_failures, limits.quarantine}),
-        responder_(table_, parts_.statistics, parts_.observe),
+        memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine}),
+        history_(kHistoryBytes),
+        responder_(table_, parts_.statistics, history_, parts_.observe),
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
+        explainer_({parts_.toolchains, parts_.files, memory_, checks_, history_, parts_.departures},
+                   own_uid, limits.compile.time),
         flights_(
             std::in_place,
             Flights::Parts{table_,
@@ -86,6 +84,8 @@ class BuildCoordinator::Impl {
   }
 
   BuildGauges Gauges() const { return flights_->Gauges(); }
+
+  [[nodiscard]] const Explainer& explainer() const { return explainer_; }
 
  private:
   // The main path: plan, look up, join.
@@ -204,8 +204,10 @@ class BuildCoordinator::Impl {
   std::atomic<bool> stopping_{false};
   FlightTable table_;
   BuildMemory memory_;
+  BuildHistory history_;
   Responder responder_;
-  FileChecks checks_;               // its threads use all that is here, until it is closed
+  FileChecks checks_;  // its threads use all that is here, until it is closed
+  const Explainer explainer_;
   std::optional<Flights> flights_;  // last: its threads use all of the above
 };
 
@@ -219,6 +221,7 @@ BuildCoordinator::Ticket BuildCoordinator::Build(
 }
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }
+const Explainer& BuildCoordinator::explainer() const { return impl_->explainer(); }
 BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
 
 }  // namespace cccl_cached

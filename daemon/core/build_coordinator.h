@@ -22,6 +22,9 @@
 
 namespace cccl_cached {
 
+class Departures;
+class Explainer;
+
 /// Sent: values never change; the same numbers as in build.proto.
 enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
 
@@ -82,6 +85,7 @@ class BuildCoordinator {
     FileAccess& files;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
     Statistics& statistics;
+    Departures& departures;  ///< what the tiers dropped, and who looks for it
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
@@ -106,6 +110,10 @@ class BuildCoordinator {
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const;
+
+  /// Why builds are misses. Lives as long as the coordinator; a question may stay unanswered when
+  /// that ends.
+  [[nodiscard]] const Explainer& explainer() const;
 
  private:
   class Impl;

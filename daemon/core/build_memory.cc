@@ -35,8 +35,10 @@ Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
 
 }  // namespace
 
-BuildMemory::BuildMemory(std::vector<Tier*> tiers, const Lifetimes& lifetimes)
+BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
+                         const Lifetimes& lifetimes)
     : tiers_(std::move(tiers)),
+      departures_(departures),
       manifests_(tiers_),
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
       quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
@@ -81,6 +83,7 @@ bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest&
 
 void BuildMemory::Drop(const Digest& key) {
   for (Tier* tier : tiers_) tier->Remove(key);
+  departures_.Note(key, DepartureCause::kShadowCheck);
 }
 
 void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {

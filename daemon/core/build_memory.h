@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/core/build_plan.h"
+#include "daemon/core/departures.h"
 #include "daemon/core/failure_memory.h"
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/manifest_table.h"
@@ -27,8 +28,8 @@ class BuildMemory {
     std::chrono::seconds quarantine{600};
   };
 
-  /// The tiers, in the order in which they are asked, must outlive the memory.
-  BuildMemory(std::vector<Tier*> tiers, const Lifetimes& lifetimes);
+  /// The tiers, in the order in which they are asked, and the departures must outlive the memory.
+  BuildMemory(std::vector<Tier*> tiers, Departures& departures, const Lifetimes& lifetimes);
 
   /// An artifact, as a landing that only has to be told. Puts it into the tiers above its own.
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
@@ -46,13 +47,14 @@ class BuildMemory {
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
-  /// An artifact that turned out wrong.
+  /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
   void NoteShowsPaths(const BuildPlan& plan);
 
  private:
   const std::vector<Tier*> tiers_;
+  Departures& departures_;
   ManifestTable manifests_;
   FailureMemory<CompileOutput> failures_;  // by fingerprint
   FailureMemory<Error> quarantine_;        // by uid, fingerprint and view

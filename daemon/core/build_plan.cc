@@ -215,9 +215,9 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("option {}: {}", refused->option, refused->reason)};
   }
-  const auto& parsed = std::get<std::vector<ParsedOption>>(outcome);
-
   BuildPlan plan;
+  plan.options = std::get<std::vector<ParsedOption>>(std::move(outcome));
+  const std::vector<ParsedOption>& parsed = plan.options;
   plan.job.toolchain = toolchain;
   plan.job.request = request;
   plan.directories.working_directory = request->working_directory;
@@ -234,10 +234,9 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.view = ViewOf(plan, options.uid);
   plan.include_view = IncludeViewOf(roots, options.uid);
 
-  std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
-  for (Root& root : roots) fingerprint_roots.push_back(std::move(root.fingerprint));
-  plan.fingerprint = cccl_cache::Fingerprint(
-      {*request, toolchain->Library(kind)->id, parsed, fingerprint_roots, plan.path_dependent});
+  for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
+  plan.fingerprint = cccl_cache::Fingerprint({*request, toolchain->Library(kind)->id, parsed,
+                                              plan.fingerprint_roots, plan.path_dependent});
   plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
   return plan;
 }

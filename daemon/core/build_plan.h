@@ -16,6 +16,8 @@
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
 #include "proto/digest.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
 #include "proto/request.h"
 
 namespace cccl_cached {
@@ -38,6 +40,9 @@ struct BuildPlan {
   /// For each root: what the client's own names begin with where the compiler's begin with
   /// /cccl-root-N/.
   std::vector<std::string> client_prefixes;
+  // What the fingerprint is made of besides the request.
+  std::vector<cccl_cache::ParsedOption> options;
+  std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
 };
 
 struct PlanOptions {

@@ -43,6 +43,7 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
   }
   if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
   BuildAnswer answer = AnswerOf(*waiter, landing);
+  Record(*waiter, answer, landing);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {
     statistics_.Add(Counter::kCompileFailures);
   } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
@@ -52,6 +53,19 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
     statistics_.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
   }
   Answer(std::move(waiter), std::move(answer));
+}
+
+void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing) {
+  const uid_t uid = waiter.peer.uid;
+  // One record is enough for all of a user's calls that waited for one compile.
+  if (!waiter.leads && history_.Knows(uid, answer.key)) return;
+  PastBuild build = MarkOf(*waiter.plan);
+  build.key = answer.key;
+  build.outcome = answer.outcome;
+  build.reason = answer.reason;
+  build.time = std::chrono::system_clock::now();
+  build.closure = std::make_shared<const Closure>(landing.closure);
+  history_.Add(uid, std::move(build));
 }
 
 }  // namespace cccl_cached

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/build_history.h"
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/flight_table.h"
 #include "daemon/core/result.h"
@@ -12,15 +13,16 @@
 
 namespace cccl_cached {
 
-/// Tells callers what became of their builds: counts it, has it logged, calls back once. Nothing
+/// Tells callers what became of their builds: counts it, has it logged, calls back once. What was
+/// compiled goes into the history. Nothing
 /// for those who left. Thread-safe.
 class Responder {
  public:
   using Observe = std::function<void(const BuildRecord&)>;
 
   /// What it works with must outlive it. `observe` may be empty.
-  Responder(FlightTable& table, Statistics& statistics, Observe observe)
-      : table_(table), statistics_(statistics), observe_(std::move(observe)) {}
+  Responder(FlightTable& table, Statistics& statistics, BuildHistory& history, Observe observe)
+      : table_(table), statistics_(statistics), history_(history), observe_(std::move(observe)) {}
 
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
   /// With an error that the request, or too many of them, is to be blamed for.
@@ -31,8 +33,11 @@ class Responder {
   void AnswerLanding(WaiterPtr waiter, const Landing& landing);
 
  private:
+  void Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing);
+
   FlightTable& table_;
   Statistics& statistics_;
+  BuildHistory& history_;
   const Observe observe_;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/service/explain_call.h"
 #include "daemon/service/unary_call.h"
 #include "daemon/service/utf8.h"
 
@@ -102,7 +103,13 @@ void AnswerToolchains(Toolchains& toolchains, UnaryCall::Reply answer) {
 
 }  // namespace
 
-AdminService::AdminService(BuildBackend& backend, uid_t uid, const AdminSources& sources) {
+AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
+  const uid_t uid = peer.uid;
+  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](grpc::CallbackServerContext& context) {
+    auto* call = new ExplainCall(backend, peer, context);
+    call->Begin();
+    return call;
+  });
   Serve("/cccl_cache.v1.Admin/Stats",
         UnaryCall::Maker<v1::StatsRequest>(
             backend, uid, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {

@@ -8,6 +8,7 @@
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/peer.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -27,12 +28,12 @@ struct AdminSources {
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer, as far as everybody may ask: totals and toolchains, nothing of
-/// other users. Thread-safe.
+/// cccl_cache.v1.Admin for one peer, as far as everybody may ask: totals, toolchains, and why
+/// his own builds were misses; nothing of other users. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.
-  AdminService(BuildBackend& backend, uid_t uid, const AdminSources& sources);
+  AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources);
 };
 
 }  // namespace cccl_cached

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/explainer.h"
 
 namespace cccl_cached {
 
-/// Who answers builds. Thread-safe. The contract of both calls is that of BuildCoordinator.
+/// Who answers builds, and questions about them. Thread-safe. The contract of Build and Leave is
+/// that of BuildCoordinator.
 class Builder {
  public:
   virtual ~Builder() = default;
@@ -17,6 +19,11 @@ class Builder {
   virtual BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                          const Peer& peer, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
+
+  /// Why builds are misses: the contract of both is that of Explainer.
+  virtual Explanation ExplainKey(const cccl_cache::Digest& key, uid_t uid) = 0;
+  virtual void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                              const Peer& peer, Explainer::Done done) = 0;
 };
 
 /// The daemon's Builder. The coordinator must outlive it.
@@ -29,6 +36,13 @@ class CoordinatorBuilder final : public Builder {
     return coordinator_.Build(std::move(request), peer, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
+  Explanation ExplainKey(const cccl_cache::Digest& key, uid_t uid) override {
+    return coordinator_.explainer().OfKey(key, uid);
+  }
+  void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                      Explainer::Done done) override {
+    coordinator_.explainer().OfRequest(std::move(request), peer, std::move(done));
+  }
 
  private:
   BuildCoordinator& coordinator_;

@@ -63,7 +63,7 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
     : credentials_(std::move(credentials)),
       build_(parts.backend,
              [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
-      admin_(parts.backend, credentials_.uid, parts.admin),
+      admin_(parts.backend, credentials_, parts.admin),
       info_(parts.backend, credentials_.uid, parts.info),
       health_(parts.backend, credentials_.uid, parts.health),
       reflection_(parts.backend, credentials_.uid, ListedServices()) {

@@ -9,7 +9,7 @@
 
 namespace cccl_cached {
 
-/// Of a request to any method but those of Build.
+/// Of a request to any method but those that take a build.
 inline constexpr uint64_t kSmallRequestBytes = 4096;
 
 /// kInvalidRequest: larger than kSmallRequestBytes, or not such a message.

@@ -181,7 +181,7 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
     return KeepValue(a.record, now) < KeepValue(b.record, now);
   });
   Plan plan = NewPlan();
-  uint64_t evicted = 0;
+  size_t evicted = 0;
   for (const Candidate& candidate : candidates) {
     if (evicted == kEvictedAtOnce) break;
     if (plan.totals.bytes + incoming <= options_.limit_bytes) break;
@@ -190,6 +190,11 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
   }
   if (auto error = Commit(database, std::move(plan))) return error;
   statistics_.Add(Counter::kEvictions, evicted);
+  candidates.resize(evicted);
+  for (const Candidate& gone : candidates) {
+    const auto key = Digest::FromBytes(gone.key);
+    if (key && options_.departed) options_.departed(*key, DepartureCause::kEvicted);
+  }
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/departures.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/store/database.h"
@@ -28,6 +29,7 @@ class ArtifactTable {
     uint64_t limit_bytes = 0;
     /// Whether an entry is in use although this table is not asked for it. May be empty.
     std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+    Departed departed;  ///< called once an entry was evicted; may be empty
   };
 
   ArtifactTable(Options options, Statistics& statistics)

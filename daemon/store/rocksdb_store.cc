@@ -43,8 +43,9 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
 RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
                            Statistics& statistics)
     : statistics_(statistics),
+      departed_(options.departed),
       directory_(std::move(directory)),
-      table_({options.limit_bytes, std::move(options.used_elsewhere)}, statistics),
+      table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
       queue_(options.queue_bytes) {}
 
 RocksdbStore::~RocksdbStore() { queue_.Close(); }
@@ -69,6 +70,7 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
     ledger_.Used(key);
   } else if (queue_.Drop(key)) {
     statistics_.Add(Counter::kCorruptEntries);
+    if (departed_) departed_(key, DepartureCause::kCorrupt);
   }
   return artifact;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "daemon/core/artifact.h"
+#include "daemon/core/departures.h"
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -34,6 +35,8 @@ struct RocksdbStoreOptions {
   /// Whether a faster tier holds the key: what is answered there is never asked for here, and must
   /// not look unused for that. Called on the writer's thread. May be empty.
   std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+  /// What was evicted or found corrupt. Called on any thread. May be empty.
+  Departed departed;
 };
 
 /// The disk tier, and what else survives a restart. Thread-safe. Put never waits for the disk: a
@@ -63,6 +66,7 @@ class RocksdbStore final : public Tier, public MetaStore {
                Statistics& statistics);
 
   Statistics& statistics_;
+  const Departed departed_;
   const std::unique_ptr<StateDirectory> directory_;
   DatabaseSlot slot_;
   ArtifactTable table_;

@@ -131,3 +131,20 @@ def test_a_daemon_of_an_ordinary_user_serves_that_user(make_daemon, directory):
     daemon.start()
     told = daemon.build_json('extern "C" __global__ void k() {}\n', user=ALICE)
     assert told["outcome"] == "built"
+
+
+def test_a_user_is_told_nothing_of_what_others_built(shared):
+    kernel = 'extern "C" __global__ void k() {}\n'
+
+    def explain(*words, user=None):
+        done = run_cli("--socket", shared.socket, "--json", "explain", *words, input=kernel, cwd="/", user=user)
+        return json.loads(done.stdout)
+
+    built = shared.build_json(kernel, cwd="/", user=ALICE)
+    assert explain(built["key"], user=ALICE)["verdict"] == "never-seen"
+    assert explain(built["key"], user=BOB)["verdict"] == "unknown-key"
+    another = ["--", "build", "-", "--arch", "sm_80"]
+    assert explain(*another, user=ALICE)["nearest"]["key"] == built["key"]
+    other = explain(*another, user=BOB)
+    assert other["verdict"] == "never-seen"
+    assert other["nearest"] == {} and other["differences"] == []

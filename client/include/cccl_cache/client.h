@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,8 @@ using Handle = std::unique_ptr<T, HandleDeleter<Free>>;
 /// The answer to a build. All views live as long as it.
 class BuildResult {
  public:
+  using Handle = cccl_cache::Handle<cccl_cache_result, cccl_cache_result_free>;
+
   explicit BuildResult(cccl_cache_result* result) : result_(result) {
     info_.struct_size = sizeof(info_);
     cccl_cache_result_describe(result, &info_);
@@ -163,8 +166,51 @@ class BuildResult {
     return {static_cast<Kind>(artifact.kind), View(artifact.contents), View(artifact.sha256)};
   }
 
-  Handle<cccl_cache_result, cccl_cache_result_free> result_;
+  Handle result_;
   cccl_cache_result_info info_ = {};
+};
+
+/// In what a build is another than an earlier one.
+struct Difference {
+  cccl_cache_difference_field field;
+  std::string_view name;
+  std::string_view was;
+  std::string_view is;
+  uint64_t was_lines;
+  uint64_t is_lines;
+};
+
+/// Why a build is a miss. All views live as long as it.
+class Explanation {
+ public:
+  using Handle = cccl_cache::Handle<cccl_cache_explanation, cccl_cache_explanation_free>;
+
+  explicit Explanation(cccl_cache_explanation* explanation) : explanation_(explanation) {
+    info_.struct_size = sizeof(info_);
+    cccl_cache_explanation_describe(explanation, &info_);
+  }
+
+  [[nodiscard]] std::string_view verdict() const { return cccl_cache_verdict_name(info_.verdict); }
+  [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
+  [[nodiscard]] std::string_view nearest_key() const { return View(info_.nearest_key); }
+  /// Everything else: times, the tier.
+  [[nodiscard]] const cccl_cache_explanation_info& info() const { return info_; }
+
+  [[nodiscard]] std::vector<Difference> differences() const {
+    std::vector<Difference> differences;
+    for (size_t i = 0; i < info_.difference_count; ++i) {
+      cccl_cache_difference each = {};
+      each.struct_size = sizeof(each);
+      cccl_cache_explanation_difference(explanation_.get(), i, &each);
+      differences.push_back({each.field, View(each.name), View(each.was), View(each.is),
+                             each.was_lines, each.is_lines});
+    }
+    return differences;
+  }
+
+ private:
+  Handle explanation_;
+  cccl_cache_explanation_info info_ = {};
 };
 
 /// A client of the daemon. Any number of threads may use one at once; moving it is not one of the
@@ -185,52 +231,46 @@ class Client {
   }
 
   Expected<BuildResult> Build(const NvrtcBuild& build, const BuildOptions& options = {}) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    const std::vector<cccl_cache_bytes> expressions = All(build.name_expressions);
-    std::vector<cccl_cache_header> headers;
-    for (const NamedText& header : build.headers) {
-      headers.push_back({Bytes(header.name), Bytes(header.contents)});
-    }
-    std::vector<cccl_cache_variable> variables;
-    for (const NamedText& variable : build.environment) {
-      variables.push_back({Bytes(variable.name), Bytes(variable.contents)});
-    }
-    cccl_cache_nvrtc program = {};
-    program.struct_size = sizeof(program);
-    program.source = Bytes(build.source);
-    program.name = Bytes(build.name);
-    program.options = flags.data();
-    program.option_count = flags.size();
-    program.headers = headers.data();
-    program.header_count = headers.size();
-    program.name_expressions = expressions.data();
-    program.name_expression_count = expressions.size();
-    program.environment = variables.data();
-    program.environment_count = variables.size();
-    program.append_toolchain_headers = build.append_toolchain_headers ? 1 : 0;
-    return Call(cccl_cache_build_nvrtc, program, options);
+    return With(build, [&](const cccl_cache_nvrtc& program) {
+      return Call<BuildResult>(cccl_cache_build_nvrtc, program, options);
+    });
   }
-
   Expected<BuildResult> Build(const LinkBuild& build, const BuildOptions& options = {}) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    std::vector<cccl_cache_link_input> inputs;
-    for (const LinkFile& input : build.inputs) {
-      inputs.push_back({input.type, Bytes(input.name), Bytes(input.contents)});
-    }
-    const cccl_cache_link program = {sizeof(program), inputs.data(), inputs.size(), flags.data(),
-                                     flags.size()};
-    return Call(cccl_cache_build_link, program, options);
+    return With(build, [&](const cccl_cache_link& program) {
+      return Call<BuildResult>(cccl_cache_build_link, program, options);
+    });
+  }
+  Expected<BuildResult> Build(const NvvmBuild& build, const BuildOptions& options = {}) {
+    return With(build, [&](const cccl_cache_nvvm& program) {
+      return Call<BuildResult>(cccl_cache_build_nvvm, program, options);
+    });
   }
 
-  Expected<BuildResult> Build(const NvvmBuild& build, const BuildOptions& options = {}) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    std::vector<cccl_cache_nvvm_module> modules;
-    for (const NvvmFile& file : build.modules) {
-      modules.push_back({Bytes(file.name), Bytes(file.contents), file.lazy ? 1 : 0});
+  /// Whether the build would be a hit, and why not. Compiles nothing.
+  Expected<Explanation> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
+    return With(build, [&](const cccl_cache_nvrtc& program) {
+      return Call<Explanation>(cccl_cache_explain_nvrtc, program, options);
+    });
+  }
+  Expected<Explanation> Explain(const LinkBuild& build, const BuildOptions& options = {}) {
+    return With(build, [&](const cccl_cache_link& program) {
+      return Call<Explanation>(cccl_cache_explain_link, program, options);
+    });
+  }
+  Expected<Explanation> Explain(const NvvmBuild& build, const BuildOptions& options = {}) {
+    return With(build, [&](const cccl_cache_nvvm& program) {
+      return Call<Explanation>(cccl_cache_explain_nvvm, program, options);
+    });
+  }
+  /// Why this user's last build with that key was compiled.
+  Expected<Explanation> ExplainKey(std::string_view key, std::chrono::milliseconds timeout = {}) {
+    cccl_cache_explanation* explanation = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_explain_key(client_.get(), Bytes(key), Milliseconds(timeout), &explanation,
+                               &error) != CCCL_CACHE_OK) {
+      return Take(error);
     }
-    const cccl_cache_nvvm program = {sizeof(program), modules.data(), modules.size(),
-                                     flags.data(),    flags.size(),   build.add_libdevice ? 1 : 0};
-    return Call(cccl_cache_build_nvvm, program, options);
+    return Explanation(explanation);
   }
 
   /// Whether the daemon says that it serves.
@@ -278,8 +318,64 @@ class Client {
     return all;
   }
 
-  template <typename Function, typename Program>
-  Expected<BuildResult> Call(Function function, const Program& program, const BuildOptions& given) {
+  // Each calls `then` with the build as the C interface takes it.
+  template <typename Then>
+  static std::invoke_result_t<Then, const cccl_cache_nvrtc&> With(const NvrtcBuild& build,
+                                                                  Then then) {
+    const std::vector<cccl_cache_bytes> flags = All(build.options);
+    const std::vector<cccl_cache_bytes> expressions = All(build.name_expressions);
+    std::vector<cccl_cache_header> headers;
+    for (const NamedText& header : build.headers) {
+      headers.push_back({Bytes(header.name), Bytes(header.contents)});
+    }
+    std::vector<cccl_cache_variable> variables;
+    for (const NamedText& variable : build.environment) {
+      variables.push_back({Bytes(variable.name), Bytes(variable.contents)});
+    }
+    cccl_cache_nvrtc program = {};
+    program.struct_size = sizeof(program);
+    program.source = Bytes(build.source);
+    program.name = Bytes(build.name);
+    program.options = flags.data();
+    program.option_count = flags.size();
+    program.headers = headers.data();
+    program.header_count = headers.size();
+    program.name_expressions = expressions.data();
+    program.name_expression_count = expressions.size();
+    program.environment = variables.data();
+    program.environment_count = variables.size();
+    program.append_toolchain_headers = build.append_toolchain_headers ? 1 : 0;
+    return then(program);
+  }
+
+  template <typename Then>
+  static std::invoke_result_t<Then, const cccl_cache_link&> With(const LinkBuild& build,
+                                                                 Then then) {
+    const std::vector<cccl_cache_bytes> flags = All(build.options);
+    std::vector<cccl_cache_link_input> inputs;
+    for (const LinkFile& input : build.inputs) {
+      inputs.push_back({input.type, Bytes(input.name), Bytes(input.contents)});
+    }
+    const cccl_cache_link program = {sizeof(program), inputs.data(), inputs.size(), flags.data(),
+                                     flags.size()};
+    return then(program);
+  }
+
+  template <typename Then>
+  static std::invoke_result_t<Then, const cccl_cache_nvvm&> With(const NvvmBuild& build,
+                                                                 Then then) {
+    const std::vector<cccl_cache_bytes> flags = All(build.options);
+    std::vector<cccl_cache_nvvm_module> modules;
+    for (const NvvmFile& file : build.modules) {
+      modules.push_back({Bytes(file.name), Bytes(file.contents), file.lazy ? 1 : 0});
+    }
+    const cccl_cache_nvvm program = {sizeof(program), modules.data(), modules.size(),
+                                     flags.data(),    flags.size(),   build.add_libdevice ? 1 : 0};
+    return then(program);
+  }
+
+  template <typename Result, typename Function, typename Program>
+  Expected<Result> Call(Function function, const Program& program, const BuildOptions& given) {
     std::vector<cccl_cache_artifact_kind> wanted;
     for (const Kind kind : given.wanted) {
       wanted.push_back(static_cast<cccl_cache_artifact_kind>(kind));
@@ -294,12 +390,12 @@ class Client {
     options.wanted = wanted.data();
     options.wanted_count = wanted.size();
     options.timeout_ms = Milliseconds(given.timeout);
-    cccl_cache_result* result = nullptr;
+    typename Result::Handle::pointer result = nullptr;
     cccl_cache_error* error = nullptr;
     if (function(client_.get(), &program, &options, &result, &error) != CCCL_CACHE_OK) {
       return Take(error);
     }
-    return BuildResult(result);
+    return Result(result);
   }
 
   template <typename Reply, typename Function>

@@ -44,6 +44,10 @@ class StandInDaemon::Services {
                        v1::StatsReply* reply) override {
       return answers.stats ? answers.stats(reply) : Missing();
     }
+    grpc::Status Explain(grpc::ServerContext*, const v1::ExplainRequest* request,
+                         v1::ExplainReply* reply) override {
+      return answers.explain ? answers.explain(*request, reply) : Missing();
+    }
     grpc::Status Toolchains(grpc::ServerContext*, const v1::ToolchainsRequest*,
                             v1::ToolchainsReply* reply) override {
       return answers.toolchains ? answers.toolchains(reply) : Missing();

@@ -20,6 +20,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .files = files,
                               .tiers = {&memory, &disk},
                               .statistics = statistics,
+                              .departures = departures,
                               .observe = {},
                               .report = [this](std::string_view text) { reported += text; }},
       limits);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/core/departures.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
@@ -42,6 +43,7 @@ struct CoordinatorBench {
   MapTier memory{TierName::kMemory};
   MapTier disk{TierName::kDisk};
   Statistics statistics;
+  Departures departures;
   std::string reported;  ///< to be read after Stop
   std::unique_ptr<BuildCoordinator> coordinator;
 };

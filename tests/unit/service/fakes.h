@@ -70,11 +70,37 @@ class FakeBuilder final : public Builder {
     changed_.notify_all();
   }
 
+  /// What keys and builds are explained with. Without an answer to a build its caller waits.
+  std::function<Explanation(const cccl_cache::Digest&, uid_t)> explain_key;
+  std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
+
+  Explanation ExplainKey(const cccl_cache::Digest& key, uid_t uid) override {
+    return explain_key(key, uid);
+  }
+  void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                      Explainer::Done done) override {
+    if (explain_build) return done(explain_build(*request, peer));
+    std::lock_guard lock(mutex_);
+    questions_.push_back(std::move(done));
+    changed_.notify_all();
+  }
+
   [[nodiscard]] bool WaitForWaiting(size_t count) {
     return WaitFor([&] { return waiting_.size() == count; });
   }
+  [[nodiscard]] bool WaitForQuestions(size_t count) {
+    return WaitFor([&] { return questions_.size() == count; });
+  }
   [[nodiscard]] bool WaitForLeft(size_t count) {
     return WaitFor([&] { return left_ == count; });
+  }
+  void AnswerQuestions(const Explanation& explanation) {
+    std::vector<Explainer::Done> questions;
+    {
+      std::lock_guard lock(mutex_);
+      std::swap(questions, questions_);
+    }
+    for (const auto& done : questions) done(explanation);
   }
   void AnswerAll(const BuildAnswer& answer) {
     std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting;
@@ -101,6 +127,7 @@ class FakeBuilder final : public Builder {
   Answerer answerer_;
   std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting_;
   std::vector<Peer> peers_;
+  std::vector<Explainer::Done> questions_;
   BuildCoordinator::Ticket last_ticket_ = 0;
   size_t left_ = 0;
 };

@@ -107,11 +107,18 @@ TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
   }
   Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
+  size_t told = 0;  // on this thread: corrupt entries are found where they are asked for
+  const auto store = OpenOrNull({.directory = temporary / "state",
+                                 .departed =
+                                     [&](const auto&, DepartureCause cause) {
+                                       if (cause == DepartureCause::kCorrupt) ++told;
+                                     }},
+                                statistics);
   REQUIRE(store);
   const Survey first = Look(*store, 0, kEntries);
   CHECK(first.wrong == 0);
   CHECK(first.missing > 0);
+  CHECK(told == first.missing);
   CHECK(statistics.Get(Counter::kCorruptEntries) == first.missing);
   REQUIRE(WaitUntil([&] { return store->size().entries == kEntries - first.missing; }));
   Fill(*store, 0, kEntries);

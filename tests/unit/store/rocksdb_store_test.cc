@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <mutex>
 #include <set>
 
 #include "daemon/store/database.h"
@@ -158,6 +159,30 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
   }
   CHECK(dear == kEntries / 10);
   CHECK(dear + cheap + 1 == static_cast<int>(store->size().entries));
+}
+
+TEST_CASE("what is evicted is told, key by key") {
+  const TemporaryDirectory temporary;
+  Statistics statistics;
+  std::mutex mutex;
+  std::set<cccl_cache::Digest> evicted;
+  const auto store = OpenOrNull({.directory = temporary / "state",
+                                 .limit_bytes = 1 << 20,
+                                 .departed =
+                                     [&](const auto& key, DepartureCause cause) {
+                                       const std::lock_guard lock(mutex);
+                                       if (cause == DepartureCause::kEvicted) evicted.insert(key);
+                                     }},
+                                statistics);
+  REQUIRE(store);
+  for (int i = 0; i < 200; ++i) store->Put(Key(i), Numbered(i, 10'000));
+  REQUIRE(WaitUntil([&] {
+    const std::lock_guard lock(mutex);
+    return evicted.size() + store->size().entries == 200;
+  }));
+  CHECK(evicted.size() == statistics.Get(Counter::kEvictions));
+  CHECK_FALSE(evicted.empty());
+  for (int i = 0; i < 200; ++i) CHECK(evicted.contains(Key(i)) == (store->Get(Key(i)) == nullptr));
 }
 
 TEST_CASE("eviction spares what a faster tier has in use") {

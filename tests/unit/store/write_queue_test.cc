@@ -104,7 +104,7 @@ TEST_CASE("what is dropped before it was written is never written, and deleted i
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));
   REQUIRE(queue.Put(Key(2), Numbered(2, 1000)));
-  queue.Drop(Key(1));
+  CHECK(queue.Drop(Key(1)));
   CHECK_FALSE(queue.Find(Key(1)));
   const WriteQueue::Batch& batch = queue.Next(kNow);
   CHECK_FALSE(batch.artifacts.contains(Key(1)));

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/explain_report.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+constexpr size_t kKeyDigits = 64;
+
+int Run(const std::string& key, const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  const Expected<Explanation> explanation = client->ExplainKey(key);
+  if (!explanation.ok()) return Explain(explanation.error());
+  return Report(*explanation, common);
+}
+
+}  // namespace
+
+void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand("explain", "Say why a build was, or would be, compiled");
+  command->footer(
+      "explain KEY: about a build of yours, by the key that build --json printed.\n"
+      "explain -- build ..., link ... or nvvm ...: about that command, without compiling or "
+      "writing "
+      "anything.\n"
+      "The daemon compares with the last builds of yours; it forgets them when it ends.\n"
+      "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
+  const auto key = std::make_shared<std::string>();
+  command->add_option("KEY", *key, "Key of an earlier answer, 64 hexadecimal digits")
+      ->required()
+      ->check([](const std::string& given) {
+        const bool is_key = given.size() == kKeyDigits &&
+                            given.find_first_not_of("0123456789abcdef") == std::string::npos;
+        return is_key ? ""
+                      : "\"" + given +
+                            "\" is no key: explain KEY, or explain -- followed by a build, link or "
+                            "nvvm command";
+      });
+  command->callback([key, &common, exit_code] { *exit_code = Run(*key, common); });
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build_difference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+std::string TextOf(FileKind kind, const cccl_cache::Digest& digest) {
+  if (kind == FileKind::kAbsent) return "absent";
+  return kind == FileKind::kDirectory ? "a directory" : digest.Hex();
+}
+
+// "--std" of "--std=c++17".
+std::string_view NameOf(std::string_view option) { return option.substr(0, option.find('=')); }
+
+// Those of `some` that `others` lack, each as often as it is missing.
+std::vector<std::string> Missing(const std::vector<std::string>& some,
+                                 std::vector<std::string> others) {
+  std::vector<std::string> missing;
+  for (const std::string& text : some) {
+    const auto found = std::ranges::find(others, text);
+    if (found == others.end()) {
+      missing.push_back(text);
+    } else {
+      others.erase(found);
+    }
+  }
+  return missing;
+}
+
+// Texts that only one side has; two of the same name are one that changed.
+void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
+                  const std::vector<std::string>& is, std::vector<Difference>* differences) {
+  std::vector<std::string> gone = Missing(was, is);
+  for (const std::string& added : Missing(is, was)) {
+    const auto before = std::ranges::find(gone, NameOf(added),
+                                          [](const std::string& text) { return NameOf(text); });
+    Difference difference{field, std::string(NameOf(added)), "", added};
+    if (before != gone.end()) {
+      difference.was = *before;
+      gone.erase(before);
+    }
+    differences->push_back(std::move(difference));
+  }
+  for (const std::string& text : gone) {
+    differences->push_back({field, std::string(NameOf(text)), text, ""});
+  }
+}
+
+void CompareOptions(const PastBuild& was, const PastBuild& is,
+                    std::vector<Difference>* differences) {
+  const size_t before = differences->size();
+  CompareTexts(DifferenceField::kOption, was.options, is.options, differences);
+  if (differences->size() > before || was.options == is.options) return;
+  differences->push_back({DifferenceField::kOption, "their order",
+                          fmt::format("{}", fmt::join(was.options, " ")),
+                          fmt::format("{}", fmt::join(is.options, " "))});
+}
+
+// Of one name the first ones are compared, then the second ones.
+void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
+                     const std::vector<ContentMark>& is, std::vector<Difference>* differences) {
+  std::multimap<std::string_view, const ContentMark*> left;
+  for (const ContentMark& mark : was) left.emplace(mark.name, &mark);
+  const size_t before = differences->size();
+  for (const ContentMark& mark : is) {
+    const auto found = left.find(mark.name);
+    Difference difference{field, mark.name, "", mark.digest.Hex(), 0, mark.lines};
+    if (found != left.end()) {
+      const ContentMark& old = *found->second;
+      difference.was = old.digest.Hex();
+      difference.was_lines = old.lines;
+      if (old.digest == mark.digest && old.form != mark.form) {
+        difference.was = fmt::format("form {}", old.form);
+        difference.is = fmt::format("form {}", mark.form);
+      }
+      left.erase(found);
+    }
+    if (difference.was != difference.is) differences->push_back(std::move(difference));
+  }
+  for (const auto& [name, mark] : left) {
+    differences->push_back({field, std::string(name), mark->digest.Hex(), "", mark->lines, 0});
+  }
+  if (differences->size() == before && was != is && field == DifferenceField::kInput) {
+    differences->push_back({field, "their order", "", ""});
+  }
+}
+
+void CompareDirectories(const PastBuild& was, const PastBuild& is,
+                        std::vector<Difference>* differences) {
+  const size_t count = std::max(was.directories.size(), is.directories.size());
+  // Where only one of them depends on its paths, something else that differs made it so.
+  const bool show_paths = was.path_dependent && is.path_dependent;
+  const SearchDirectory none;
+  for (size_t i = 0; i < count; ++i) {
+    const SearchDirectory& old = i < was.directories.size() ? was.directories[i] : none;
+    const SearchDirectory& now = i < is.directories.size() ? is.directories[i] : none;
+    if (old.meaning != now.meaning) {
+      differences->push_back(
+          {DifferenceField::kDirectory, fmt::format("number {}", i), old.shown, now.shown});
+    } else if (show_paths && old.path != now.path) {
+      differences->push_back(
+          {DifferenceField::kDirectory, fmt::format("number {}", i), old.path, now.path});
+    }
+  }
+  if (show_paths && was.working_directory != is.working_directory) {
+    differences->push_back({DifferenceField::kDirectory, "the working directory",
+                            was.working_directory, is.working_directory});
+  }
+}
+
+// All but the files.
+std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
+  std::vector<Difference> differences;
+  CompareOptions(was, is, &differences);
+  CompareTexts(DifferenceField::kNameExpression, was.name_expressions, is.name_expressions,
+               &differences);
+  CompareContents(DifferenceField::kInlineHeader, was.headers, is.headers, &differences);
+  CompareContents(DifferenceField::kInput, was.inputs, is.inputs, &differences);
+  CompareDirectories(was, is, &differences);
+  if (was.program != is.program) {
+    differences.push_back({DifferenceField::kProgramName, "", was.program, is.program});
+  }
+  if (was.compiler != is.compiler) {
+    differences.push_back({DifferenceField::kToolchain, "", was.toolchain, is.toolchain});
+  }
+  if (was.source.digest != is.source.digest) {
+    differences.push_back({DifferenceField::kSource, is.source.name, was.source.digest.Hex(),
+                           is.source.digest.Hex(), was.source.lines, is.source.lines});
+  }
+  return differences;
+}
+
+void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
+  // The same numbers stand for the same places only in the same search order.
+  const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
+  const auto name_in = [&](const PastBuild& build, const FileName& name) {
+    return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
+  };
+  std::map<std::string, const ClosureEntry*> before;
+  for (const ClosureEntry& entry : was.closure->entries) {
+    before.try_emplace(name_in(was, entry.name), &entry);
+  }
+  for (const ClosureEntry& entry : is.closure->entries) {
+    const auto found = before.find(name_in(is, entry.name));
+    // What was asked for only now follows from something else that differs.
+    if (found == before.end()) continue;
+    const ClosureEntry& old = *found->second;
+    Difference difference{DifferenceField::kHeader, ClientPath(is, entry.name),
+                          TextOf(old.kind, old.digest), TextOf(entry.kind, entry.digest)};
+    if (difference.was != difference.is) differences->push_back(std::move(difference));
+  }
+}
+
+bool Shares(const std::vector<ContentMark>& some, const std::vector<ContentMark>& others) {
+  return std::ranges::any_of(some, [&](const ContentMark& mark) {
+    return std::ranges::any_of(others, [&](const ContentMark& other) {
+      return mark.digest == other.digest || (!mark.name.empty() && mark.name == other.name);
+    });
+  });
+}
+
+bool Resembles(const PastBuild& build, const PastBuild& other) {
+  if (build.kind != other.kind) return false;
+  if (build.kind != cccl_cache::BuildKind::kNvrtc) return Shares(build.inputs, other.inputs);
+  return build.program == other.program || build.source.digest == other.source.digest;
+}
+
+// How unlikely it is that the same build was meant.
+size_t WeightOf(const Difference& difference) {
+  switch (difference.field) {
+    case DifferenceField::kSource:
+      return 4;
+    case DifferenceField::kToolchain:
+      return 3;
+    case DifferenceField::kNameExpression:
+    case DifferenceField::kProgramName:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+}  // namespace
+
+std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is) {
+  std::vector<Difference> differences = InTheRequest(was, is);
+  if (was.closure && is.closure) CompareFiles(was, is, &differences);
+  return differences;
+}
+
+PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build) {
+  PastBuildPtr nearest;
+  size_t least = 0;
+  for (const PastBuildPtr& candidate : builds) {
+    if (!candidate->kept() || !Resembles(*candidate, build)) continue;
+    size_t weight = 0;
+    for (const Difference& difference : InTheRequest(*candidate, build)) {
+      weight += WeightOf(difference);
+    }
+    if (nearest != nullptr && weight >= least) continue;
+    nearest = candidate;
+    least = weight;
+  }
+  return nearest;
+}
+
+std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
+                                          size_t most) {
+  std::vector<Difference> differences;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of;
+  if (was.closure == nullptr) return differences;
+  const std::vector<ClosureEntry>& entries = was.closure->entries;
+  for (uint32_t i = 0; i < entries.size() && differences.size() < most; ++i) {
+    const ClosureEntry& entry = entries[i];
+    Difference difference{DifferenceField::kHeader, ClientPath(was, entry.name),
+                          TextOf(entry.kind, entry.digest), ""};
+    const Result<SeenFile> seen = files.Look(entry.name);
+    difference.is = seen ? TextOf(seen->kind, seen->digest) : seen.error().message;
+    if (difference.was != difference.is) {
+      differences.push_back(std::move(difference));
+    } else if (entry.kind != FileKind::kAbsent &&
+               first_of.try_emplace(seen->inode, i).first->second != entry.same_as) {
+      difference.was =
+          fmt::format("one file with {}", ClientPath(was, entries[entry.same_as].name));
+      difference.is = "another file";
+      differences.push_back(std::move(difference));
+    }
+  }
+  return differences;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/explainer.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/build_answer.h"
+#include "daemon/core/build_difference.h"
+#include "daemon/core/build_plan.h"
+#include "daemon/core/closure.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+constexpr size_t kMostDifferences = 32;
+// Who edited a header looks for that one; a whole other checkout need not be listed.
+constexpr size_t kMostFiles = 8;
+// So often in a row a question waits for a toolchain that changed again.
+constexpr int kMostLooks = 4;
+
+EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
+
+void Tell(std::vector<Difference> differences, Explanation* explanation) {
+  if (differences.size() > kMostDifferences) {
+    explanation->more_differences = differences.size() - kMostDifferences;
+    differences.resize(kMostDifferences);
+  }
+  explanation->differences = std::move(differences);
+}
+
+Verdict VerdictOf(DepartureCause cause) {
+  if (cause == DepartureCause::kCorrupt) return Verdict::kCorrupt;
+  return cause == DepartureCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
+}
+
+// The build itself says why it is not kept.
+std::optional<Explanation> OwnReason(const PastBuild& build) {
+  if (build.kept()) return std::nullopt;
+  Explanation explanation;
+  explanation.verdict =
+      build.outcome == Outcome::kFailed ? Verdict::kFailed : Verdict::kUncacheable;
+  explanation.reason = build.reason;
+  explanation.nearest = NameOf(build);
+  return explanation;
+}
+
+}  // namespace
+
+/// One call of OfRequest.
+struct Explainer::Question {
+  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  Peer peer;
+  Done done;
+  int looks = 0;
+  std::vector<PastBuildPtr> past;
+  // The rest belongs to the plan, which may be made anew under the real paths.
+  std::shared_ptr<const BuildPlan> plan;
+  std::shared_ptr<const Manifest> manifest;
+  PastBuild mark;
+  PastBuildPtr same;     ///< the last one of this fingerprint; may be null
+  PastBuildPtr nearest;  ///< may be null
+};
+
+/// What the files of a question say.
+struct Explainer::Looked {
+  const Closure* closure = nullptr;       ///< of the manifest: the one that is true
+  std::vector<Difference> since_same;     ///< files that changed since then
+  std::vector<Difference> since_nearest;  ///< the same
+};
+
+std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
+  const auto departure = parts_.departures.Find(key);
+  if (!departure) return std::nullopt;
+  Explanation explanation;
+  explanation.verdict = VerdictOf(departure->cause);
+  explanation.since = departure->time;
+  return explanation;
+}
+
+Explanation Explainer::OfKey(const Digest& key, uid_t uid) const {
+  const std::vector<PastBuildPtr> past = parts_.history.Of(uid);
+  const auto found =
+      std::ranges::find_if(past, [&](const PastBuildPtr& build) { return build->key == key; });
+  Explanation explanation;
+  explanation.verdict = Verdict::kUnknownKey;
+  if (found == past.end()) return explanation;
+  const PastBuild& build = **found;
+  if (auto own = OwnReason(build)) return *std::move(own);
+  const auto here = parts_.memory.Find(key);
+  const PastBuildPtr nearest = Nearest(std::span(past).subspan(found - past.begin() + 1), build);
+  if (auto gone = GoneSince(key)) {
+    explanation = *std::move(gone);
+  } else if (nearest == nullptr) {
+    explanation.verdict = Verdict::kNeverSeen;
+  } else {
+    Tell(Differences(*nearest, build), &explanation);
+    explanation.verdict = explanation.differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
+  }
+  if (nearest) explanation.nearest = NameOf(*nearest);
+  if (here) explanation.tier = here->tier;
+  return explanation;
+}
+
+void Explainer::OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                          Done done) const {
+  auto question = std::make_shared<Question>();
+  question->request = std::move(request);
+  question->peer = peer;
+  question->done = std::move(done);
+  question->past = parts_.history.Of(peer.uid);
+  Start(question);
+}
+
+void Explainer::Start(const QuestionPtr& question) const {
+  const cccl_cache::BuildRequest& request = *question->request;
+  const auto toolchain =
+      parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
+  if (!toolchain) {
+    if (question->looks++ == kMostLooks) return question->done(Unsettled());
+    return parts_.toolchains.Rescan([this, question] { Start(question); });
+  }
+  if (!*toolchain) return question->done(toolchain->error());
+  if (MakePlan(*question, **toolchain, false)) LookUp(question);
+}
+
+bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
+                         bool force_path_dependent) const {
+  const uid_t uid = question.peer.uid;
+  Result<BuildPlan> plan =
+      PlanBuild(question.request, toolchain, {uid, uid == own_uid_, force_path_dependent});
+  if (!plan) {
+    question.done(plan.error());
+    return false;
+  }
+  question.plan = std::make_shared<const BuildPlan>(*std::move(plan));
+  question.mark = MarkOf(*question.plan);
+  const auto same = std::ranges::find(question.past, question.mark.fingerprint,
+                                      [](const PastBuildPtr& build) { return build->fingerprint; });
+  question.same = same == question.past.end() ? nullptr : *same;
+  question.nearest = Nearest(question.past, question.mark);
+  return true;
+}
+
+void Explainer::LookUp(const QuestionPtr& question) const {
+  if (AnswerFromMemory(*question)) return;
+  question->manifest = parts_.memory.ManifestOf(*question->plan);
+  const uid_t uid = question->peer.uid;
+  const Status added = parts_.checks.Add(
+      uid, CheckOf(question), [this, question] { question->done(FilesHang(patience_)); });
+  if (!added) question->done(added.error());
+}
+
+// What is known without a look at files.
+bool Explainer::AnswerFromMemory(const Question& question) const {
+  const BuildPlan& plan = *question.plan;
+  Explanation explanation;
+  if (!plan.uncacheable_reason.empty()) {
+    explanation.verdict = Verdict::kUncacheable;
+    explanation.reason = plan.uncacheable_reason;
+  } else if (const auto error = parts_.memory.QuarantineOf(plan, question.peer.uid)) {
+    explanation.verdict = Verdict::kFailed;
+    explanation.reason = error->message;
+  } else if (const auto failure = parts_.memory.FailureOf(plan)) {
+    explanation.verdict = Verdict::kFailed;
+    explanation.reason = AnswerOf(plan, *failure).reason;
+  } else if (const auto hit = parts_.memory.Find(plan.key)) {
+    explanation.verdict = Verdict::kHit;
+    explanation.tier = hit->tier;
+  } else {
+    return false;
+  }
+  question.done(std::move(explanation));
+  return true;
+}
+
+// On a thread for the user's files; may hang, so it uses only what it owns.
+FileChecks::Check Explainer::CheckOf(const QuestionPtr& question) const {
+  return [this, question, manifest = question->manifest, same = question->same,
+          nearest = question->nearest,
+          files = std::shared_ptr<RequesterFiles>(
+              parts_.files.Of(question->peer, question->plan->directories)),
+          roots = question->plan->directories.roots.size()]() -> FileChecks::Then {
+    Looked looked;
+    const auto found = std::ranges::find_if(manifest->closures, [&](const Closure& closure) {
+      return FirstUntrue(closure, *files) == closure.entries.size();
+    });
+    if (found != manifest->closures.end()) looked.closure = &*found;
+    if (looked.closure == nullptr) {
+      if (same) looked.since_same = FilesChangedSince(*same, *files, kMostFiles);
+      // In another search order its numbers would name other places.
+      if (nearest && nearest->client_prefixes.size() == roots) {
+        looked.since_nearest = FilesChangedSince(*nearest, *files, kMostFiles);
+      }
+    }
+    return [this, question, looked] { Checked(question, looked); };
+  };
+}
+
+void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
+  const BuildPlan& plan = *question->plan;
+  if (looked.closure != nullptr) {
+    if (const auto hit = parts_.memory.Find(KeyOf(plan.fingerprint, *looked.closure))) {
+      Explanation explanation;
+      explanation.verdict = Verdict::kHit;
+      explanation.tier = hit->tier;
+      return question->done(std::move(explanation));
+    }
+  }
+  // As a build goes on that finds nothing under canonical names.
+  if (!plan.path_dependent &&
+      parts_.memory.MayShowPaths(plan, question->peer.uid, *question->manifest)) {
+    const ToolchainPtr toolchain = plan.job.toolchain;
+    if (MakePlan(*question, toolchain, true)) LookUp(question);
+    return;
+  }
+  Conclude(*question, looked);
+}
+
+void Explainer::Conclude(const Question& question, const Looked& looked) const {
+  const BuildPlan& plan = *question.plan;
+  std::optional<Explanation> answer;
+  if (looked.closure != nullptr) {
+    answer = GoneSince(KeyOf(plan.fingerprint, *looked.closure));
+  } else if (question.manifest->closures.empty()) {
+    answer = GoneSince(plan.key);
+    if (!answer) answer = GoneSince(ManifestKey(plan.fingerprint));
+  }
+  if (!answer && question.same && looked.since_same.empty()) answer = OwnReason(*question.same);
+  if (!answer) {
+    answer = Explanation{};
+    if (question.nearest) {
+      std::vector<Difference> differences = Differences(*question.nearest, question.mark);
+      differences.insert(differences.end(), looked.since_nearest.begin(),
+                         looked.since_nearest.end());
+      answer->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
+      Tell(std::move(differences), &*answer);
+    }
+  }
+  if (question.nearest && !answer->nearest) answer->nearest = NameOf(*question.nearest);
+  question.done(*std::move(answer));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "daemon/core/build_history.h"
+#include "daemon/core/build_memory.h"
+#include "daemon/core/departures.h"
+#include "daemon/core/explanation.h"
+#include "daemon/core/file_checks.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/requester_files.h"
+#include "daemon/core/result.h"
+#include "daemon/core/toolchain.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// Says why a build was, or would be, compiled, without compiling. Tells a user of his own builds
+/// alone, and of entries whose inputs he presents. Thread-safe.
+class Explainer {
+ public:
+  struct Parts {
+    Toolchains& toolchains;
+    FileAccess& files;
+    BuildMemory& memory;
+    FileChecks& checks;
+    const BuildHistory& history;
+    const Departures& departures;
+  };
+  using Done = std::function<void(Result<Explanation>)>;
+
+  /// The parts must outlive the explainer. `own_uid`: the daemon's. `patience`: how long files may
+  /// be looked at.
+  Explainer(const Parts& parts, uid_t own_uid, std::chrono::milliseconds patience)
+      : parts_(parts), own_uid_(own_uid), patience_(patience) {}
+
+  /// Why the last build of this uid's with this key was compiled, and what became of its entry.
+  [[nodiscard]] Explanation OfKey(const cccl_cache::Digest& key, uid_t uid) const;
+
+  /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
+  /// on another thread, or never if the file checks are closed before.
+  void OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                 Done done) const;
+
+ private:
+  struct Question;
+  using QuestionPtr = std::shared_ptr<Question>;
+  struct Looked;
+
+  void Start(const QuestionPtr& question) const;
+  [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
+                              bool force_path_dependent) const;
+  void LookUp(const QuestionPtr& question) const;
+  [[nodiscard]] bool AnswerFromMemory(const Question& question) const;
+  [[nodiscard]] FileChecks::Check CheckOf(const QuestionPtr& question) const;
+  void Checked(const QuestionPtr& question, const Looked& looked) const;
+  void Conclude(const Question& question, const Looked& looked) const;
+
+  /// What became of an entry that is not there any more.
+  [[nodiscard]] std::optional<Explanation> GoneSince(const cccl_cache::Digest& key) const;
+
+  const Parts parts_;
+  const uid_t own_uid_;
+  const std::chrono::milliseconds patience_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+
+#include "daemon/core/explanation.h"
+#include "daemon/core/peer.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/explain_request.h"
+#include "daemon/service/small_call.h"
+
+namespace cccl_cached {
+
+/// One call of Explain, whose request can be as large as a build's and is bounded like that.
+class ExplainCall final : public SmallCall {
+ public:
+  ExplainCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context);
+
+ private:
+  class Wait;
+
+  void OnRequest(grpc::ByteBuffer& request) override;
+  void OnLeft() override;
+  [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
+  void Ask(ExplainQuestion question);
+  void Answer(const Result<Explanation>& answer);
+
+  BuildBackend& backend_;
+  const Peer peer_;
+  const std::shared_ptr<Wait> wait_;
+  grpc::ByteBuffer reply_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`explain` says why a build is a miss: after it, by its key, and before it, by the command line."""
+
+import hashlib
+import json
+import os
+
+import pytest
+from conftest import run_cli, wait_for
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+PROGRAM = '#include "local.h"\n' + KERNEL
+
+
+class Place:
+    """A program beside a header, and a daemon that builds it and is asked about it."""
+
+    def __init__(self, daemon, directory):
+        self.daemon = daemon
+        self.directory = directory / "src"
+        self.directory.mkdir()
+        self.write("k.cu", PROGRAM)
+        self.write("local.h", "// one\n")
+
+    def write(self, name, text):
+        (self.directory / name).write_text(text)
+
+    def command(self, *options):
+        return ["build", "k.cu", "--arch", "sm_90", "-o", os.devnull, *options]
+
+    def run(self, *words):
+        done = run_cli("--socket", self.daemon.socket, "--json", *words, cwd=self.directory)
+        return json.loads(done.stdout)
+
+    def build(self, *options):
+        return self.run(*self.command(*options))
+
+    def explain(self, *options):
+        return self.run("explain", "--", *self.command(*options))
+
+    def explain_key(self, key):
+        return self.run("explain", key)
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def place(make_daemon, toolkit, directory):
+    return Place(make_daemon(roots=(toolkit.root,)).start(), directory)
+
+
+def test_an_edited_header_is_named_with_both_digests(place, toolkit):
+    assert place.explain()["verdict"] == "never-seen"
+    first = place.build()
+    assert place.explain()["verdict"] == "hit"
+    place.write("local.h", "// two\n")
+    compiles = toolkit.count("nvrtc_compiles")
+    before = place.explain()
+    assert toolkit.count("nvrtc_compiles") == compiles
+    second = place.build()
+    assert second["outcome"] == "built"
+    after = place.explain_key(second["key"])
+    for explanation in (before, after):
+        assert explanation["verdict"] == "differs"
+        assert explanation["nearest"]["key"] == first["key"]
+        (difference,) = explanation["differences"]
+        assert difference["field"] == "header"
+        assert difference["name"] == "local.h"
+        assert difference["was"] == sha256("// one\n")
+        assert difference["is"] == sha256("// two\n")
+    assert place.explain_key(first["key"])["verdict"] == "never-seen"
+
+
+def test_a_person_reads_sentences(place):
+    place.build()
+    place.write("local.h", "// two\n")
+    done = run_cli("--socket", place.daemon.socket, "explain", "--", *place.command(), cwd=place.directory)
+    assert f"header local.h: was sha256 {sha256('// one' + chr(10))[:16]}" in done.stdout.decode()
+
+
+def test_another_option_and_another_source_are_named(place):
+    place.build()
+    (difference,) = place.explain("-DX=1")["differences"]
+    assert (difference["field"], difference["is"]) == ("option", "--define-macro=X=1")
+    place.write("k.cu", PROGRAM + "// more\n")
+    (difference,) = place.explain()["differences"]
+    assert difference["field"] == "source"
+    assert (difference["was_lines"], difference["is_lines"]) == (2, 3)
+
+
+def test_what_is_never_kept_is_told_with_the_reason(place):
+    place.write("k.cu", KERNEL + "// __TIME__\nconst char* t = __TIME__;\n")
+    assert place.explain()["verdict"] == "uncacheable"
+    built = place.build()
+    explanation = place.explain_key(built["key"])
+    assert explanation["verdict"] == "uncacheable"
+    assert "__TIME__" in explanation["reason"]
+
+
+def test_an_evicted_entry_is_told_with_the_time(make_daemon, toolkit, directory):
+    daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB", roots=(toolkit.root,)).start()
+    place = Place(daemon, directory)
+    programs = {number: f"// {number}\n//fake: output-size 300000\n" for number in range(40)}
+    keys = {number: daemon.build_json(program)["key"] for number, program in programs.items()}
+
+    def evicted():
+        """Which entries go is the store's choice."""
+        explanations = {number: place.explain_key(key) for number, key in keys.items()}
+        return {number: told for number, told in explanations.items() if told["verdict"] == "evicted"}
+
+    number, by_key = next(iter(wait_for(evicted, "an eviction").items()))
+    assert by_key["since"].endswith("Z")
+    place.write("stdin.cu", programs[number])
+    command = ["build", "stdin.cu", "--arch", "sm_90", "-o", os.devnull]
+    by_command = place.run("explain", "--", *command)
+    assert by_command["verdict"] == "evicted"
+    assert by_command["since"] == by_key["since"]
+
+
+def test_links_are_explained_too(place):
+    command = ["link", "a.ptx", "--arch", "sm_90", "-o", os.devnull]
+    place.write("a.ptx", ".version 8.0\n")
+    assert place.run("explain", "--", *command)["verdict"] == "never-seen"
+    place.run(*command)
+    assert place.run("explain", "--", *command)["verdict"] == "hit"
+    place.write("a.ptx", ".version 8.1\n")
+    (difference,) = place.run("explain", "--", *command)["differences"]
+    assert difference["field"] == "input"
+    assert difference["is"] == sha256(".version 8.1\n")

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+
+#include "cccl_cache/client.h"
+#include "tests/unit/client/cli_process.h"
+#include "tests/unit/client/stand_in_daemon.h"
+#include "tests/unit/client/temporary_directory.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string kKey(64, 'a');
+const std::string kNearest(64, 'b');
+
+v1::ExplainReply EditedHeader() {
+  v1::ExplainReply reply;
+  reply.set_verdict(v1::VERDICT_DIFFERS);
+  reply.mutable_nearest()->set_key(kNearest);
+  reply.mutable_nearest()->set_outcome(v1::OUTCOME_BUILT);
+  reply.mutable_nearest()->set_time_ms(1'000'000'000'123);
+  v1::Difference* header = reply.add_differences();
+  header->set_field(v1::DIFFERENCE_FIELD_HEADER);
+  header->set_name("inc/a.h");
+  header->set_was(std::string(64, 'c'));
+  header->set_is("absent");
+  v1::Difference* source = reply.add_differences();
+  source->set_field(v1::DIFFERENCE_FIELD_SOURCE);
+  source->set_name("k.cu");
+  source->set_was(std::string(64, 'd'));
+  source->set_is(std::string(64, 'e'));
+  source->set_was_lines(1);
+  source->set_is_lines(2);
+  reply.set_more_differences(3);
+  return reply;
+}
+
+struct Fixture {
+  v1::ExplainRequest seen;
+  v1::ExplainReply reply = EditedHeader();
+  grpc::Status status = grpc::Status::OK;
+  TemporaryDirectory directory;
+  StandInDaemon daemon{directory.File("socket"), Answers()};
+
+  StandInAnswers Answers() {
+    StandInAnswers answers;
+    answers.explain = [this](const v1::ExplainRequest& request, v1::ExplainReply* answer) {
+      seen = request;
+      *answer = reply;
+      return status;
+    };
+    return answers;
+  }
+
+  CliResult Run(Words words) {
+    words.insert(words.begin(), {"--socket", daemon.socket()});
+    return RunCli(words, directory.path(), "", {});
+  }
+};
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("explain KEY asks about the key and says what differs") {
+  Fixture cli;
+  const CliResult result = cli.Run({"explain", kKey});
+  CHECK(result.exit_code == 0);
+  CHECK(cli.seen.key() == kKey);
+  CHECK_FALSE(cli.seen.has_build());
+  CHECK(Has(result.output, "header inc/a.h: was sha256 cccccccccccccccc..., is absent\n"));
+  CHECK(Has(result.output, "(1 line), is sha256 eeeeeeeeeeeeeeee... (2 lines)\n"));
+  CHECK(Has(result.output, "and 3 more\n"));
+  CHECK(Has(result.output, "nearest: " + kNearest + ", built at "));
+}
+
+TEST_CASE("explain -- build asks what build would ask for, and writes nothing") {
+  Fixture cli;
+  Write(cli.directory.File("k.cu"), "source");
+  const CliResult result = cli.Run(
+      {"explain", "--", "build", "k.cu", "--arch", "sm_90", "-I", "inc", "--toolchain", "13"});
+  CHECK(result.errors.empty());
+  CHECK(result.exit_code == 0);
+  CHECK(cli.seen.key().empty());
+  CHECK(cli.seen.build().nvrtc().source().inline_bytes() == "source");
+  CHECK(cli.seen.build().nvrtc().options(1) == "--include-path=inc");
+  CHECK(cli.seen.build().toolchain().major() == 13);
+  CHECK_FALSE(std::filesystem::exists(cli.directory.File("k.cubin")));
+}
+
+TEST_CASE("explain -- link and nvvm ask about links and modules") {
+  Fixture cli;
+  Write(cli.directory.File("a.ptx"), "ptx");
+  CHECK(cli.Run({"explain", "--", "link", "a.ptx", "--arch", "sm_90", "--toolchain", "13"})
+            .exit_code == 0);
+  CHECK(cli.seen.build().link().inputs(0).contents().inline_bytes() == "ptx");
+  CHECK(cli.Run({"explain", "--", "nvvm", "a.ptx", "--arch", "compute_90", "--toolchain", "13"})
+            .exit_code == 0);
+  CHECK(cli.seen.build().nvvm().modules(0).name() == "a.ptx");
+}
+
+TEST_CASE("explain --json has the fields that docs/guide-shell.md names") {
+  Fixture cli;
+  const CliResult result = cli.Run({"explain", kKey, "--json"});
+  CHECK(result.exit_code == 0);
+  for (const char* part :
+       {"\"verdict\": \"differs\"", "\"since\": \"\"", "\"time\": \"2001-09-09T01:46:40.123Z\"",
+        "\"field\": \"header\"", "\"name\": \"inc/a.h\"", "\"is\": \"absent\"", "\"is_lines\": 2",
+        "\"more_differences\": 3"}) {
+    INFO(part);
+    CHECK(Has(result.output, part));
+  }
+  Write(cli.directory.File("k.cu"), "source");
+  CHECK(Has(cli.Run({"explain", "--json", "--", "build", "k.cu", "--arch", "sm_90"}).output,
+            "\"verdict\": \"differs\""));
+}
+
+TEST_CASE("each verdict has a sentence of its own") {
+  Fixture cli;
+  cli.reply.Clear();
+  cli.reply.set_reason("the reason");
+  std::vector<std::string> sentences;
+  for (int verdict = v1::Verdict_MIN; verdict <= v1::Verdict_MAX; ++verdict) {
+    cli.reply.set_verdict(static_cast<v1::Verdict>(verdict));
+    sentences.push_back(cli.Run({"explain", kKey}).output);
+    CHECK(sentences.back().size() > 10);
+  }
+  CHECK(Has(sentences[v1::VERDICT_UNCACHEABLE], "the reason"));
+  std::sort(sentences.begin(), sentences.end());
+  CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
+}
+
+TEST_CASE("what explain is not asked for right is a wrong command line") {
+  Fixture cli;
+  CHECK(cli.Run({"explain"}).exit_code == 2);
+  CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
+  CHECK(cli.Run({"explain", "--"}).exit_code == 2);
+  for (const Words& words : {Words{"explain", "abc"}, Words{"explain", "--", "stats"}}) {
+    const CliResult result = cli.Run(words);
+    CHECK(result.exit_code == 2);
+    CHECK(Has(result.errors, "is no key: explain KEY, or explain -- followed by"));
+  }
+  cli.status = {grpc::StatusCode::UNIMPLEMENTED, "an older daemon"};
+  CHECK(cli.Run({"explain", kKey}).exit_code == 5);
+}
+
+TEST_CASE("the C++ interface hands out the explanation field by field") {
+  Fixture fixture;
+  auto client = cccl_cache::Client::Open(fixture.daemon.socket());
+  REQUIRE(client.ok());
+  cccl_cache::NvrtcBuild build;
+  build.source = "source";
+  const auto explanation = client->Explain(build);
+  REQUIRE(explanation.ok());
+  CHECK(explanation->verdict() == "differs");
+  CHECK(explanation->nearest_key() == kNearest);
+  CHECK(explanation->info().nearest_outcome == CCCL_CACHE_BUILT);
+  const auto differences = explanation->differences();
+  REQUIRE(differences.size() == 2);
+  CHECK(differences[0].field == CCCL_CACHE_FIELD_HEADER);
+  CHECK(differences[0].name == "inc/a.h");
+  CHECK(differences[1].is_lines == 2);
+}

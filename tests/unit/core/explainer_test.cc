@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/explainer.h"
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <string>
+
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Sha256;
+using testing::CoordinatorBench;
+using testing::Fail;
+using testing::kAlice;
+using testing::kBob;
+using testing::kPatience;
+using testing::MakeRequest;
+using testing::SourceAsOutput;
+using testing::Succeed;
+
+// Includes "local.h" from beside itself, then says its source.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int call) {
+  const std::string directory = job.program_name.starts_with('/')
+                                    ? job.program_name.substr(0, job.program_name.rfind('/'))
+                                    : job.visible_working_directory;
+  if (const auto local = job.files->Ask(directory + "/local.h"); !local) return local.error();
+  return SourceAsOutput(job, call);
+}
+
+Result<Explanation> Ask(CoordinatorBench& bench,
+                        std::shared_ptr<const cccl_cache::BuildRequest> request,
+                        const Peer& peer = kAlice) {
+  std::promise<Result<Explanation>> promise;
+  auto answer = promise.get_future();
+  bench.coordinator->explainer().OfRequest(
+      std::move(request), peer,
+      [&](Result<Explanation> result) { promise.set_value(std::move(result)); });
+  REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
+  return answer.get();
+}
+
+Explanation Explain(CoordinatorBench& bench,
+                    std::shared_ptr<const cccl_cache::BuildRequest> request,
+                    const Peer& peer = kAlice) {
+  auto answer = Ask(bench, std::move(request), peer);
+  REQUIRE(answer.ok());
+  return *answer;
+}
+
+Explanation Explain(CoordinatorBench& bench, const std::string& source, const Peer& peer = kAlice) {
+  return Explain(bench, MakeRequest(source), peer);
+}
+
+Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::Digest& key,
+                       const Peer& peer = kAlice) {
+  return bench.coordinator->explainer().OfKey(key, peer.uid);
+}
+
+std::shared_ptr<cccl_cache::BuildRequest> WithOption(const std::string& option) {
+  auto request = MakeRequest("a");
+  std::get<cccl_cache::NvrtcProgram>(request->program).options.push_back(option);
+  return request;
+}
+
+void Forget(CoordinatorBench& bench) {
+  bench.memory.Clear();
+  bench.disk.Clear();
+}
+
+TEST_CASE("what was never built is never seen, then a hit, and nothing is compiled for it") {
+  CoordinatorBench bench(SourceAsOutput);
+  CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
+  bench.BuildOne("a");
+  const Explanation hit = Explain(bench, "a");
+  CHECK(hit.verdict == Verdict::kHit);
+  CHECK(hit.tier == TierName::kMemory);
+  CHECK(bench.compiler.started() == 1);
+}
+
+TEST_CASE("another option is told beside the build that differs in it") {
+  CoordinatorBench bench(SourceAsOutput);
+  const BuildAnswer first = bench.BuildOne("a");
+  const Explanation before = Explain(bench, WithOption("-lineinfo"));
+  CHECK(before.verdict == Verdict::kDiffers);
+  REQUIRE(before.nearest);
+  CHECK(before.nearest->key == first.key);
+  CHECK(before.differences ==
+        std::vector<Difference>{
+            {DifferenceField::kOption, "--generate-line-info", "", "--generate-line-info"}});
+
+  const auto second = bench.Ask(WithOption("-lineinfo"));
+  REQUIRE(second.ok());
+  const Explanation after = ExplainKey(bench, second->key);
+  CHECK(after.verdict == Verdict::kDiffers);
+  CHECK(after.nearest->key == first.key);
+  CHECK(after.differences == before.differences);
+  CHECK(after.tier == TierName::kMemory);
+  // The earlier one is not explained by the later one.
+  CHECK(ExplainKey(bench, first.key).verdict == Verdict::kNeverSeen);
+}
+
+TEST_CASE("another source is told with the lines of both") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.BuildOne("a\nb\n");
+  const Explanation explanation = Explain(bench, "a\nb\nc");
+  REQUIRE(explanation.differences.size() == 1);
+  CHECK(explanation.differences[0] == Difference{DifferenceField::kSource, "kernel.cu",
+                                                 Sha256("a\nb\n").Hex(), Sha256("a\nb\nc").Hex(), 2,
+                                                 3});
+}
+
+TEST_CASE("an edited header is told with its path and both digests, before and after the build") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  bench.BuildOne("a");
+  CHECK(Explain(bench, "a").verdict == Verdict::kHit);
+  bench.files.disk->Write("/home/someone/local.h", "two");
+  const std::vector<Difference> expected = {
+      {DifferenceField::kHeader, "local.h", Sha256("one").Hex(), Sha256("two").Hex()}};
+  const Explanation before = Explain(bench, "a");
+  CHECK(before.verdict == Verdict::kDiffers);
+  CHECK(before.differences == expected);
+  const BuildAnswer rebuilt = bench.BuildOne("a");
+  const Explanation after = ExplainKey(bench, rebuilt.key);
+  CHECK(after.verdict == Verdict::kDiffers);
+  CHECK(after.differences == expected);
+  bench.files.disk->Remove("/home/someone/local.h");
+  REQUIRE(Explain(bench, "a").differences.size() == 1);
+  CHECK(Explain(bench, "a").differences[0].is == "absent");
+}
+
+TEST_CASE("a user is told nothing of what others built") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  const BuildAnswer built = bench.BuildOne("a");
+  CHECK(ExplainKey(bench, built.key, kBob).verdict == Verdict::kUnknownKey);
+  bench.files.disk->Write("/home/someone/local.h", "two");
+  const Explanation other = Explain(bench, "a", kBob);
+  CHECK(other.verdict == Verdict::kNeverSeen);
+  CHECK(other.differences.empty());
+  CHECK_FALSE(other.nearest);
+}
+
+TEST_CASE("what left a tier is told with the time and the cause") {
+  CoordinatorBench bench(SourceAsOutput);
+  const BuildAnswer built = bench.BuildOne("a");
+  Forget(bench);
+  CHECK(Explain(bench, "a").verdict == Verdict::kNotKept);
+  const auto [cause, verdict] = GENERATE(
+      table<DepartureCause, Verdict>({{DepartureCause::kEvicted, Verdict::kEvicted},
+                                      {DepartureCause::kCorrupt, Verdict::kCorrupt},
+                                      {DepartureCause::kShadowCheck, Verdict::kShadowCheck}}));
+  bench.departures.Note(built.key, cause);
+  const Explanation explanation = Explain(bench, "a");
+  CHECK(explanation.verdict == verdict);
+  REQUIRE(explanation.since);
+  CHECK(*explanation.since == bench.departures.Find(built.key)->time);
+  CHECK(ExplainKey(bench, built.key).verdict == verdict);
+  bench.BuildOne("a");
+  CHECK(Explain(bench, "a").verdict == Verdict::kHit);
+  CHECK(ExplainKey(bench, built.key).verdict == verdict);  // why it was compiled again
+}
+
+TEST_CASE("an artifact or a manifest of a build with files that was evicted is told") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  const BuildAnswer built = bench.BuildOne("a");
+  const auto gone = GENERATE(true, false);
+  const cccl_cache::Digest key = gone ? built.key : ManifestKey(built.fingerprint);
+  bench.memory.Remove(key);
+  bench.disk.Remove(key);
+  bench.departures.Note(key, DepartureCause::kEvicted);
+  CHECK(Explain(bench, "a").verdict == Verdict::kEvicted);
+}
+
+TEST_CASE("what is never kept is told with the reason, by the request or by a file") {
+  CoordinatorBench bench(IncludesLocal);
+  const Explanation by_request = Explain(bench, "const char* t = __TIME__;");
+  CHECK(by_request.verdict == Verdict::kUncacheable);
+  CHECK(by_request.reason.find("__TIME__") != std::string::npos);
+
+  bench.files.disk->Write("/home/someone/local.h", "const char* t = __TIME__;");
+  const BuildAnswer built = bench.BuildOne("a");
+  for (const Explanation& explanation : {Explain(bench, "a"), ExplainKey(bench, built.key)}) {
+    CHECK(explanation.verdict == Verdict::kUncacheable);
+    CHECK(explanation.reason.find("local.h") != std::string::npos);
+  }
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
+}
+
+TEST_CASE("what does not compile is told so") {
+  CoordinatorBench bench(
+      [](const CompileJob&, int) -> Result<CompileOutput> { return Fail("error"); });
+  const BuildAnswer failed = bench.BuildOne("a");
+  CHECK(Explain(bench, "a").verdict == Verdict::kFailed);
+  CHECK(ExplainKey(bench, failed.key).verdict == Verdict::kFailed);
+  CHECK(Explain(bench, "b").verdict == Verdict::kNeverSeen);
+}
+
+TEST_CASE("a shadow check that drops an entry is told") {
+  CoordinatorBench bench(
+      [](const CompileJob&, int call) { return Succeed(call == 1 ? "one" : "two"); },
+      {.shadow_check_every = 1});
+  const BuildAnswer built = bench.BuildOne("a");
+  bench.BuildOne("a");
+  REQUIRE(bench.memory.WaitUntilEmpty());
+  REQUIRE(bench.disk.WaitUntilEmpty());
+  bench.compiler.WaitUntilStarted(2);
+  CHECK(Explain(bench, "a").verdict == Verdict::kShadowCheck);
+  CHECK(ExplainKey(bench, built.key).verdict == Verdict::kShadowCheck);
+}
+
+TEST_CASE("a question that can't be planned is answered with the error") {
+  CoordinatorBench bench(SourceAsOutput);
+  auto request = MakeRequest("a");
+  request->toolchain.major = 99;
+  const auto answer = Ask(bench, request);
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code == ErrorCode::kToolchainNotFound);
+}
+
+TEST_CASE("a question waits for a toolchain that is being identified") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.toolchains.NeedLooks(1);
+  std::promise<Result<Explanation>> promise;
+  auto answer = promise.get_future();
+  bench.coordinator->explainer().OfRequest(
+      MakeRequest("a"), kAlice,
+      [&](Result<Explanation> result) { promise.set_value(std::move(result)); });
+  CHECK(answer.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  CHECK(bench.toolchains.FinishLook() == 1);
+  REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
+  CHECK(answer.get()->verdict == Verdict::kNeverSeen);
+}
+
+}  // namespace
+}  // namespace cccl_cached
