@@ -42,7 +42,7 @@ class BuildCoordinator::Impl {
         responder_(table_, parts_.statistics, history_, parts_.observe),
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
         explainer_({parts_.toolchains, parts_.files, memory_, checks_, history_, parts_.departures},
-                   own_uid, limits.compile.time),
+                   limits.compile.time),
         flights_(
             std::in_place,
             Flights::Parts{table_,

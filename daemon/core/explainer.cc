@@ -130,9 +130,8 @@ void Explainer::Start(const QuestionPtr& question) const {
 
 bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
                          bool force_path_dependent) const {
-  const uid_t uid = question.peer.uid;
   Result<BuildPlan> plan =
-      PlanBuild(question.request, toolchain, {uid, uid == own_uid_, force_path_dependent});
+      PlanBuild(question.request, toolchain, {question.peer.uid, force_path_dependent});
   if (!plan) {
     question.done(plan.error());
     return false;

@@ -33,10 +33,10 @@ class Explainer {
   };
   using Done = std::function<void(Result<Explanation>)>;
 
-  /// The parts must outlive the explainer. `own_uid`: the daemon's. `patience`: how long files may
+  /// The parts must outlive the explainer. `patience`: how long files may
   /// be looked at.
-  Explainer(const Parts& parts, uid_t own_uid, std::chrono::milliseconds patience)
-      : parts_(parts), own_uid_(own_uid), patience_(patience) {}
+  Explainer(const Parts& parts, std::chrono::milliseconds patience)
+      : parts_(parts), patience_(patience) {}
 
   /// Why the last build of this uid's with this key was compiled, and what became of its entry.
   [[nodiscard]] Explanation OfKey(const cccl_cache::Digest& key, uid_t uid) const;
@@ -64,7 +64,6 @@ class Explainer {
   [[nodiscard]] std::optional<Explanation> GoneSince(const cccl_cache::Digest& key) const;
 
   const Parts parts_;
-  const uid_t own_uid_;
   const std::chrono::milliseconds patience_;
 };
 
