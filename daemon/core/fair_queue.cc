@@ -104,6 +104,8 @@ void FairQueue::RunNextOf(uid_t uid, std::unique_lock<std::mutex>* lock) {
   const uint64_t item = TakeNextOf(uid);
   ++running_;
   ++running_of_[uid];
+  ++changes_;
+  changed_.notify_all();
   lock->unlock();
   run_(item);
   lock->lock();
@@ -117,7 +119,9 @@ void FairQueue::ServeSlot(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
+    ++busy_slots_;
     RunNextOf(rotation_.front(), &lock);
+    --busy_slots_;
   }
 }
 
@@ -137,6 +141,7 @@ void FairQueue::ServeRelief(std::stop_token stop) {
 std::variant<uid_t, FairQueue::Clock::time_point> FairQueue::Relieved() const {
   const Clock::time_point now = Clock::now();
   Clock::time_point next = now + std::chrono::hours(1);
+  if (busy_slots_ < bounds_.slots) return next;
   for (const uid_t uid : rotation_) {
     if (running_of_.contains(uid)) continue;
     const Clock::time_point due = waiting_.at(lines_.at(uid).front()).since + bounds_.relief_after;

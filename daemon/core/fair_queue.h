@@ -82,6 +82,7 @@ class FairQueue {
   std::map<uint64_t, Waiting> waiting_;          // guarded by mutex_
   std::map<uid_t, size_t> running_of_;           // guarded by mutex_; no zeros
   size_t running_ = 0;                           // guarded by mutex_
+  size_t busy_slots_ = 0;                        // guarded by mutex_
   uint64_t changes_ = 0;                         // guarded by mutex_: of who waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use

@@ -103,7 +103,7 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
   CompileJob job = plan.job;
   job.requester = order.peer.uid;
   job.files = recorder;
-  job.background = order.purpose != CompilePurpose::kCaller;
+  job.background = order.purpose == CompilePurpose::kShadowCheck;
   Result<CompileOutput> output = parts_.compiler.Compile(job, limits, std::move(stop));
   return {.output = std::move(output),
           .record = recorder->Finish(),
