@@ -167,7 +167,7 @@ class BuildCoordinator::Impl {
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
                                 bool force_path_dependent) {
     Result<BuildPlan> plan =
-        PlanBuild(waiter->request, toolchain, {waiter->peer.uid, force_path_dependent});
+        PlanBuild(waiter->request, toolchain, {waiter->peer.uid, force_path_dependent, own_view_});
     if (!plan) return plan.error();
     waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));
     return std::nullopt;
@@ -201,6 +201,7 @@ class BuildCoordinator::Impl {
 
   const Parts parts_;
   const BuildLimits limits_;
+  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisProcess();
   std::atomic<bool> stopping_{false};
   FlightTable table_;
   BuildMemory memory_;

@@ -164,12 +164,37 @@ std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, 
   return hasher.Finish();
 }
 
+// For each root the place of the first one that is the same directory, which compilers notice;
+// none if all differ.
+std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
+  std::vector<size_t> first;
+  bool any = false;
+  for (const Root& root : roots) {
+    const auto same = std::ranges::find(roots, root.mount.target,
+                                        [](const Root& each) { return each.mount.target; });
+    first.push_back(static_cast<size_t>(same - roots.begin()));
+    any = any || (first.back() + 1 != first.size() && !root.mount.target.empty());
+  }
+  if (!any) return std::nullopt;
+  return first;
+}
+
+cccl_cache::Digest WithTwins(const cccl_cache::Digest& fingerprint,
+                             const std::vector<size_t>& twins) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("fingerprint", fingerprint.View());
+  for (const size_t twin : twins) hasher.AppendValue("root", twin);
+  return hasher.Finish();
+}
+
 void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options,
                const TextTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
   const BuildRequest& request = *plan->job.request;
   const auto& program = std::get<NvrtcProgram>(request.program);
   plan->path_dependent = options.force_path_dependent || traits.path_token || ShowPaths(parsed);
-  *roots = LayOutRoots(request, parsed, *plan->job.toolchain, plan->path_dependent);
+  const bool elsewhere =
+      request.files_view && options.own_view && *request.files_view != *options.own_view;
+  *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
 
   CompileJob& job = plan->job;
   job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);
@@ -237,6 +262,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
   plan.fingerprint = cccl_cache::Fingerprint({*request, toolchain->Library(kind)->id, parsed,
                                               plan.fingerprint_roots, plan.path_dependent});
+  if (const auto twins = TwinRoots(roots)) plan.fingerprint = WithTwins(plan.fingerprint, *twins);
   plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
   return plan;
 }

@@ -48,6 +48,9 @@ struct BuildPlan {
 struct PlanOptions {
   uid_t uid = 0;                      ///< whose build it is
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
+  /// What paths mean to the daemon: a client to whom they mean something else has no directories of
+  /// the toolchain's. None: unknown, they mean the same.
+  std::optional<cccl_cache::FilesView> own_view = std::nullopt;
 };
 
 /// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names

@@ -131,7 +131,7 @@ void Explainer::Start(const QuestionPtr& question) const {
 bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
                          bool force_path_dependent) const {
   Result<BuildPlan> plan =
-      PlanBuild(question.request, toolchain, {question.peer.uid, force_path_dependent});
+      PlanBuild(question.request, toolchain, {question.peer.uid, force_path_dependent, own_view_});
   if (!plan) {
     question.done(plan.error());
     return false;

@@ -152,13 +152,14 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
 void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
                          const Landing& landing) {
   if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
-  idle_jobs_.Add([this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer,
-                                          landing.output.artifact}](std::stop_token stop) {
-    const PathFinding finding = FindOut(proof, runner_, stop);
-    if (finding.verdict == PathVerdict::kShown) parts_.memory.NoteShowsPaths(*proof.canonical);
-    if (finding.verdict != PathVerdict::kNotShown) return;
-    parts_.memory.Keep(*proof.canonical, proof.peer.uid, finding.canonical);
-  });
+  idle_jobs_.Add(
+      [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,
+                               landing.closure}](std::stop_token stop) {
+        const PathFinding finding = FindOut(proof, runner_, stop);
+        if (finding.verdict == PathVerdict::kShown) parts_.memory.NoteShowsPaths(*proof.canonical);
+        if (finding.verdict != PathVerdict::kNotShown) return;
+        parts_.memory.Keep(*proof.canonical, proof.peer.uid, finding.canonical);
+      });
 }
 
 }  // namespace cccl_cached

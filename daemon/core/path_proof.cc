@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cccl_cached {
 namespace {
@@ -32,6 +33,27 @@ BuildPlan ToCode(BuildPlan plan) {
   return plan;
 }
 
+// A program can show the length of a name alone.
+bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
+  if (one.program_name.size() == other.program_name.size()) return false;
+  return std::ranges::equal(one.options, other.options, [](const auto& a, const auto& b) {
+    return a == b || a.size() != b.size();
+  });
+}
+
+// Which root a name is said to lie in may depend on the view.
+bool SameFiles(const Closure& one, const Closure& other) {
+  const auto digests = [](const Closure& closure) {
+    std::vector<cccl_cache::Digest> found;
+    for (const ClosureEntry& entry : closure.entries) {
+      if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
+    }
+    std::ranges::sort(found);
+    return found;
+  };
+  return digests(one) == digests(other);
+}
+
 bool Compiled(const Landing& landing) {
   return !landing.error && landing.output.succeeded && !landing.toolchain_changed;
 }
@@ -41,8 +63,12 @@ bool Compiled(const Landing& landing) {
 PathFinding FindOut(const PathProof& proof, FlightRunner& runner, const std::stop_token& stop) {
   const FlightOrder order{.peer = proof.peer, .purpose = CompilePurpose::kPathProof};
   PathFinding finding;
+  if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);
-  if (!Compiled(finding.canonical)) return finding;
+  // A file that has changed since says nothing of the names.
+  if (!Compiled(finding.canonical) || !SameFiles(finding.canonical.closure, proof.closure)) {
+    return finding;
+  }
   const Artifact& canonical = *finding.canonical.output.artifact;
   bool same = !finding.canonical.shows_paths;
   if (NamesNoPaths(*proof.artifact)) {

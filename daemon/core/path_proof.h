@@ -11,13 +11,14 @@
 namespace cccl_cached {
 
 /// A program over headers that name __FILE__ or its kin was compiled under the real paths. Whether
-/// its output shows them is found by compiling it again under canonical names, which have another
-/// length and other letters: equal bytes prove that they do not show.
+/// its output shows them is found by compiling it again under canonical names. Where these have
+/// another length and other letters, equal bytes prove that they do not show.
 struct PathProof {
   std::shared_ptr<const BuildPlan> real;
   std::shared_ptr<const BuildPlan> canonical;
   Peer peer;
   ArtifactPtr artifact;  ///< of the real plan
+  Closure closure;       ///< that it was made of
 };
 
 enum class PathVerdict { kUnknown, kShown, kNotShown };

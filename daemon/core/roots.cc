@@ -70,13 +70,14 @@ Root ProgramRoot(const BuildRequest& request, const NvrtcProgram& program, bool 
 }
 
 Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& request,
-                 const Toolchain& toolchain, bool path_dependent) {
+                 const Toolchain& toolchain, const RootLayout& layout) {
+  const bool path_dependent = layout.path_dependent;
   Root root;
   const std::string path = Absolute(named, request.working_directory);
   root.client_prefix = fmt::format("{}/", WithoutTrailingSlashes(named));
   root.mount.target = path;
   root.fingerprint.path = path;
-  if (const auto place = PlaceOf(path, toolchain)) {
+  if (const auto place = layout.elsewhere ? std::nullopt : PlaceOf(path, toolchain)) {
     root.mount.target = toolchain.headers[place->index].path + place->below;
     root.mount.trusted = true;
     root.fingerprint.toolchain_directory = fmt::format("{}{}", place->index, place->below);
@@ -93,18 +94,18 @@ std::string_view ProgramName(const NvrtcProgram& program) {
 }
 
 std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<ParsedOption>& options,
-                              const Toolchain& toolchain, bool path_dependent) {
+                              const Toolchain& toolchain, const RootLayout& layout) {
   const auto& program = std::get<NvrtcProgram>(request.program);
   std::vector<Root> roots;
-  roots.push_back(ProgramRoot(request, program, path_dependent));
+  roots.push_back(ProgramRoot(request, program, layout.path_dependent));
   for (const ParsedOption& option : options) {
     if (option.rule == nullptr || !option.rule->names_directory) continue;
-    roots.push_back(IncludeRoot(roots.size(), option.value, request, toolchain, path_dependent));
+    roots.push_back(IncludeRoot(roots.size(), option.value, request, toolchain, layout));
   }
   if (program.append_toolchain_headers) {
     for (const HeaderDirectory& directory : toolchain.headers) {
       roots.push_back(
-          IncludeRoot(roots.size(), directory.path, request, toolchain, path_dependent));
+          IncludeRoot(roots.size(), directory.path, request, toolchain, {layout.path_dependent}));
     }
   }
   return roots;

@@ -28,11 +28,17 @@ struct Root {
   std::string client_prefix;  ///< what the client's own names in it begin with
 };
 
+struct RootLayout {
+  bool path_dependent = false;
+  /// The client's names lead elsewhere than the daemon's, so none of them is a toolchain's.
+  bool elsewhere = false;
+};
+
 /// The roots of an NVRTC build in search order. A toolchain's directories are known by their names
 /// alone: nothing is looked up on disk, which may hang and which differs between users.
 [[nodiscard]] std::vector<Root> LayOutRoots(const cccl_cache::BuildRequest& request,
                                             const std::vector<cccl_cache::ParsedOption>& options,
-                                            const Toolchain& toolchain, bool path_dependent);
+                                            const Toolchain& toolchain, const RootLayout& layout);
 
 /// NVRTC's name for a program without one.
 [[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);

@@ -96,6 +96,30 @@ TEST_CASE("the toolchain's own directories are known by any of their names") {
   CHECK(trusted(elsewhere) == 0);
 }
 
+TEST_CASE("a client to whom paths mean something else has no directories of the toolchain's") {
+  auto request = Request("k.cu", {"-I/opt/cuda/include"});
+  const cccl_cache::FilesView own{1, 2, 3};
+  const auto trusted = [&](std::optional<cccl_cache::FilesView> view) {
+    request->files_view = view;
+    const BuildPlan plan = Plan(request, {.own_view = own});
+    return std::ranges::any_of(plan.job.mounts, &Mount::trusted);
+  };
+  CHECK(trusted(own));
+  CHECK_FALSE(trusted(cccl_cache::FilesView{4, 2, 3}));
+  std::get<NvrtcProgram>(request->program).options.clear();
+  std::get<NvrtcProgram>(request->program).append_toolchain_headers = true;
+  CHECK(trusted(cccl_cache::FilesView{4, 2, 3}));
+}
+
+TEST_CASE("one directory named twice is another program than two directories") {
+  const BuildPlan twice = Plan(Request("k.cu", {"-I/a", "-I/a", "-I/c"}));
+  const BuildPlan two = Plan(Request("k.cu", {"-I/a", "-I/b", "-I/c"}));
+  const BuildPlan other_twice = Plan(Request("k.cu", {"-I/a", "-I/c", "-I/c"}));
+  CHECK(twice.fingerprint != two.fingerprint);
+  CHECK(twice.fingerprint != other_twice.fingerprint);
+  CHECK(twice.fingerprint == Plan(Request("k.cu", {"-I/x", "-I/x", "-I/y"})).fingerprint);
+}
+
 TEST_CASE("a path that only looks like the toolchain's is not trusted") {
   for (const char* path :
        {"-I/opt/cuda/include/../../../etc", "-I/opt/cuda/include2", "-Iopt/cuda/include"}) {

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/path_proof.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "tests/unit/core/fake_files.h"
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::FakeCompiler;
+using testing::FakeFileAccess;
+using testing::FakeToolchains;
+using testing::MakeRequest;
+using testing::MakeToolchain;
+using testing::Succeed;
+
+// What comes out about a program over x.h in this directory, whose compiles give what `output`
+// says.
+PathVerdict VerdictOn(const std::string& directory,
+                      const std::function<std::string(const CompileJob& job)>& output,
+                      const std::function<void(FakeFileAccess& files)>& meanwhile = nullptr) {
+  FakeToolchains toolchains;
+  FakeFileAccess files;
+  files.disk->Write(directory + "/x.h", "__FILE__");
+  FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
+    const std::string& include = job.options.at(1);
+    if (!job.files->Ask(include.substr(include.find('/')) + "/x.h").ok()) return Succeed("?");
+    return Succeed(output(job));
+  });
+  Statistics statistics;
+  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  const auto request = MakeRequest("a");
+  std::get<cccl_cache::NvrtcProgram>(request->program).options = {"-arch=sm_90", "-I" + directory};
+  const auto plan = [&](bool real) {
+    return std::make_shared<const BuildPlan>(
+        *PlanBuild(request, MakeToolchain(), {.force_path_dependent = real}));
+  };
+  const auto real = plan(true);
+  const Landing landing = runner.Run(*real, {}, {});
+  if (meanwhile) meanwhile(files);
+  return FindOut({real, plan(false), {}, landing.output.artifact, landing.closure}, runner, {})
+      .verdict;
+}
+
+TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {
+  CHECK(VerdictOn("/home/someone/include", [](const CompileJob&) { return "same"; }) ==
+        PathVerdict::kNotShown);
+  CHECK(VerdictOn("/home/someone/include",
+                  [](const CompileJob& job) { return job.options.at(1); }) == PathVerdict::kShown);
+}
+
+TEST_CASE("names of equal length prove nothing, for the length may show") {
+  const auto length = [](const CompileJob& job) { return std::to_string(job.options[1].size()); };
+  CHECK(VerdictOn("/opt/include", length) == PathVerdict::kUnknown);
+  CHECK(VerdictOn("/opt/includes", length) == PathVerdict::kShown);
+}
+
+TEST_CASE("a file that changed before the proof proves nothing") {
+  CHECK(VerdictOn(
+            "/home/someone/include", [](const CompileJob&) { return "same"; },
+            [](FakeFileAccess& files) {
+              files.disk->Write("/home/someone/include/x.h", "changed");
+            }) == PathVerdict::kUnknown);
+}
+
+}  // namespace
+}  // namespace cccl_cached
