@@ -82,8 +82,9 @@ bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest&
 }
 
 void BuildMemory::Drop(const Digest& key) {
-  for (Tier* tier : tiers_) tier->Remove(key);
+  // First: who finds it gone is to find out why.
   departures_.Note(key, DepartureCause::kShadowCheck);
+  for (Tier* tier : tiers_) tier->Remove(key);
 }
 
 void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
