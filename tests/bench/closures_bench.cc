@@ -20,28 +20,27 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-cccl_cache::NvrtcBuild Program(const std::string& includes) {
-  cccl_cache::NvrtcBuild build;
-  build.source = includes + "extern \"C\" __global__ void k() {}\n";
-  build.name = "kernel.cu";
-  build.options = {"-arch=sm_90"};
-  return build;
-}
+const std::string kKernel = "extern \"C\" __global__ void k() {}\n";
 
-cccl_cache::NvrtcBuild ProgramWithHeaders(const std::filesystem::path& directory, int headers) {
-  const std::filesystem::path empty = directory / "empty";
-  const std::filesystem::path full = directory / "full";
-  std::filesystem::create_directories(empty);
-  std::filesystem::create_directories(full);
-  std::string includes;
+/// Makes the headers; the text that includes them.
+std::string SourceWithHeaders(const std::filesystem::path& directory, int headers) {
+  std::filesystem::create_directories(directory / "empty");
+  std::filesystem::create_directories(directory / "full");
+  std::string source;
   for (int i = 0; i < headers; ++i) {
     const std::string name = "header" + std::to_string(i) + ".h";
-    std::ofstream(full / name) << "// " << i << "\n";
-    includes += "#include <" + name + ">\n";
+    std::ofstream(directory / "full" / name) << "// " << i << "\n";
+    source += "#include <" + name + ">\n";
   }
-  cccl_cache::NvrtcBuild build = Program(includes);
-  build.options.push_back("-I" + empty.string());
-  build.options.push_back("-I" + full.string());
+  return source + kKernel;
+}
+
+/// Refers to the source.
+cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& directory) {
+  cccl_cache::NvrtcBuild build;
+  build.source = source;
+  build.name = "kernel.cu";
+  build.options = {"-arch=sm_90", "-I" + directory + "/empty", "-I" + directory + "/full"};
   return build;
 }
 
@@ -63,8 +62,8 @@ int main(int argc, char** argv) {
   }
   auto client = cccl_cache::Client::Open(argv[1]);
   if (!client) return 5;
-  const std::array<cccl_cache::NvrtcBuild, 2> programs = {
-      ProgramWithHeaders(argv[2], std::atoi(argv[3]) / 2), Program("")};
+  const std::string source = SourceWithHeaders(argv[2], std::atoi(argv[3]) / 2);
+  const std::array programs = {Program(source, argv[2]), Program(kKernel, argv[2])};
   constexpr std::array kSides = {"with", "without"};
   for (const auto& program : programs) {
     if (!Ask(*client, program, cccl_cache::Outcome::kBuilt)) return 5;
