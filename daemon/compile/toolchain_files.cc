@@ -87,12 +87,14 @@ std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
   std::string path = longest == nullptr ? std::string(name)
                                         : fmt::format("{}{}", longest->target,
                                                       name.substr(longest->visible.size()));
-  if (!GoesUp(path)) return InHeaders(path) ? std::optional(std::move(path)) : std::nullopt;
+  // First: elsewhere the daemon looks at nothing with rights of its own.
+  if (!InHeaders(path)) return std::nullopt;
+  if (!GoesUp(path)) return path;
   // Where ".." leads behind a symlink only the kernel knows. Nobody outside can make such names
   // lead into the toolchain or out of it between this look and the reading.
   std::error_code error;
   std::string real = fs::canonical(path, error).string();
-  if (error || !InHeaders(path) || !InHeaders(real)) return std::nullopt;
+  if (error || !InHeaders(real)) return std::nullopt;
   return real;
 }
 

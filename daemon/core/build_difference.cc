@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -23,14 +24,16 @@ std::string_view NameOf(std::string_view option) { return option.substr(0, optio
 
 // Those of `some` that `others` lack, each as often as it is missing.
 std::vector<std::string> Missing(const std::vector<std::string>& some,
-                                 std::vector<std::string> others) {
+                                 const std::vector<std::string>& others) {
+  std::map<std::string_view, size_t> left;
+  for (const std::string& text : others) ++left[text];
   std::vector<std::string> missing;
   for (const std::string& text : some) {
-    const auto found = std::ranges::find(others, text);
-    if (found == others.end()) {
+    const auto found = left.find(text);
+    if (found == left.end() || found->second == 0) {
       missing.push_back(text);
     } else {
-      others.erase(found);
+      --found->second;
     }
   }
   return missing;
@@ -39,19 +42,23 @@ std::vector<std::string> Missing(const std::vector<std::string>& some,
 // Texts that only one side has; two of the same name are one that changed.
 void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
                   const std::vector<std::string>& is, std::vector<Difference>* differences) {
-  std::vector<std::string> gone = Missing(was, is);
+  const std::vector<std::string> gone = Missing(was, is);
+  std::multimap<std::string_view, size_t> by_name;  // places in gone
+  for (size_t i = 0; i < gone.size(); ++i) by_name.emplace(NameOf(gone[i]), i);
+  std::vector<bool> changed(gone.size());
   for (const std::string& added : Missing(is, was)) {
-    const auto before = std::ranges::find(gone, NameOf(added),
-                                          [](const std::string& text) { return NameOf(text); });
+    const auto before = by_name.find(NameOf(added));
     Difference difference{field, std::string(NameOf(added)), "", added};
-    if (before != gone.end()) {
-      difference.was = *before;
-      gone.erase(before);
+    if (before != by_name.end()) {
+      difference.was = gone[before->second];
+      changed[before->second] = true;
+      by_name.erase(before);
     }
     differences->push_back(std::move(difference));
   }
-  for (const std::string& text : gone) {
-    differences->push_back({field, std::string(NameOf(text)), text, ""});
+  for (size_t i = 0; i < gone.size(); ++i) {
+    if (changed[i]) continue;
+    differences->push_back({field, std::string(NameOf(gone[i])), gone[i], ""});
   }
 }
 
@@ -161,10 +168,14 @@ void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Differe
 }
 
 bool Shares(const std::vector<ContentMark>& some, const std::vector<ContentMark>& others) {
+  std::set<cccl_cache::Digest> digests;
+  std::set<std::string_view> names;
+  for (const ContentMark& other : others) {
+    digests.insert(other.digest);
+    if (!other.name.empty()) names.insert(other.name);
+  }
   return std::ranges::any_of(some, [&](const ContentMark& mark) {
-    return std::ranges::any_of(others, [&](const ContentMark& other) {
-      return mark.digest == other.digest || (!mark.name.empty() && mark.name == other.name);
-    });
+    return digests.contains(mark.digest) || names.contains(mark.name);
   });
 }
 

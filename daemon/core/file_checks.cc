@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -58,6 +59,19 @@ class FileChecks::State {
     ++user.threads;
     ++threads_;
     return true;
+  }
+
+  /// The thread for this uid could not be started. False: so nobody will do what was added last.
+  bool GoWithoutThread(uid_t uid) {
+    const std::lock_guard lock(mutex_);
+    User& user = users_.at(uid);
+    --threads_;
+    if (--user.threads > 0) return true;
+    for (const TaskPtr& task : user.waiting) {
+      if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
+    }
+    users_.erase(uid);
+    return false;
   }
 
   /// Null: nothing waits, the thread ends.
@@ -138,18 +152,28 @@ FileChecks::FileChecks(const Bounds& bounds)
 
 void FileChecks::Close() { state_->Close(); }
 
+void FileChecks::Serve(State& state, uid_t uid) {
+  while (const State::TaskPtr task = state.Next(uid)) {
+    Then then = task->check();
+    task->check = nullptr;
+    if (then) state.Finish(task, std::move(then));
+  }
+}
+
 Status FileChecks::Add(uid_t uid, Check check, Then late) {
   const Result<bool> starts = state_->Add(uid, std::move(check), std::move(late));
   if (!starts) return starts.error();
   if (*starts) {
-    // Not joined: a thread that hangs must not keep the daemon from ending.
-    std::thread([state = state_, uid] {
-      while (const State::TaskPtr task = state->Next(uid)) {
-        Then then = task->check();
-        task->check = nullptr;
-        if (then) state->Finish(task, std::move(then));
-      }
-    }).detach();
+    try {
+      // Not joined: a thread that hangs must not keep the daemon from ending.
+      std::thread([state = state_, uid] { Serve(*state, uid); }).detach();
+    } catch (const std::system_error& error) {
+      if (state_->GoWithoutThread(uid)) return Ok{};
+      return Error{
+          ErrorCode::kOverloaded,
+          fmt::format("the daemon can't start a thread to look at files: {}", error.what()),
+          kRetryAfter};
+    }
   }
   return Ok{};
 }

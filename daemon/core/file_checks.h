@@ -45,6 +45,7 @@ class FileChecks {
 
  private:
   class State;
+  static void Serve(State& state, uid_t uid);
   const std::shared_ptr<State> state_;
   std::jthread clock_;  // last: ends before what it uses
 };
