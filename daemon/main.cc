@@ -60,15 +60,13 @@ struct Startup {
   LoadedConfiguration loaded;
 };
 
-RocksdbStoreOptions StoreOptions(const Configuration& configuration, const MemoryStore& memory,
+RocksdbStoreOptions StoreOptions(const Configuration& configuration, MemoryStore& memory,
                                  Departures& departures, Log& log) {
   RocksdbStoreOptions options;
   options.directory = configuration.state_dir;
   options.limit_bytes = configuration.store_limit;
   options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
-  options.used_elsewhere = [&memory](const cccl_cache::Digest& key) {
-    return memory.Contains(key);
-  };
+  options.used_elsewhere = [&memory](const cccl_cache::Digest& key) { return memory.Holds(key); };
   options.departed = [&departures](const cccl_cache::Digest& key, DepartureCause cause) {
     departures.Note(key, cause);
   };

@@ -35,11 +35,20 @@ bool SendAll(int socket, std::string_view first, std::string_view second) {
 }  // namespace
 
 FileConversation::FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files,
-                                   std::shared_ptr<HungReads> hung)
+                                   HungReadsOf hung)
     : channel_(std::move(channel)),
       error_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       files_(std::move(files)),
       hung_(std::move(hung)) {}
+
+std::optional<Error> FileConversation::Refusal() const {
+  if (!hung_.table->Full(hung_.uid)) return std::nullopt;
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("too many reads of header files hang ({} of one user, or {} of all): a file "
+                  "system does not answer, and until it does no build of uid {} may ask for files",
+                  HungReads::kMostPerUid, HungReads::kMost, hung_.uid)};
+}
 
 void FileConversation::Run() {
   while (AnswerNext()) {
@@ -81,7 +90,7 @@ std::optional<Result<FileAnswer>> FileConversation::Ask(std::string_view name) {
   Result<FileAnswer> answer = files_->Ask(name);
   const std::lock_guard lock(mutex_);
   asking_.clear();
-  if (counted_) --*hung_;
+  if (counted_) hung_.table->End(hung_.uid);
   if (closed_) return std::nullopt;
   return answer;
 }
@@ -121,7 +130,7 @@ bool FileConversation::Close() {
   closed_ = true;
   shutdown(channel_.get(), SHUT_RDWR);
   if (asking_.empty()) return true;
-  if (!std::exchange(counted_, true)) ++*hung_;
+  if (!std::exchange(counted_, true)) hung_.table->Begin(hung_.uid);
   return false;
 }
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,22 +9,22 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/compile/hung_reads.h"
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/job_files.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
 
-/// Threads that still hang in JobFiles::Ask after their job is over.
-using HungReads = std::atomic<size_t>;
-
 /// One worker's questions (file_question.h) and the answers to them. Run goes on a thread of its
 /// own, the rest may be called from any; both hold the conversation by a shared_ptr, so that the
 /// thread can be left behind in a disk that does not answer.
 class FileConversation {
  public:
-  FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files,
-                   std::shared_ptr<HungReads> hung);
+  FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);
+
+  /// Why its user may ask no questions now, if so.
+  [[nodiscard]] std::optional<Error> Refusal() const;
 
   /// Answers until the worker or this side has closed the channel, or there is an error.
   void Run();
@@ -57,7 +55,7 @@ class FileConversation {
   const FileDescriptor channel_;
   const FileDescriptor error_event_;
   const std::shared_ptr<JobFiles> files_;
-  const std::shared_ptr<HungReads> hung_;
+  const HungReadsOf hung_;
   uint64_t questions_ = 0;    ///< of Run's thread, as the next
   uint64_t handed_over_ = 0;  ///< bytes
 

@@ -9,8 +9,7 @@
 
 namespace cccl_cached {
 
-FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files,
-                         std::shared_ptr<HungReads> hung)
+FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
     : conversation_(std::make_shared<FileConversation>(std::move(channel), std::move(files),
                                                        std::move(hung))),
       fd_(conversation_->channel()) {}
@@ -27,6 +26,8 @@ std::optional<Error> FileService::Continue() {
 }
 
 std::optional<Error> FileService::Start() {
+  fd_ = -1;
+  if (auto refusal = conversation_->Refusal()) return refusal;
   fd_ = conversation_->error_fd();
   if (fd_ < 0) {
     return Error{ErrorCode::kUnavailable, "the daemon has no descriptors left to open files with"};

@@ -20,8 +20,7 @@ namespace cccl_cached {
 class FileService {
  public:
   /// `channel`: the daemon's end of the files socket.
-  FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files,
-              std::shared_ptr<HungReads> hung);
+  FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);
   ~FileService() { Close(); }
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/worker_compiler.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,14 +21,6 @@
 
 namespace cccl_cached {
 namespace {
-
-Error TooManyHungReads() {
-  return Error{
-      ErrorCode::kUnavailable,
-      fmt::format("{} reads of header files hang: a file system does not answer, and until "
-                  "it does no build may ask for files",
-                  WorkerCompiler::kMaxHungReads)};
-}
 
 /// Who may do all that a worker without a sandbox could do: what the daemon itself compiles, and
 /// its own user.
@@ -56,7 +47,6 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
-  if (job.files != nullptr && hung_reads() >= kMaxHungReads) return TooManyHungReads();
   const CompileLimits started = limits.Started();
   const StopEvent stop_event(stop);
   if (!stop_event.valid()) {
@@ -93,7 +83,9 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
     return retryable(sockets.error());
   }
   std::optional<FileService> files;
-  if (asked != nullptr) files.emplace(std::move(sockets->files), asked, hung_reads_);
+  if (asked != nullptr)
+    files.emplace(std::move(sockets->files), asked,
+                  HungReadsOf{hung_reads_, job.requester.value_or(geteuid())});
   WorkerSession session(*std::move(sockets), std::min(kMaxReplyBytes, limits.memory_bytes),
                         files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);

@@ -33,10 +33,9 @@ class WorkerCompiler final : public Compiler {
   /// These are the toolchains that still exist: ends the zygotes of all others.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
-  /// Threads that wait for a disk although their job is over. Beyond kMaxHungReads jobs with files
-  /// are refused: kUnavailable.
-  [[nodiscard]] size_t hung_reads() const { return hung_reads_->load(); }
-  static constexpr size_t kMaxHungReads = 64;
+  /// Threads that wait for a disk although their job is over. A job whose user has too many of them
+  /// ends at its first question: kUnavailable.
+  [[nodiscard]] size_t hung_reads() const { return hung_reads_->count(); }
 
  private:
   struct Attempt {
@@ -49,7 +48,7 @@ class WorkerCompiler final : public Compiler {
                     const FileDescriptor& sealed_job, int stop_fd);
 
   ZygotePool pool_;
-  const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>(0);
+  const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();
 };
 
 }  // namespace cccl_cached

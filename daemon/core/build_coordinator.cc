@@ -43,22 +43,20 @@ class BuildCoordinator::Impl {
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
         explainer_({parts_.toolchains, parts_.files, memory_, checks_, history_, parts_.departures},
                    limits.compile.time),
-        flights_(
-            std::in_place,
-            Flights::Parts{table_,
-                           memory_,
-                           responder_,
-                           {parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics},
-                           parts_.report},
-            Flights::Limits{limits.compile,
-                            {limits.slots, limits.queued_per_uid, limits.queued},
-                            limits.shadow_check_every},
-            [this](WaiterPtr waiter) { Start(std::move(waiter)); }) {}
+        flights_({table_,
+                  memory_,
+                  responder_,
+                  {parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics},
+                  parts_.report},
+                 {limits.compile,
+                  {limits.slots, limits.queued_per_uid, limits.queued},
+                  limits.shadow_check_every},
+                 [this](WaiterPtr waiter) { Start(std::move(waiter)); }) {}
 
   ~Impl() {
     stopping_ = true;
     checks_.Close();
-    flights_.reset();
+    flights_.Close();
     for (WaiterPtr& waiter : table_.TakeAll()) responder_.Answer(std::move(waiter), Stopping());
   }
 
@@ -76,14 +74,14 @@ class BuildCoordinator::Impl {
     return ticket;
   }
 
-  void Leave(Ticket ticket) { flights_->Leave(ticket); }
+  void Leave(Ticket ticket) { flights_.Leave(ticket); }
 
   void Drain(std::chrono::milliseconds deadline) {
     stopping_ = true;
     table_.WaitUntilIdle(deadline);
   }
 
-  BuildGauges Gauges() const { return flights_->Gauges(); }
+  BuildGauges Gauges() const { return flights_.Gauges(); }
 
   [[nodiscard]] const Explainer& explainer() const { return explainer_; }
 
@@ -107,48 +105,64 @@ class BuildCoordinator::Impl {
   void LookUpPlan(WaiterPtr waiter) {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
-    if (!plan.uncacheable_reason.empty()) return flights_->Join(std::move(waiter));
+    if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
     waiter->manifest = memory_.ManifestOf(plan);
-    if (waiter->manifest->closures.empty()) return LookFurther(std::move(waiter));
+    const KnownClosure* always = waiter->manifest->FindAlwaysTrue();
+    if (waiter->manifest->closures.empty() || always != nullptr) {
+      return LookFurther(std::move(waiter), always);
+    }
+    const Ticket ticket = waiter->ticket;
     const uid_t uid = waiter->peer.uid;
-    const auto kept = std::make_shared<WaiterPtr>(std::move(waiter));
-    const Status added = checks_.Add(uid, CheckOf(**kept, kept), [this, kept] {
-      responder_.Answer(std::move(*kept), FilesHang(limits_.compile.time));
-    });
-    if (!added) responder_.Refuse(std::move(*kept), added.error());
+    FileChecks::Look look = LookFor(*waiter);
+    table_.Park(std::move(waiter));
+    const Status added = checks_.Add(uid, std::move(look));
+    if (added) return;
+    if (WaiterPtr refused = table_.TakeParked(ticket)) {
+      responder_.Refuse(std::move(refused), added.error());
+    }
   }
 
-  // Which of the manifest's closures is true for this waiter.
-  FileChecks::Check CheckOf(const Waiter& waiter, const std::shared_ptr<WaiterPtr>& kept) {
-    return [this, kept, plan = waiter.plan, manifest = waiter.manifest,
-            files = std::shared_ptr<RequesterFiles>(
-                parts_.files.Of(waiter.peer, waiter.plan->directories))]() -> FileChecks::Then {
-      const auto found = std::ranges::find_if(manifest->closures, [&](const Closure& closure) {
-        return FirstUntrue(closure, *files) == closure.entries.size();
-      });
-      const Closure* closure = found == manifest->closures.end() ? nullptr : &*found;
-      return [this, kept, manifest, closure] { Checked(std::move(*kept), closure); };
-    };
+  // Which of the manifest's closures is true for this waiter, who is parked meanwhile.
+  FileChecks::Look LookFor(const Waiter& waiter) {
+    const auto true_one = std::make_shared<const KnownClosure*>(nullptr);
+    return {.look = [true_one, manifest = waiter.manifest,
+                     files = std::shared_ptr<RequesterFiles>(parts_.files.Of(
+                         waiter.peer,
+                         waiter.plan->directories))] { *true_one = manifest->FindTrue(*files); },
+            .then =
+                [this, true_one, ticket = waiter.ticket] {
+                  WaiterPtr parked = table_.TakeParked(ticket);
+                  if (parked != nullptr) Checked(std::move(parked), *true_one);
+                },
+            .late =
+                [this, ticket = waiter.ticket] {
+                  WaiterPtr parked = table_.TakeParked(ticket);
+                  if (parked != nullptr) {
+                    responder_.Answer(std::move(parked), FilesHang(limits_.compile.time));
+                  }
+                }};
   }
 
-  void Checked(WaiterPtr waiter, const Closure* closure) {
-    if (closure != nullptr) {
-      if (auto hit = memory_.Find(KeyOf(waiter->plan->fingerprint, *closure))) {
-        hit->closure = *closure;
+  // `closure`: the one that is true; null if none is.
+  void Checked(WaiterPtr waiter, const KnownClosure* closure) {
+    if (closure != nullptr && !closure->shows_paths) {
+      if (auto hit = memory_.Find(KeyOf(waiter->plan->fingerprint, closure->closure))) {
+        hit->closure = closure->closure;
         return AnswerHit(std::move(waiter), *hit);
       }
     }
-    LookFurther(std::move(waiter));
+    LookFurther(std::move(waiter), closure);
   }
 
   // What shows paths, or may show them, is known under the real ones.
-  void LookFurther(WaiterPtr waiter) {
+  void LookFurther(WaiterPtr waiter, const KnownClosure* closure) {
     const BuildPlan& plan = *waiter->plan;
-    if (plan.path_dependent || !memory_.MayShowPaths(plan, waiter->peer.uid, *waiter->manifest)) {
+    if (plan.path_dependent || !memory_.MayShowPaths(plan, waiter->peer.uid, closure)) {
       parts_.statistics.Add(Counter::kMisses);
-      return flights_->Join(std::move(waiter));
+      return flights_.Join(std::move(waiter));
     }
-    if (!waiter->manifest->shows_paths) waiter->to_be_proven = waiter->plan;
+    const bool known_to_show = closure != nullptr && closure->shows_paths;
+    if (!known_to_show) waiter->to_be_proven = waiter->plan;
     const ToolchainPtr toolchain = waiter->plan->job.toolchain;
     if (const std::optional<Error> refused = MakePlan(waiter.get(), toolchain, true)) {
       return responder_.Refuse(std::move(waiter), *refused);
@@ -160,8 +174,11 @@ class BuildCoordinator::Impl {
   void StartLater(WaiterPtr waiter) {
     if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), Unsettled());
     ++waiter->looks;
-    const auto kept = std::make_shared<WaiterPtr>(std::move(waiter));
-    parts_.toolchains.Rescan([this, kept] { Start(std::move(*kept)); });
+    const Ticket ticket = waiter->ticket;
+    table_.Park(std::move(waiter));
+    parts_.toolchains.Rescan([this, ticket] {
+      if (WaiterPtr parked = table_.TakeParked(ticket)) Start(std::move(parked));
+    });
   }
 
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
@@ -195,7 +212,7 @@ class BuildCoordinator::Impl {
   }
 
   void AnswerHit(WaiterPtr waiter, const Landing& hit) {
-    flights_->Hit(*waiter, hit);
+    flights_.Hit(*waiter, hit);
     responder_.AnswerHit(std::move(waiter), hit);
   }
 
@@ -209,7 +226,7 @@ class BuildCoordinator::Impl {
   Responder responder_;
   FileChecks checks_;  // its threads use all that is here, until it is closed
   const Explainer explainer_;
-  std::optional<Flights> flights_;  // last: its threads use all of the above
+  Flights flights_;  // last: its threads use all of the above
 };
 
 BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)

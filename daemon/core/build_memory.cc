@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build_memory.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +60,13 @@ std::optional<Landing> BuildMemory::Find(const Digest& key) {
   return std::nullopt;
 }
 
+std::optional<TierName> BuildMemory::WhereIs(const Digest& key) {
+  const auto holds = [&](Tier* tier) { return tier->Holds(key); };
+  const auto found = std::ranges::find_if(tiers_, holds);
+  if (found == tiers_.end()) return std::nullopt;
+  return (*found)->name();
+}
+
 std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan) const {
   return manifests_.Find(plan.fingerprint);
 }
@@ -75,9 +83,10 @@ bool BuildMemory::LooksOutside(const BuildPlan& plan) {
   return plan.include_view || looks_outside_.Find(plan.fingerprint);
 }
 
-bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest& manifest) {
+bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {
   if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return false;
-  return manifest.shows_paths || may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
+  if (closure != nullptr && closure->shows_paths) return true;
+  return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
          (plan.include_view && may_show_paths_.Find(*plan.include_view));
 }
 
@@ -91,13 +100,13 @@ void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
   looks_outside_.Remember(plan.fingerprint, uid, true, 0);
 }
 
-void BuildMemory::NoteShowsPaths(const BuildPlan& plan) {
-  manifests_.MarkShowsPaths(plan.fingerprint);
+void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure) {
+  manifests_.Add(plan.fingerprint, {closure, true});
 }
 
 void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing) {
   if (landing.looked_outside) NoteLooksOutside(plan, uid);
-  if (landing.shows_paths) NoteShowsPaths(plan);
+  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure);
   if (landing.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
@@ -110,7 +119,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing)
   if (landing.output.succeeded) {
     const Digest key = KeyOf(plan.fingerprint, landing.closure);
     for (Tier* tier : tiers_) tier->Put(key, landing.output.artifact);
-    if (!landing.closure.entries.empty()) manifests_.Add(plan.fingerprint, landing.closure);
+    if (!landing.closure.entries.empty()) manifests_.Add(plan.fingerprint, {landing.closure});
   } else if (const size_t log = landing.output.artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {
     failures_.Remember(plan.fingerprint, uid, landing.output, log);

@@ -33,6 +33,8 @@ class BuildMemory {
 
   /// An artifact, as a landing that only has to be told. Puts it into the tiers above its own.
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
+  /// In which tier an artifact is, without a use of it.
+  [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key);
   /// Never null.
   [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan) const;
   /// A compile failure of this program that came from nothing but the request.
@@ -42,15 +44,16 @@ class BuildMemory {
 
   /// Whether a compile of this plan asks, or probably asks, for files outside the toolchain.
   [[nodiscard]] bool LooksOutside(const BuildPlan& plan);
-  /// Whether its output shows the paths of its files, or probably does.
-  [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const Manifest& manifest);
+  /// Whether its output shows the paths of its files, or probably does. `closure`: of its manifest,
+  /// the one that is true for this user; may be null.
+  [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure);
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
-  void NoteShowsPaths(const BuildPlan& plan);
+  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure);
 
  private:
   const std::vector<Tier*> tiers_;

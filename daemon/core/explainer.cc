@@ -68,7 +68,7 @@ struct Explainer::Question {
 
 /// What the files of a question say.
 struct Explainer::Looked {
-  const Closure* closure = nullptr;       ///< of the manifest: the one that is true
+  const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
   std::vector<Difference> since_same;     ///< files that changed since then
   std::vector<Difference> since_nearest;  ///< the same
 };
@@ -91,7 +91,7 @@ Explanation Explainer::OfKey(const Digest& key, uid_t uid) const {
   if (found == past.end()) return explanation;
   const PastBuild& build = **found;
   if (auto own = OwnReason(build)) return *std::move(own);
-  const auto here = parts_.memory.Find(key);
+  const auto here = parts_.memory.WhereIs(key);
   const PastBuildPtr nearest = Nearest(std::span(past).subspan(found - past.begin() + 1), build);
   if (auto gone = GoneSince(key)) {
     explanation = *std::move(gone);
@@ -102,7 +102,7 @@ Explanation Explainer::OfKey(const Digest& key, uid_t uid) const {
     explanation.verdict = explanation.differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
   }
   if (nearest) explanation.nearest = NameOf(*nearest);
-  if (here) explanation.tier = here->tier;
+  if (here) explanation.tier = *here;
   return explanation;
 }
 
@@ -148,9 +148,7 @@ bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
 void Explainer::LookUp(const QuestionPtr& question) const {
   if (AnswerFromMemory(*question)) return;
   question->manifest = parts_.memory.ManifestOf(*question->plan);
-  const uid_t uid = question->peer.uid;
-  const Status added = parts_.checks.Add(
-      uid, CheckOf(question), [this, question] { question->done(FilesHang(patience_)); });
+  const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
   if (!added) question->done(added.error());
 }
 
@@ -167,9 +165,9 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
   } else if (const auto failure = parts_.memory.FailureOf(plan)) {
     explanation.verdict = Verdict::kFailed;
     explanation.reason = AnswerOf(plan, *failure).reason;
-  } else if (const auto hit = parts_.memory.Find(plan.key)) {
+  } else if (const auto tier = parts_.memory.WhereIs(plan.key)) {
     explanation.verdict = Verdict::kHit;
-    explanation.tier = hit->tier;
+    explanation.tier = *tier;
   } else {
     return false;
   }
@@ -177,42 +175,40 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
   return true;
 }
 
-// On a thread for the user's files; may hang, so it uses only what it owns.
-FileChecks::Check Explainer::CheckOf(const QuestionPtr& question) const {
-  return [this, question, manifest = question->manifest, same = question->same,
-          nearest = question->nearest,
-          files = std::shared_ptr<RequesterFiles>(
-              parts_.files.Of(question->peer, question->plan->directories)),
-          roots = question->plan->directories.roots.size()]() -> FileChecks::Then {
-    Looked looked;
-    const auto found = std::ranges::find_if(manifest->closures, [&](const Closure& closure) {
-      return FirstUntrue(closure, *files) == closure.entries.size();
-    });
-    if (found != manifest->closures.end()) looked.closure = &*found;
-    if (looked.closure == nullptr) {
-      if (same) looked.since_same = FilesChangedSince(*same, *files, kMostFiles);
-      // In another search order its numbers would name other places.
-      if (nearest && nearest->client_prefixes.size() == roots) {
-        looked.since_nearest = FilesChangedSince(*nearest, *files, kMostFiles);
-      }
-    }
-    return [this, question, looked] { Checked(question, looked); };
-  };
+// What is true of the user's files now, and what follows from it.
+FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
+  const auto looked = std::make_shared<Looked>();
+  return {.look =
+              [looked, manifest = question->manifest, same = question->same,
+               nearest = question->nearest, roots = question->plan->directories.roots.size(),
+               files = std::shared_ptr<RequesterFiles>(
+                   parts_.files.Of(question->peer, question->plan->directories))] {
+                looked->closure = manifest->FindTrue(*files);
+                if (looked->closure != nullptr) return;
+                if (same) looked->since_same = FilesChangedSince(*same, *files, kMostFiles);
+                // In another search order its numbers would name other places.
+                if (nearest && nearest->client_prefixes.size() == roots) {
+                  looked->since_nearest = FilesChangedSince(*nearest, *files, kMostFiles);
+                }
+              },
+          .then = [this, question, looked] { Checked(question, *looked); },
+          .late = [this, question] { question->done(FilesHang(patience_)); }};
 }
 
 void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
-  if (looked.closure != nullptr) {
-    if (const auto hit = parts_.memory.Find(KeyOf(plan.fingerprint, *looked.closure))) {
+  if (looked.closure != nullptr && !looked.closure->shows_paths) {
+    const Digest key = KeyOf(plan.fingerprint, looked.closure->closure);
+    if (const auto tier = parts_.memory.WhereIs(key)) {
       Explanation explanation;
       explanation.verdict = Verdict::kHit;
-      explanation.tier = hit->tier;
+      explanation.tier = *tier;
       return question->done(std::move(explanation));
     }
   }
   // As a build goes on that finds nothing under canonical names.
   if (!plan.path_dependent &&
-      parts_.memory.MayShowPaths(plan, question->peer.uid, *question->manifest)) {
+      parts_.memory.MayShowPaths(plan, question->peer.uid, looked.closure)) {
     const ToolchainPtr toolchain = plan.job.toolchain;
     if (MakePlan(*question, toolchain, true)) LookUp(question);
     return;
@@ -224,7 +220,7 @@ void Explainer::Conclude(const Question& question, const Looked& looked) const {
   const BuildPlan& plan = *question.plan;
   std::optional<Explanation> answer;
   if (looked.closure != nullptr) {
-    answer = GoneSince(KeyOf(plan.fingerprint, *looked.closure));
+    answer = GoneSince(KeyOf(plan.fingerprint, looked.closure->closure));
   } else if (question.manifest->closures.empty()) {
     answer = GoneSince(plan.key);
     if (!answer) answer = GoneSince(ManifestKey(plan.fingerprint));

@@ -56,7 +56,7 @@ class Explainer {
                               bool force_path_dependent) const;
   void LookUp(const QuestionPtr& question) const;
   [[nodiscard]] bool AnswerFromMemory(const Question& question) const;
-  [[nodiscard]] FileChecks::Check CheckOf(const QuestionPtr& question) const;
+  [[nodiscard]] FileChecks::Look LookFor(const QuestionPtr& question) const;
   void Checked(const QuestionPtr& question, const Looked& looked) const;
   void Conclude(const Question& question, const Looked& looked) const;
 

@@ -24,7 +24,7 @@ FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std:
   }
 }
 
-FairQueue::~FairQueue() {
+void FairQueue::Close() {
   for (std::jthread& slot : slots_) slot.request_stop();
   slots_.clear();
 }

@@ -40,10 +40,12 @@ class FairQueue {
   /// `run` is called on a slot's own thread, one item at a time per slot, never under the queue's
   /// lock.
   FairQueue(const Bounds& bounds, Run run);
-  /// Drops what waits and returns when what runs has returned.
-  ~FairQueue();
+  ~FairQueue() { Close(); }
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
+
+  /// Runs nothing more, and returns when what runs has returned. Called by one thread.
+  void Close();
 
   /// Puts the item at the end of the uid's line. An item that waits in another uid's line already
   /// stays there too, and then a full line is no error: it only gets no better place. kOverloaded

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace cccl_cached {
 namespace {
@@ -28,16 +29,20 @@ class FileChecks::State {
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
   struct Task {
-    Check check;  // until it has run: it holds files open
-    Then late;    // guarded by mutex_, as all below
+    std::function<void()> look;  // of the thread that runs it, until then: it holds files open
+    std::function<void()> then;  // guarded by mutex_, as all below
+    std::function<void()> late;
     std::chrono::steady_clock::time_point deadline;
     bool over = false;                                      // answered, one way or the other
     std::list<std::shared_ptr<Task>>::iterator place = {};  // in by_deadline_, unless over
   };
   using TaskPtr = std::shared_ptr<Task>;
 
-  /// True: the caller is to start a thread for this uid.
-  Result<bool> Add(uid_t uid, Check check, Then late) {
+  struct Added {
+    TaskPtr task;
+    bool needs_thread;  ///< the caller is to start one for this uid
+  };
+  Result<Added> Add(uid_t uid, Look look) {
     const std::lock_guard lock(mutex_);
     if (closed_) return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"};
     User& user = users_[uid];
@@ -50,26 +55,33 @@ class FileChecks::State {
                                uid),
                    kRetryAfter};
     }
-    const auto task = std::make_shared<Task>(
-        Task{std::move(check), std::move(late), std::chrono::steady_clock::now() + bounds_.time});
+    const auto task = std::make_shared<Task>(Task{std::move(look.look), std::move(look.then),
+                                                  std::move(look.late),
+                                                  std::chrono::steady_clock::now() + bounds_.time});
     user.waiting.push_back(task);
     task->place = by_deadline_.insert(by_deadline_.end(), task);
     if (by_deadline_.size() == 1) changed_.notify_all();
-    if (!more) return false;
-    ++user.threads;
-    ++threads_;
-    return true;
+    if (more) {
+      ++user.threads;
+      ++threads_;
+    }
+    return Added{task, more};
   }
 
-  /// The thread for this uid could not be started. False: so nobody will do what was added last.
-  bool GoWithoutThread(uid_t uid) {
+  /// The thread for this uid could not be started. False: the task is dropped, for the uid has
+  /// none. What was added meanwhile in the hope for that thread is late at once.
+  bool GoWithoutThread(uid_t uid, const TaskPtr& task) {
     const std::lock_guard lock(mutex_);
     User& user = users_.at(uid);
     --threads_;
     if (--user.threads > 0) return true;
-    for (const TaskPtr& task : user.waiting) {
-      if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
+    if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
+    for (const TaskPtr& other : user.waiting) {
+      if (other->over) continue;
+      other->deadline = std::chrono::steady_clock::now();
+      by_deadline_.splice(by_deadline_.begin(), by_deadline_, other->place);
     }
+    changed_.notify_all();
     users_.erase(uid);
     return false;
   }
@@ -88,17 +100,21 @@ class FileChecks::State {
     return nullptr;
   }
 
-  /// Unless the task is over already, or everything is. `then` null: it is late.
-  void Finish(const TaskPtr& task, Then then) {
+  /// Unless the task is over already, or everything is.
+  void Finish(const TaskPtr& task, bool late) {
+    std::function<void()> next;
+    std::function<void()> dropped;
     {
       const std::lock_guard lock(mutex_);
       if (closed_ || std::exchange(task->over, true)) return;
-      if (!then) then = std::move(task->late);
-      task->late = nullptr;
+      next = std::move(late ? task->late : task->then);
+      dropped = std::move(late ? task->then : task->late);
       by_deadline_.erase(task->place);
       ++running_;
     }
-    then();
+    next();
+    next = nullptr;
+    dropped = nullptr;
     const std::lock_guard lock(mutex_);
     if (--running_ == 0) idle_.notify_all();
   }
@@ -108,23 +124,29 @@ class FileChecks::State {
     while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
       const TaskPtr next = by_deadline_.front();
       if (std::chrono::steady_clock::now() < next->deadline) {
-        changed_.wait_until(lock, stop, next->deadline, [] { return false; });
+        changed_.wait_until(lock, stop, next->deadline,
+                            [&] { return by_deadline_.empty() || by_deadline_.front() != next; });
         if (stop.stop_requested()) return;
         continue;
       }
       lock.unlock();
-      Finish(next, nullptr);
+      Finish(next, true);
       lock.lock();
     }
   }
 
   void Close() {
     std::map<uid_t, User> dropped;
-    std::list<TaskPtr> unwatched;
+    std::vector<std::function<void()>> unwanted;
     std::unique_lock lock(mutex_);
     closed_ = true;
     for (auto& [uid, user] : users_) dropped[uid].waiting.swap(user.waiting);
-    unwatched.swap(by_deadline_);
+    for (const TaskPtr& task : by_deadline_) {
+      task->over = true;
+      unwanted.push_back(std::move(task->then));
+      unwanted.push_back(std::move(task->late));
+    }
+    by_deadline_.clear();
     idle_.wait(lock, [this] { return running_ == 0; });
   }
 
@@ -139,7 +161,7 @@ class FileChecks::State {
   std::condition_variable idle_;
   std::condition_variable_any changed_;
   bool closed_ = false;  // guarded by mutex_, as all below
-  size_t running_ = 0;   // calls of a Then
+  size_t running_ = 0;   // calls of a then or a late
   size_t threads_ = 0;
   std::map<uid_t, User> users_;     // those with threads
   std::list<TaskPtr> by_deadline_;  // all have the same time, so also in the order of their coming
@@ -154,21 +176,21 @@ void FileChecks::Close() { state_->Close(); }
 
 void FileChecks::Serve(State& state, uid_t uid) {
   while (const State::TaskPtr task = state.Next(uid)) {
-    Then then = task->check();
-    task->check = nullptr;
-    if (then) state.Finish(task, std::move(then));
+    task->look();
+    task->look = nullptr;
+    state.Finish(task, false);
   }
 }
 
-Status FileChecks::Add(uid_t uid, Check check, Then late) {
-  const Result<bool> starts = state_->Add(uid, std::move(check), std::move(late));
-  if (!starts) return starts.error();
-  if (*starts) {
+Status FileChecks::Add(uid_t uid, Look look) {
+  const auto added = state_->Add(uid, std::move(look));
+  if (!added) return added.error();
+  if (added->needs_thread) {
     try {
       // Not joined: a thread that hangs must not keep the daemon from ending.
       std::thread([state = state_, uid] { Serve(*state, uid); }).detach();
     } catch (const std::system_error& error) {
-      if (state_->GoWithoutThread(uid)) return Ok{};
+      if (state_->GoWithoutThread(uid, added->task)) return Ok{};
       return Error{
           ErrorCode::kOverloaded,
           fmt::format("the daemon can't start a thread to look at files: {}", error.what()),

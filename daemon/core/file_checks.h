@@ -24,23 +24,24 @@ class FileChecks {
     size_t threads = 256;                     ///< of all users
     std::chrono::milliseconds time{120'000};  ///< from Add to the look's end
   };
-  /// What is to be done once the files have been looked at.
-  using Then = std::function<void()>;
-  /// Looks at files. May hang for ever, so it may use only what it owns.
-  using Check = std::function<Then()>;
+  struct Look {
+    std::function<void()> look;  ///< may hang for ever, so it may use only what it owns
+    std::function<void()> then;  ///< once that has ended, on the same thread
+    std::function<void()> late;  ///< instead, if its time is up before; on another thread
+  };
 
   explicit FileChecks(const Bounds& bounds);
   ~FileChecks() { Close(); }
   FileChecks(const FileChecks&) = delete;
   FileChecks& operator=(const FileChecks&) = delete;
 
-  /// Runs the check on a thread of this uid, and what it returned after it on the same. If its time
-  /// is up before that, `late` instead, on another thread. kOverloaded if too many wait, or all
-  /// threads are taken by others: then neither.
-  Status Add(uid_t uid, Check check, Then late);
+  /// Looks on a thread of this uid. kOverloaded if too many wait, or all threads are taken by
+  /// others: then nothing is called. What `then` and `late` hold is let go with either's call, and
+  /// by Close, however long the look hangs.
+  Status Add(uid_t uid, Look look);
 
-  /// Drops what waits, and what hangs: its `Then` is never called. Returns when no `Then` runs.
-  /// From now on Add answers kUnavailable.
+  /// Drops what waits, and what hangs: nothing follows it. Returns when no `then` or `late` runs,
+  /// and all of them are gone. From now on Add answers kUnavailable.
   void Close();
 
  private:

@@ -15,10 +15,29 @@ FlightTable::Ticket FlightTable::Open() {
 bool FlightTable::Close(Ticket ticket) {
   std::lock_guard lock(mutex_);
   const auto found = tickets_.find(ticket);
-  const bool wanted = found != tickets_.end() && !found->second.left;
-  if (found != tickets_.end()) tickets_.erase(found);
-  if (tickets_.empty()) idle_.notify_all();
+  if (found == tickets_.end()) return false;
+  const bool wanted = !found->second.left;
+  Forget(found);
   return wanted;
+}
+
+void FlightTable::Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) {
+  tickets_.erase(ticket);
+  if (tickets_.empty()) idle_.notify_all();
+}
+
+void FlightTable::Park(WaiterPtr waiter) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(waiter->ticket);
+  if (state == tickets_.end()) return;
+  if (state->second.left) return Forget(state);
+  state->second.parked = std::move(waiter);
+}
+
+WaiterPtr FlightTable::TakeParked(Ticket ticket) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(ticket);
+  return state == tickets_.end() ? nullptr : std::move(state->second.parked);
 }
 
 FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest& key,
@@ -26,8 +45,7 @@ FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest
   std::lock_guard lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end() || state->second.left) {
-    if (state != tickets_.end()) tickets_.erase(state);
-    if (tickets_.empty()) idle_.notify_all();
+    if (state != tickets_.end()) Forget(state);
     return {};
   }
   const auto [entry, leads] = joinable_.try_emplace(key, last_flight_ + 1);
@@ -55,7 +73,7 @@ void FlightTable::StopJoining(uint64_t id, Flight* flight) {
 std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   std::lock_guard lock(mutex_);
   const auto found = flights_.find(flight);
-  if (found == flights_.end() || found->second.started) return std::nullopt;
+  if (cancelled_ || found == flights_.end() || found->second.started) return std::nullopt;
   found->second.started = true;
   if (!found->second.shared) StopJoining(flight, &found->second);
   const Waiter& first = *found->second.waiters.front();
@@ -128,13 +146,15 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     std::lock_guard lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end()) return left;
-    if (state->second.flight == 0) {  // being looked up: whoever does it finds the mark
+    if (state->second.parked != nullptr) {
+      left.waiter = std::move(state->second.parked);
+    } else if (state->second.flight == 0) {  // being looked up: whoever does it finds the mark
       state->second.left = true;
       return left;
+    } else {
+      left = RemoveWaiter(ticket, state->second.flight, &stop);
     }
-    left = RemoveWaiter(ticket, state->second.flight, &stop);
-    tickets_.erase(state);
-    if (tickets_.empty()) idle_.notify_all();
+    Forget(state);
   }
   stop.request_stop();
   return left;
@@ -159,6 +179,7 @@ void FlightTable::CancelAll() {
   std::vector<std::stop_source> stops;
   {
     std::lock_guard lock(mutex_);
+    cancelled_ = true;
     for (const auto& [id, flight] : flights_) stops.push_back(flight.stop);
   }
   for (std::stop_source& stop : stops) stop.request_stop();
@@ -173,6 +194,9 @@ std::vector<WaiterPtr> FlightTable::TakeAll() {
   flights_.clear();
   joinable_.clear();
   for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  for (auto& [ticket, state] : tickets_) {
+    if (state.parked != nullptr) waiters.push_back(std::move(state.parked));
+  }
   return waiters;
 }
 

@@ -19,8 +19,8 @@
 
 namespace cccl_cached {
 
-/// One caller of Build, from its call to its answer. Owned by whoever moves it on: the flight it
-/// waits in, or the thread that looks things up for it.
+/// One caller of Build, from its call to its answer. Owned by whoever moves it on: the thread that
+/// looks things up for it, or the table while it waits in a flight or is parked.
 struct Waiter {
   BuildCoordinator::Ticket ticket = 0;
   std::shared_ptr<const cccl_cache::BuildRequest> request;
@@ -49,6 +49,12 @@ class FlightTable {
   Ticket Open();
   /// The caller is about to be answered. False: it left, nobody wants the answer.
   bool Close(Ticket ticket);
+
+  /// The waiter waits in no flight, for something that may never come. Gone if the caller left or
+  /// leaves meanwhile.
+  void Park(WaiterPtr waiter);
+  /// Null: the caller left, or the table is being emptied.
+  [[nodiscard]] WaiterPtr TakeParked(Ticket ticket);
 
   struct Joined {
     uint64_t flight = 0;  ///< 0: the caller left before
@@ -87,7 +93,7 @@ class FlightTable {
   /// otherwise: its ticket stays open.
   Left TakeOutOfLine(Ticket ticket);
 
-  /// Cancels all compiles that run.
+  /// Cancels all compiles that run; no other begins.
   void CancelAll();
   /// Everybody who waits, in no flight any more.
   std::vector<WaiterPtr> TakeAll();
@@ -106,7 +112,11 @@ class FlightTable {
   struct TicketState {
     uint64_t flight = 0;
     bool left = false;
+    WaiterPtr parked = nullptr;
   };
+
+  // Requires mutex_ held.
+  void Forget(std::unordered_map<Ticket, TicketState>::iterator ticket);
 
   // Requires mutex_ held and a ticket that waits in a flight.
   Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop);
@@ -116,6 +126,7 @@ class FlightTable {
   std::condition_variable idle_;
   uint64_t last_ticket_ = 0;                         // guarded by mutex_
   uint64_t last_flight_ = 0;                         // guarded by mutex_
+  bool cancelled_ = false;                           // guarded by mutex_: all, for good
   std::unordered_map<Ticket, TicketState> tickets_;  // guarded by mutex_
   std::unordered_map<uint64_t, Flight> flights_;     // guarded by mutex_
   std::unordered_map<cccl_cache::Digest, uint64_t, cccl_cache::DigestHash>

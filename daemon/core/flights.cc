@@ -50,14 +50,15 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
     : parts_(parts),
       start_again_(std::move(start_again)),
       runner_(parts.compile, limits.compile),
-      idle_jobs_([this] { return queue_.running() == 0 && queue_.waiting() == 0; }),
+      idle_jobs_({}, [this] { return queue_.running() == 0 && queue_.waiting() == 0; }),
       shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
 
-Flights::~Flights() {
+void Flights::Close() {
   parts_.table.CancelAll();
   idle_jobs_.Stop();
+  queue_.Close();
 }
 
 void Flights::Hit(const Waiter& waiter, const Landing& hit) {
@@ -152,11 +153,15 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
 void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
                          const Landing& landing) {
   if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
+  const size_t bytes = cccl_cache::BytesOf(*waiter.request) + landing.output.artifact->Footprint();
   idle_jobs_.Add(
+      waiter.peer.uid, bytes,
       [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,
                                landing.closure}](std::stop_token stop) {
         const PathFinding finding = FindOut(proof, runner_, stop);
-        if (finding.verdict == PathVerdict::kShown) parts_.memory.NoteShowsPaths(*proof.canonical);
+        if (finding.verdict == PathVerdict::kShown) {
+          parts_.memory.NoteShowsPaths(*proof.canonical, finding.canonical.closure);
+        }
         if (finding.verdict != PathVerdict::kNotShown) return;
         parts_.memory.Keep(*proof.canonical, proof.peer.uid, finding.canonical);
       });

@@ -37,10 +37,13 @@ class Flights {
 
   /// The parts must outlive the flights.
   Flights(const Parts& parts, const Limits& limits, StartAgain start_again);
-  /// Cancels what runs. Who still waits stays in the table.
-  ~Flights();
+  ~Flights() { Close(); }
   Flights(const Flights&) = delete;
   Flights& operator=(const Flights&) = delete;
+
+  /// Cancels what runs and returns when it has ended. Who still waits, or joins later, stays in the
+  /// table.
+  void Close();
 
   /// Adds the waiter, whose plan is made, to a flight or starts one.
   void Join(WaiterPtr waiter);

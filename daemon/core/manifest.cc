@@ -12,14 +12,14 @@ namespace {
 
 using cccl_cache::Digest;
 
-// The format, version 1 (values: bytes.h).
+// The format, version 2 (values: bytes.h).
 //
-//   manifest = u32 version, u8 shows_paths, u32 count, count * closure
-//   closure  = u32 count, count * entry
+//   manifest = u32 version, u32 count, count * closure
+//   closure  = u8 shows_paths, u32 count, count * entry
 //   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file], [u32 same_as unless
 //              absent]
-constexpr uint32_t kVersion = 1;
-constexpr size_t kClosureMinimum = sizeof(uint32_t);
+constexpr uint32_t kVersion = 2;
+constexpr size_t kClosureMinimum = sizeof(uint8_t) + sizeof(uint32_t);
 constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
 
 void AppendEntry(std::string& out, const ClosureEntry& entry) {
@@ -53,25 +53,39 @@ std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
   return entry;
 }
 
-std::optional<Closure> TakeClosure(ByteReader& reader) {
+std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
+  const auto shows_paths = reader.TakeInteger<uint8_t>();
   const auto count = reader.TakeCount(kEntryMinimum);
-  if (!count) return std::nullopt;
-  Closure closure;
-  closure.entries.reserve(*count);
+  if (!shows_paths || *shows_paths > 1 || !count) return std::nullopt;
+  KnownClosure known{.closure = {}, .shows_paths = *shows_paths == 1};
+  known.closure.entries.reserve(*count);
   for (uint32_t i = 0; i < *count; ++i) {
     auto entry = TakeEntry(reader, i);
     if (!entry) return std::nullopt;
-    closure.entries.push_back(*std::move(entry));
+    known.closure.entries.push_back(*std::move(entry));
   }
-  return closure;
+  return known;
 }
 
 }  // namespace
 
-void Manifest::Add(Closure closure) {
-  std::erase(closures, closure);
+void Manifest::Add(KnownClosure closure) {
+  std::erase_if(closures, [&](const auto& known) { return known.closure == closure.closure; });
   closures.insert(closures.begin(), std::move(closure));
   if (closures.size() > kMostClosures) closures.resize(kMostClosures);
+}
+
+const KnownClosure* Manifest::FindTrue(RequesterFiles& files) const {
+  const auto found = std::ranges::find_if(closures, [&](const KnownClosure& known) {
+    return FirstUntrue(known.closure, files) == known.closure.entries.size();
+  });
+  return found == closures.end() ? nullptr : &*found;
+}
+
+const KnownClosure* Manifest::FindAlwaysTrue() const {
+  const auto found = std::ranges::find_if(
+      closures, [](const KnownClosure& known) { return known.closure.entries.empty(); });
+  return found == closures.end() ? nullptr : &*found;
 }
 
 Digest ManifestKey(const Digest& fingerprint) {
@@ -83,11 +97,11 @@ Digest ManifestKey(const Digest& fingerprint) {
 std::string EncodeManifest(const Manifest& manifest) {
   std::string out;
   AppendInteger(out, kVersion);
-  AppendInteger(out, static_cast<uint8_t>(manifest.shows_paths ? 1 : 0));
   AppendInteger(out, static_cast<uint32_t>(manifest.closures.size()));
-  for (const Closure& closure : manifest.closures) {
-    AppendInteger(out, static_cast<uint32_t>(closure.entries.size()));
-    for (const ClosureEntry& entry : closure.entries) AppendEntry(out, entry);
+  for (const KnownClosure& known : manifest.closures) {
+    AppendInteger(out, static_cast<uint8_t>(known.shows_paths ? 1 : 0));
+    AppendInteger(out, static_cast<uint32_t>(known.closure.entries.size()));
+    for (const ClosureEntry& entry : known.closure.entries) AppendEntry(out, entry);
   }
   return out;
 }
@@ -95,13 +109,9 @@ std::string EncodeManifest(const Manifest& manifest) {
 std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   ByteReader reader(bytes);
   if (reader.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
-  const auto shows_paths = reader.TakeInteger<uint8_t>();
   const auto count = reader.TakeCount(kClosureMinimum);
-  if (!shows_paths || *shows_paths > 1 || !count || *count > Manifest::kMostClosures) {
-    return std::nullopt;
-  }
+  if (!count || *count > Manifest::kMostClosures) return std::nullopt;
   Manifest manifest;
-  manifest.shows_paths = *shows_paths == 1;
   for (uint32_t i = 0; i < *count; ++i) {
     auto closure = TakeClosure(reader);
     if (!closure) return std::nullopt;

@@ -13,18 +13,31 @@
 
 namespace cccl_cached {
 
+/// A closure that a compile of some fingerprint had.
+struct KnownClosure {
+  Closure closure;
+  /// The output shows the names of its files: it is kept under the real ones, not under these.
+  bool shows_paths = false;
+
+  bool operator==(const KnownClosure&) const = default;
+};
+
 /// What is known of a fingerprint besides its artifacts: the closures that compiles of it had, the
-/// newest first, and whether its output shows the paths of its files. The tiers keep it as an entry
-/// like any other, under a key of its own: it is verified, bounded and evicted like them.
+/// newest first. One without entries stands here only if it shows paths. The tiers keep it as an
+/// entry like any other, under a key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
   static constexpr size_t kMostClosures = 8;
 
-  bool shows_paths = false;
-  std::vector<Closure> closures;
+  std::vector<KnownClosure> closures;
 
   /// Puts the closure in front, where it was already or not; the oldest goes when there are too
   /// many.
-  void Add(Closure closure);
+  void Add(KnownClosure closure);
+
+  /// The first that is true in these files; null if none is. Blocks as long as the disk does.
+  [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files) const;
+  /// The same where no file need be looked at; null if one must be.
+  [[nodiscard]] const KnownClosure* FindAlwaysTrue() const;
 
   bool operator==(const Manifest&) const = default;
 };

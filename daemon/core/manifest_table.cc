@@ -19,19 +19,10 @@ std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) c
   return std::make_shared<const Manifest>();
 }
 
-void ManifestTable::Add(const Digest& fingerprint, const Closure& closure) {
-  Change(fingerprint, [&](Manifest& manifest) { manifest.Add(closure); });
-}
-
-void ManifestTable::MarkShowsPaths(const Digest& fingerprint) {
-  Change(fingerprint, [](Manifest& manifest) { manifest.shows_paths = true; });
-}
-
-void ManifestTable::Change(const Digest& fingerprint,
-                           const std::function<void(Manifest&)>& change) {
-  const std::lock_guard lock(changing_);
+void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure) {
+  const std::lock_guard lock(adding_);
   Manifest manifest = *Find(fingerprint);
-  change(manifest);
+  manifest.Add(closure);
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
   for (Tier* tier : tiers_) tier->Put(ManifestKey(fingerprint), entry);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -21,14 +20,11 @@ class ManifestTable {
 
   /// Never null; empty if nothing is known.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const cccl_cache::Digest& fingerprint) const;
-  void Add(const cccl_cache::Digest& fingerprint, const Closure& closure);
-  void MarkShowsPaths(const cccl_cache::Digest& fingerprint);
+  void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure);
 
  private:
-  void Change(const cccl_cache::Digest& fingerprint, const std::function<void(Manifest&)>& change);
-
   const std::vector<Tier*> tiers_;
-  std::mutex changing_;  // one change at a time: none gets lost
+  std::mutex adding_;  // one at a time: none gets lost
 };
 
 }  // namespace cccl_cached

@@ -36,8 +36,10 @@ void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const 
                             const Landing& hit) {
   if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
   if (!Repeatable(*plan)) return;
-  parts_.idle_jobs.Add(
-      [this, plan, peer, hit](std::stop_token stop) { Check(*plan, peer, hit, std::move(stop)); });
+  const size_t bytes = cccl_cache::BytesOf(*plan->job.request) + hit.output.artifact->Footprint();
+  parts_.idle_jobs.Add(peer.uid, bytes, [this, plan, peer, hit](std::stop_token stop) {
+    Check(*plan, peer, hit, std::move(stop));
+  });
 }
 
 void ShadowChecks::Check(const BuildPlan& plan, const Peer& peer, const Landing& hit,

@@ -24,6 +24,8 @@ class Tier {
   /// Null is a miss. Never an error: what can't be read or does not verify is a miss, counted and
   /// dropped.
   virtual ArtifactPtr Get(const cccl_cache::Digest& key) = 0;
+  /// Whether Get would probably find it: reads no artifact, verifies nothing, and is no use of it.
+  virtual bool Holds(const cccl_cache::Digest& key) = 0;
   /// Keeps the artifact if it can. Never waits for a disk.
   virtual void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) = 0;
   /// Forgets what is wrong. Never waits for a disk.

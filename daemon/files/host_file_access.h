@@ -32,14 +32,14 @@ class HostFileAccess final : public FileAccess {
   };
 
   explicit HostFileAccess(Options options)
-      : options_(std::move(options)), memory_(options_.max_remembered) {}
+      : options_(std::move(options)),
+        memory_(std::make_shared<DigestMemory>(options_.max_remembered)) {}
 
-  /// The answer must not outlive this.
   std::unique_ptr<RequesterFiles> Of(const Peer& peer, RootDirectories directories) override;
 
  private:
   const Options options_;
-  DigestMemory memory_;
+  const std::shared_ptr<DigestMemory> memory_;
 };
 
 }  // namespace cccl_cached

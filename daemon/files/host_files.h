@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,13 +20,14 @@ namespace cccl_cached {
 /// object: make a new one for each build and each check of a closure.
 class HostFiles final : public RequesterFiles {
  public:
-  /// `own_directories`: the daemon's, refused to everybody. `memory` must outlive this.
+  /// `own_directories`: the daemon's, refused to everybody.
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
-            DigestMemory& memory)
+            std::shared_ptr<DigestMemory> memory)
       : directories_(std::move(directories)),
         rules_(reach, std::move(own_directories)),
         walk_(rules_),
-        reader_(rules_, memory) {}
+        memory_(std::move(memory)),
+        reader_(rules_, *memory_) {}
   HostFiles(const HostFiles&) = delete;
   HostFiles& operator=(const HostFiles&) = delete;
 
@@ -40,6 +42,7 @@ class HostFiles final : public RequesterFiles {
   const RootDirectories directories_;
   AccessRules rules_;
   NameWalk walk_;
+  const std::shared_ptr<DigestMemory> memory_;  // a disk that hangs may outlast the daemon's end
   ContentsReader reader_;
 };
 

@@ -142,6 +142,11 @@ std::optional<DatabaseError> ArtifactTable::WriteEntries(Database& database,
   return Commit(database, std::move(plan));
 }
 
+bool ArtifactTable::Holds(Database& database, const Digest& key) {
+  return database.Read(Column::kUsage, key.View(), [](std::string_view) {}) ==
+         Database::Found::kYes;
+}
+
 std::optional<std::string> ArtifactTable::ReadMeta(Database& database, std::string_view name) {
   std::optional<std::string> value;
   database.Read(Column::kMeta, std::string(kMetaPrefix).append(name),

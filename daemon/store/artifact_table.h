@@ -21,8 +21,8 @@
 namespace cccl_cached {
 
 /// The artifacts on disk, their usage records and the totals over both, changed together or not at
-/// all, and kept within a limit. size() and ReadMeta may be called by any thread; all else belongs
-/// to the writer.
+/// all, and kept within a limit. size(), Holds and ReadMeta may be called by any thread; all else
+/// belongs to the writer.
 class ArtifactTable {
  public:
   struct Options {
@@ -53,6 +53,8 @@ class ArtifactTable {
   }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
+  /// Whether an entry is there, by its usage record. Thread-safe.
+  [[nodiscard]] static bool Holds(Database& database, const cccl_cache::Digest& key);
   /// A value that a batch's meta put there. Thread-safe.
   [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
                                                            std::string_view name);

@@ -56,7 +56,7 @@ MemoryStore::Entries MemoryStore::MakeRoom(uint64_t incoming) {
   return gone;
 }
 
-bool MemoryStore::Contains(const Digest& key) const {
+bool MemoryStore::Holds(const Digest& key) {
   const std::lock_guard lock(mutex_);
   return by_key_.contains(key);
 }

@@ -25,14 +25,13 @@ class MemoryStore final : public Tier {
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const cccl_cache::Digest& key) override;
+  /// Tells a slower tier what is in use although it is never asked for it.
+  bool Holds(const cccl_cache::Digest& key) override;
   /// An artifact larger than the whole bound is not kept.
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
 
   void Remove(const cccl_cache::Digest& key) override;
 
-  /// Whether the key is here, without counting as a use of it: tells a slower tier what is in use
-  /// although it is never asked for it.
-  [[nodiscard]] bool Contains(const cccl_cache::Digest& key) const;
   [[nodiscard]] TierSize size() const;
 
  private:

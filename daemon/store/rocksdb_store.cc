@@ -75,6 +75,12 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
   return artifact;
 }
 
+bool RocksdbStore::Holds(const Digest& key) {
+  if (queue_.Find(key) != nullptr) return true;
+  const auto database = slot_.Get();
+  return database && ArtifactTable::Holds(*database, key);
+}
+
 void RocksdbStore::Put(const Digest& key, ArtifactPtr artifact) {
   if (!queue_.Put(key, std::move(artifact))) statistics_.Add(Counter::kStoreErrors);
 }

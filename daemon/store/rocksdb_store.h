@@ -52,6 +52,7 @@ class RocksdbStore final : public Tier, public MetaStore {
 
   TierName name() const override { return TierName::kDisk; }
   ArtifactPtr Get(const cccl_cache::Digest& key) override;
+  bool Holds(const cccl_cache::Digest& key) override;
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
   void Remove(const cccl_cache::Digest& key) override;
 

@@ -16,15 +16,16 @@ namespace {
 
 using cccl_cached::Closure;
 using cccl_cached::FileKind;
+using cccl_cached::KnownClosure;
 using cccl_cached::Manifest;
 
 /// A key names one closure: no two closures feed its hash the same bytes.
-void CheckKeys(const std::vector<Closure>& closures) {
+void CheckKeys(const std::vector<KnownClosure>& closures) {
   std::vector<cccl_cache::Digest> keys;
-  for (const Closure& closure : closures) keys.push_back(KeyOf({}, closure));
+  for (const KnownClosure& known : closures) keys.push_back(KeyOf({}, known.closure));
   for (size_t i = 0; i < keys.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      assert((keys[i] == keys[j]) == (closures[i] == closures[j]));
+      assert((keys[i] == keys[j]) == (closures[i].closure == closures[j].closure));
     }
   }
 }
@@ -32,10 +33,10 @@ void CheckKeys(const std::vector<Closure>& closures) {
 /// A closure that is added stands in front, and nowhere else.
 void CheckAdding(Manifest manifest) {
   if (manifest.closures.empty()) return;
-  const Closure closure = manifest.closures.back();
-  manifest.Add(closure);
-  assert(manifest.closures.front() == closure);
-  assert(std::ranges::count(manifest.closures, closure) == 1);
+  const KnownClosure known = manifest.closures.back();
+  manifest.Add(known);
+  assert(manifest.closures.front() == known);
+  assert(std::ranges::count(manifest.closures, known) == 1);
   manifest.Add({});
   assert(manifest.closures.size() <= Manifest::kMostClosures);
   assert(cccl_cached::DecodeManifest(cccl_cached::EncodeManifest(manifest)) == manifest);
@@ -57,8 +58,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   Closure renamed = closure;
   renamed.entries[0].name = {2, "other"};
   return {cccl_cached::EncodeManifest({}),
-          cccl_cached::EncodeManifest({.shows_paths = true, .closures = {closure}}),
-          cccl_cached::EncodeManifest({.closures = {closure, shorter, renamed, {}}})};
+          cccl_cached::EncodeManifest({.closures = {{closure, true}}}),
+          cccl_cached::EncodeManifest({.closures = {{closure}, {shorter}, {renamed}, {}}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

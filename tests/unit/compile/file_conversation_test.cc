@@ -26,7 +26,8 @@ class Worker {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     socket_ = FileDescriptor(fds[1]);
-    conversation = std::make_shared<FileConversation>(FileDescriptor(fds[0]), files, hung);
+    conversation =
+        std::make_shared<FileConversation>(FileDescriptor(fds[0]), files, HungReadsOf{hung, 1});
     thread_ = std::jthread([conversation = conversation] { conversation->Run(); });
   }
 
@@ -59,7 +60,7 @@ class Worker {
   }
 
   std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
-  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>(0);
+  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>();
   std::shared_ptr<FileConversation> conversation;
 
  private:
@@ -105,14 +106,14 @@ TEST_CASE("a thread that hangs is counted until the disk answers, and tells whic
   std::jthread asking([&] { CHECK_FALSE(worker.Ask("/a.h")); });
   REQUIRE(worker.files->WaitUntilHanging());
   CHECK(worker.conversation->asking() == "/a.h");
-  CHECK(*worker.hung == 0);
+  CHECK(worker.hung->count() == 0);
   CHECK_FALSE(worker.conversation->Close());
-  CHECK(*worker.hung == 1);
+  CHECK(worker.hung->count() == 1);
   CHECK_FALSE(worker.conversation->Close());
-  CHECK(*worker.hung == 1);
+  CHECK(worker.hung->count() == 1);
   worker.files->Release();
   worker.Join();
-  CHECK(*worker.hung == 0);
+  CHECK(worker.hung->count() == 0);
   CHECK_FALSE(worker.conversation->error().has_value());
 }
 

@@ -201,12 +201,12 @@ struct Questions {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     worker = FileDescriptor(fds[1]);
-    service = std::make_unique<FileService>(FileDescriptor(fds[0]), files, hung);
+    service = std::make_unique<FileService>(FileDescriptor(fds[0]), files, HungReadsOf{hung, 1});
   }
 
   FileDescriptor worker;
   std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
-  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>(0);
+  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>();
   std::unique_ptr<FileService> service;
 };
 

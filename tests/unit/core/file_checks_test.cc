@@ -15,14 +15,14 @@ namespace {
 
 using testing::kPatience;
 
+void NeverLate() { FAIL("the look took longer than its time"); }
+
 /// A disk that hangs until told otherwise; what waits for it owns its part of it.
 class HangingDisk {
  public:
-  [[nodiscard]] FileChecks::Check Look(FileChecks::Then then = [] {}) const {
-    return [answer = answer_, then] {
-      answer.wait();
-      return then;
-    };
+  [[nodiscard]] FileChecks::Look Look(
+      std::function<void()> then = [] {}, std::function<void()> late = NeverLate) const {
+    return {[answer = answer_] { answer.wait(); }, std::move(then), std::move(late)};
   }
   void Answer() { promise_.set_value(); }
 
@@ -31,19 +31,11 @@ class HangingDisk {
   std::shared_future<void> answer_ = promise_.get_future().share();
 };
 
-void NeverLate() { FAIL("the check took longer than its time"); }
-
-TEST_CASE("what follows a check runs after it") {
+TEST_CASE("what follows a look runs after it") {
   std::promise<int> done;
   FileChecks checks({});
   int looked = 0;
-  REQUIRE(checks.Add(
-      1,
-      [&] {
-        looked = 7;
-        return [&] { done.set_value(looked); };
-      },
-      NeverLate));
+  REQUIRE(checks.Add(1, {[&] { looked = 7; }, [&] { done.set_value(looked); }, NeverLate}));
   std::future<int> result = done.get_future();
   REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
   CHECK(result.get() == 7);
@@ -52,11 +44,10 @@ TEST_CASE("what follows a check runs after it") {
 TEST_CASE("a disk that hangs holds up its own user alone") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
-  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
-  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
+  REQUIRE(checks.Add(1, disk.Look()));
+  REQUIRE(checks.Add(1, disk.Look()));
   std::promise<void> done;
-  REQUIRE(checks.Add(
-      2, [&] { return [&] { done.set_value(); }; }, NeverLate));
+  REQUIRE(checks.Add(2, {[] {}, [&] { done.set_value(); }, NeverLate}));
   CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
   disk.Answer();
 }
@@ -67,7 +58,7 @@ TEST_CASE("who has too many checks waiting is told to come back") {
   std::optional<Error> refused;
   // The first may be running or waiting still.
   for (int i = 0; i < 4 && !refused; ++i) {
-    const Status added = checks.Add(1, disk.Look(), NeverLate);
+    const Status added = checks.Add(1, disk.Look());
     if (!added) refused = added.error();
   }
   REQUIRE(refused);
@@ -78,8 +69,8 @@ TEST_CASE("who has too many checks waiting is told to come back") {
 TEST_CASE("a user gets no thread while others have them all") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
-  REQUIRE(checks.Add(1, disk.Look(), NeverLate));
-  CHECK_FALSE(checks.Add(2, disk.Look(), NeverLate));
+  REQUIRE(checks.Add(1, disk.Look()));
+  CHECK_FALSE(checks.Add(2, disk.Look()));
   disk.Answer();
 }
 
@@ -88,19 +79,18 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
   std::promise<void> late;
   const auto followed = std::make_shared<std::promise<void>>();
   FileChecks checks({.threads_per_uid = 1, .time = std::chrono::milliseconds(1)});
-  REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); }),
-                     [&late] { late.set_value(); }));
+  REQUIRE(checks.Add(
+      1, disk.Look([followed] { followed->set_value(); }, [&late] { late.set_value(); })));
   CHECK(late.get_future().wait_for(kPatience) == std::future_status::ready);
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
         std::future_status::timeout);
 }
 
-TEST_CASE("what a check held is let go as soon as it has been followed") {
+TEST_CASE("what a look held is let go as soon as it has been followed") {
   FileChecks checks({});
   const auto held = std::make_shared<int>(7);
-  REQUIRE(checks.Add(
-      1, [held] { return [held] {}; }, [held] { NeverLate(); }));
+  REQUIRE(checks.Add(1, {[held] {}, [held] {}, [held] { NeverLate(); }}));
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (held.use_count() > 1 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
@@ -108,12 +98,23 @@ TEST_CASE("what a check held is let go as soon as it has been followed") {
   CHECK(held.use_count() == 1);
 }
 
+TEST_CASE("what would have followed a look that hangs is gone with the owner") {
+  HangingDisk disk;
+  const auto held = std::make_shared<int>(7);
+  {
+    FileChecks checks({});
+    REQUIRE(checks.Add(1, disk.Look([held] {}, [held] { NeverLate(); })));
+  }
+  CHECK(held.use_count() == 1);
+  disk.Answer();
+}
+
 TEST_CASE("what hangs does not keep the owner from ending, and nothing follows it") {
   HangingDisk disk;
   const auto followed = std::make_shared<std::promise<void>>();
   {
     FileChecks checks({});
-    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); }), NeverLate));
+    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); })));
   }
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==

@@ -17,10 +17,10 @@ using testing::MapTier;
 
 const Digest kFingerprint = Sha256("fingerprint");
 
-Closure OneFile(const std::string& text) {
-  Closure closure;
-  closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
-  return closure;
+KnownClosure OneFile(const std::string& text) {
+  KnownClosure known;
+  known.closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
+  return known;
 }
 
 TEST_CASE("a manifest is found in a lower tier, and from then on in the upper one") {
@@ -30,18 +30,8 @@ TEST_CASE("a manifest is found in a lower tier, and from then on in the upper on
   CHECK(*table.Find(kFingerprint) == Manifest{});
   table.Add(kFingerprint, OneFile("a"));
   memory.Clear();
-  CHECK(table.Find(kFingerprint)->closures == std::vector<Closure>{OneFile("a")});
+  CHECK(table.Find(kFingerprint)->closures == std::vector<KnownClosure>{OneFile("a")});
   CHECK(memory.size() == 1);
-}
-
-TEST_CASE("that an output shows paths is kept beside its closures") {
-  MapTier memory(TierName::kMemory);
-  ManifestTable table({&memory});
-  table.Add(kFingerprint, OneFile("a"));
-  table.MarkShowsPaths(kFingerprint);
-  table.Add(kFingerprint, OneFile("b"));
-  CHECK(table.Find(kFingerprint)->shows_paths);
-  CHECK(table.Find(kFingerprint)->closures.size() == 2);
 }
 
 TEST_CASE("of many changes at one time none is lost") {

@@ -10,20 +10,20 @@ namespace {
 
 using cccl_cache::Sha256;
 
-Closure OneFile(const std::string& text) {
-  Closure closure;
-  closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
-  return closure;
+KnownClosure OneFile(const std::string& text) {
+  KnownClosure known;
+  known.closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
+  return known;
 }
 
 Manifest Example() {
   Manifest manifest;
-  manifest.shows_paths = true;
   manifest.Add(OneFile("one"));
-  Closure closure = OneFile("two");
-  closure.entries.push_back({{kAbsoluteRoot, "/x"}, FileKind::kAbsent, {}, 0});
-  closure.entries.push_back({{2, ""}, FileKind::kDirectory, {}, 2});
-  manifest.Add(closure);
+  KnownClosure known = OneFile("two");
+  known.shows_paths = true;
+  known.closure.entries.push_back({{kAbsoluteRoot, "/x"}, FileKind::kAbsent, {}, 0});
+  known.closure.entries.push_back({{2, ""}, FileKind::kDirectory, {}, 2});
+  manifest.Add(known);
   return manifest;
 }
 
@@ -41,6 +41,25 @@ TEST_CASE("a manifest lists the newest closure first, each once, and not too man
   CHECK(manifest.closures[1] == OneFile("19"));
 }
 
+TEST_CASE("what is learnt last of a closure counts") {
+  Manifest manifest;
+  manifest.Add(OneFile("a"));
+  KnownClosure shows = OneFile("a");
+  shows.shows_paths = true;
+  manifest.Add(shows);
+  CHECK(manifest.closures == std::vector<KnownClosure>{shows});
+}
+
+TEST_CASE("a closure without files is true without a look at any") {
+  Manifest manifest;
+  manifest.Add(OneFile("a"));
+  CHECK(manifest.FindAlwaysTrue() == nullptr);
+  manifest.Add({.closure = {}, .shows_paths = true});
+  manifest.Add(OneFile("b"));
+  REQUIRE(manifest.FindAlwaysTrue() != nullptr);
+  CHECK(manifest.FindAlwaysTrue()->shows_paths);
+}
+
 TEST_CASE("a manifest that is cut short, longer or of another version is none") {
   const std::string bytes = EncodeManifest(Example());
   for (size_t length = 0; length < bytes.size(); ++length) {
@@ -48,14 +67,14 @@ TEST_CASE("a manifest that is cut short, longer or of another version is none") 
   }
   CHECK_FALSE(DecodeManifest(bytes + "x"));
   std::string other_version = bytes;
-  other_version[0] = 2;
+  other_version[0] = 3;
   CHECK_FALSE(DecodeManifest(other_version));
 }
 
 TEST_CASE("an inode of a manifest can't be that of a later entry") {
   Manifest manifest;
   manifest.Add(OneFile("x"));
-  manifest.closures[0].entries[0].same_as = 1;
+  manifest.closures[0].closure.entries[0].same_as = 1;
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
 }
 

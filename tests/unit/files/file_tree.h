@@ -39,7 +39,7 @@ class FileTree {
                                                      const std::vector<std::string>& roots);
 
   std::vector<std::string> refused;  ///< the daemon's own directories, for requesters made later
-  DigestMemory memory{1000};
+  std::shared_ptr<DigestMemory> memory = std::make_shared<DigestMemory>(1000);
 
  private:
   TemporaryDirectory directory_;

@@ -75,9 +75,9 @@ TEST_CASE("asking whether the memory tier holds a key is not a use of it") {
   MemoryStore store(25'000);
   store.Put(Key(0), Numbered(0, 10'000));
   store.Put(Key(1), Numbered(1, 10'000));
-  CHECK(store.Contains(Key(0)));
+  CHECK(store.Holds(Key(0)));
   store.Put(Key(2), Numbered(2, 10'000));
-  CHECK_FALSE(store.Contains(Key(0)));
+  CHECK_FALSE(store.Holds(Key(0)));
 }
 
 TEST_CASE("the memory tier serves many threads") {

@@ -32,13 +32,16 @@ TEST_CASE("the disk tier answers at once what was put, written or not") {
   const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
   REQUIRE(store);
   CHECK_FALSE(store->Get(Key(1)));
+  CHECK_FALSE(store->Holds(Key(1)));
   for (int i = 0; i < 50; ++i) {
     store->Put(Key(i), Numbered(i, 30'000));
     const ArtifactPtr found = store->Get(Key(i));
     REQUIRE(found);
     CHECK(Same(*found, *Numbered(i, 30'000)));
+    CHECK(store->Holds(Key(i)));
   }
   REQUIRE(WaitUntil([&] { return store->size().entries == 50; }));
+  CHECK(store->Holds(Key(7)));
   CHECK(Same(*store->Get(Key(7)), *Numbered(7, 30'000)));
   CHECK(store->size().bytes > 50 * 30'000);
   CHECK(store->size().bytes < 50 * 31'000);

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace cccl_cached {
+
+/// Threads that still wait for a disk although their job is over, counted for each user: they can't
+/// be ended, so a user who has too many may start no more. Thread-safe.
+class HungReads {
+ public:
+  static constexpr size_t kMostPerUid = 16;
+  static constexpr size_t kMost = 256;  ///< of all users
+
+  void Begin(uid_t uid);
+  void End(uid_t uid);
+
+  /// Whether jobs of this user may ask for files no more.
+  [[nodiscard]] bool Full(uid_t uid) const;
+  [[nodiscard]] size_t count() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<uid_t, size_t> of_;  // guarded by mutex_; no zeros
+  size_t count_ = 0;            // guarded by mutex_
+};
+
+/// One user's. Threads that hang keep the table: it may outlive its owner.
+struct HungReadsOf {
+  std::shared_ptr<HungReads> table;
+  uid_t uid;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What one user's files can do to others, and what is left of a build whose caller left.
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::Answers;
+using testing::CoordinatorBench;
+using testing::kAlice;
+using testing::kBob;
+using testing::kPatience;
+using testing::MakeRequest;
+using testing::Succeed;
+
+// A program that includes "local.h" from its working directory. A header with a __FILE__ shows.
+Result<CompileOutput> ShowsWhatIsNamed(const CompileJob& job, int) {
+  const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
+  if (!local) return local.error();
+  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
+  const bool shows = local->contents->find("__FILE__") != std::string::npos;
+  return Succeed(shows ? job.program_name + " in " + job.visible_working_directory
+                       : "from " + *local->contents);
+}
+
+std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory) {
+  auto request = MakeRequest("a");
+  request->working_directory = directory;
+  return request;
+}
+
+TEST_CASE("what one user's headers show costs nobody else a hit") {
+  CoordinatorBench bench(ShowsWhatIsNamed);
+  bench.files.disk->Write("/home/mallory/local.h", "__FILE__");
+  bench.files.disk->Write("/home/here/local.h", "plain");
+  bench.files.disk->Write("/home/there/local.h", "plain");
+  const auto shows = bench.Ask(RequestIn("/home/mallory"), kBob);
+  REQUIRE(shows.ok());
+  CHECK(shows->outcome == Outcome::kBuilt);
+  // Artifact and manifest under the real paths, and the manifest that says why.
+  REQUIRE(bench.disk.WaitUntilHolds(3));
+
+  const auto here = bench.Ask(RequestIn("/home/here"));
+  REQUIRE(here.ok());
+  CHECK(here->outcome == Outcome::kBuilt);
+  const auto there = bench.Ask(RequestIn("/home/there"));
+  REQUIRE(there.ok());
+  CHECK(there->outcome == Outcome::kHit);
+  const auto again = bench.Ask(RequestIn("/home/mallory"), kBob);
+  REQUIRE(again.ok());
+  CHECK(again->outcome == Outcome::kHit);
+}
+
+TEST_CASE("who leaves while his files are looked at leaves nothing behind") {
+  CoordinatorBench bench(ShowsWhatIsNamed);
+  bench.files.disk->Write("/home/someone/local.h", "plain");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
+  bench.files.disk->Hang();
+  auto request = MakeRequest("a");
+  const std::weak_ptr<const cccl_cache::BuildRequest> held = request;
+  Answers answers;
+  const int looks = bench.files.disk->looks();
+  const auto ticket = bench.coordinator->Build(std::move(request), kAlice, answers.Collect());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (bench.files.disk->looks() == looks && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  CHECK_FALSE(held.expired());
+  bench.coordinator->Leave(ticket);
+  CHECK(held.expired());
+  bench.files.disk->Wake();
+  bench.Stop();
+  CHECK(answers.size() == 0);
+}
+
+TEST_CASE("who waits for a disk that hangs is answered when the daemon ends") {
+  CoordinatorBench bench(ShowsWhatIsNamed);
+  bench.files.disk->Write("/home/someone/local.h", "plain");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
+  bench.files.disk->Hang();
+  Answers answers;
+  bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  bench.Stop();
+  const auto told = answers.Wait(1);
+  REQUIRE(told.size() == 1);
+  REQUIRE_FALSE(told[0].ok());
+  CHECK(told[0].error().code == ErrorCode::kUnavailable);
+  bench.files.disk->Wake();
+}
+
+}  // namespace
+}  // namespace cccl_cached
