@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "daemon/core/source_scan.h"
 
 namespace cccl_cached {
@@ -41,7 +43,7 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
     const std::lock_guard lock(mutex_);
     const auto known = answers_.find(name);
     if (known != answers_.end()) return known->second;
-    first = record_.closure.entries.empty();
+    first = !std::exchange(record_.asked, true);
   }
   if (first && events_.first_question) events_.first_question();
   return Look(std::move(name));

@@ -50,6 +50,7 @@ class ClosureRecorder final : public JobFiles {
   struct Record {
     Closure closure;
     Traits traits;
+    bool asked = false;  ///< anything, answered or not
   };
   [[nodiscard]] Record Finish();
 

@@ -51,15 +51,12 @@ Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::
 }
 
 void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landing) {
-  landing->looked_outside = !attempt.record.closure.entries.empty();
+  landing->looked_outside = attempt.record.asked;
   landing->closure = std::move(attempt.record.closure);
   landing->may_show_paths = attempt.ended_for_paths;
   landing->blames_input = attempt.blames_input;
   if (!attempt.output) {
     landing->error = attempt.output.error();
-    // A name that could not be looked at is in no closure, and yet the answer depends on it.
-    landing->looked_outside |= landing->error->code == ErrorCode::kFilesNeeded ||
-                               landing->error->code == ErrorCode::kDenied;
     return;
   }
   landing->output = *std::move(attempt.output);

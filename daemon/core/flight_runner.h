@@ -27,9 +27,10 @@ struct Landing {
   std::string uncacheable_reason;   ///< empty: may be kept
   TierName tier = TierName::kNone;  ///< where the leader found it when it looked once more
   Closure closure;                  ///< what the compiler was answered about files outside
-  bool looked_outside = false;      ///< only those for whom the closure is true may have it
-  bool toolchain_changed = false;   ///< before or during the compile
-  bool shows_paths = false;         ///< the output shows canonical names: wants the real ones
+  /// The compiler asked for files outside: only those for whom the closure is true may have it.
+  bool looked_outside = false;
+  bool toolchain_changed = false;  ///< before or during the compile
+  bool shows_paths = false;        ///< the output shows canonical names: wants the real ones
   /// A file outside names something that may show paths: the compile was ended early, it wants the
   /// real ones until it is proven that the output does not show them.
   bool may_show_paths = false;

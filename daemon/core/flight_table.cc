@@ -111,13 +111,19 @@ std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,
 }
 
 std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
-  std::lock_guard lock(mutex_);
-  const auto found = flights_.find(flight);
-  if (found == flights_.end()) return {};
-  StopJoining(flight, &found->second);
-  std::vector<WaiterPtr> waiters = std::move(found->second.waiters);
-  flights_.erase(found);
-  for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  std::vector<WaiterPtr> waiters;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = flights_.find(flight);
+    if (found == flights_.end()) return {};
+    StopJoining(flight, &found->second);
+    waiters = std::move(found->second.waiters);
+    stop = found->second.stop;
+    flights_.erase(found);
+    for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  }
+  stop.request_stop();
   return waiters;
 }
 

@@ -79,7 +79,8 @@ class FlightTable {
   /// in which nobody is left is cancelled and gone.
   std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const cccl_cache::Digest& key);
 
-  /// The flight is over: everybody who still waits in it.
+  /// The flight is over: everybody who still waits in it. A compile that runs for it nevertheless,
+  /// because it was answered otherwise, is cancelled.
   std::vector<WaiterPtr> Finish(uint64_t flight);
 
   struct Left {

@@ -16,7 +16,12 @@ constexpr size_t kMaxFiles = 16;
 
 }  // namespace
 
-bool ScratchFiles::Owns(std::string_view path) { return path.starts_with("/tmp/edg"); }
+bool ScratchFiles::Owns(std::string_view path) {
+  constexpr std::string_view kBeginning = "/tmp/edg";
+  if (!path.starts_with(kBeginning)) return false;
+  path.remove_prefix(kBeginning.size());
+  return !path.empty() && path[0] >= '0' && path[0] <= '9' && path.find('/') == path.npos;
+}
 
 int ScratchFiles::Open(const std::string& path, int flags) {
   auto file = files_.find(path);

@@ -58,6 +58,22 @@ TEST_CASE("what one user's headers show costs nobody else a hit") {
   CHECK(again->outcome == Outcome::kHit);
 }
 
+TEST_CASE("what a file of one place ended with is not told to who waits with files of another") {
+  CoordinatorBench bench(ShowsWhatIsNamed);
+  bench.files.disk->Refuse("/home/here/local.h", {ErrorCode::kTimedOut, "the disk hung"});
+  bench.files.disk->Write("/home/there/local.h", "plain");
+  bench.compiler.Shut();
+  Answers here;
+  Answers there;
+  bench.coordinator->Build(RequestIn("/home/here"), kAlice, here.Collect());
+  bench.coordinator->Build(RequestIn("/home/there"), kAlice, there.Collect());
+  bench.compiler.Open();
+  CHECK(here.Wait(1).at(0).error().code == ErrorCode::kTimedOut);
+  const auto answer = there.Wait(1).at(0);
+  REQUIRE(answer.ok());
+  CHECK(answer->artifact->parts[0].bytes == "from plain");
+}
+
 TEST_CASE("who leaves while his files are looked at leaves nothing behind") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Write("/home/someone/local.h", "plain");

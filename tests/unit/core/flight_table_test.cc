@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/flight_table.h"
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cached {
+namespace {
+
+const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
+
+WaiterPtr NewWaiter(FlightTable& table) {
+  auto waiter = std::make_unique<Waiter>();
+  waiter->ticket = table.Open();
+  return waiter;
+}
+
+TEST_CASE("a flight that is answered otherwise ends the compile that runs for it") {
+  FlightTable table;
+  const auto joined = table.Join(NewWaiter(table), kKey, true);
+  const auto started = table.Begin(joined.flight);
+  REQUIRE(started);
+  CHECK_FALSE(started->stop.stop_requested());
+  CHECK(table.Finish(joined.flight).size() == 1);
+  CHECK(started->stop.stop_requested());
+}
+
+TEST_CASE("a parked waiter is taken once") {
+  FlightTable table;
+  WaiterPtr waiter = NewWaiter(table);
+  const FlightTable::Ticket ticket = waiter->ticket;
+  table.Park(std::move(waiter));
+  CHECK(table.TakeParked(ticket) != nullptr);
+  CHECK(table.TakeParked(ticket) == nullptr);
+}
+
+TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or after") {
+  FlightTable table;
+  WaiterPtr waiter = NewWaiter(table);
+  const FlightTable::Ticket ticket = waiter->ticket;
+  table.Park(std::move(waiter));
+  CHECK(table.Leave(ticket).waiter != nullptr);
+  CHECK(table.TakeParked(ticket) == nullptr);
+
+  WaiterPtr late = NewWaiter(table);
+  const FlightTable::Ticket left = late->ticket;
+  table.Leave(left);
+  table.Park(std::move(late));
+  CHECK(table.TakeParked(left) == nullptr);
+  CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
+}
+
+TEST_CASE("everybody who waits is found at the end, parked ones too") {
+  FlightTable table;
+  table.Join(NewWaiter(table), kKey, true);
+  table.Park(NewWaiter(table));
+  CHECK(table.TakeAll().size() == 2);
+}
+
+TEST_CASE("no compile begins once all are cancelled") {
+  FlightTable table;
+  const auto joined = table.Join(NewWaiter(table), kKey, true);
+  table.CancelAll();
+  CHECK_FALSE(table.Begin(joined.flight));
+}
+
+}  // namespace
+}  // namespace cccl_cached
