@@ -4,16 +4,19 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
 namespace cccl_cached {
 
-/// A directory of one test under the system's temporary one, gone with the object.
+/// A directory of one test under the system's temporary one, gone with the object. Its path is
+/// real: without symlinks.
 class TemporaryDirectory {
  public:
   TemporaryDirectory()
-      : path_((std::filesystem::temp_directory_path() / "cccl-cached-XXXXXX").string()) {
+      : path_(std::filesystem::canonical(std::filesystem::temp_directory_path()) /
+              "cccl-cached-XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) std::abort();
   }
   ~TemporaryDirectory() {
@@ -26,6 +29,14 @@ class TemporaryDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(std::string_view name) const {
     return path_ + "/" + std::string(name);
+  }
+
+  /// Makes a file with its directories and answers its path.
+  std::string Write(std::string_view name, std::string_view contents) const {
+    const std::filesystem::path file = *this / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << contents;
+    return file;
   }
 
  private:

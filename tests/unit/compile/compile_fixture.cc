@@ -12,10 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include "tests/unit/compile/job_of.h"
+
 namespace cccl_cached {
 namespace {
-
-using cccl_cache::BuildRequest;
 
 ToolchainPtr Describe(const std::string& root, int major) {
   auto toolchain = std::make_shared<Toolchain>();
@@ -39,20 +39,6 @@ ToolchainPtr Describe(const std::string& root, int major) {
   return toolchain;
 }
 
-template <typename Program>
-CompileJob MakeJob(const ToolchainPtr& toolchain, Program program,
-                   std::vector<std::string> options) {
-  auto request = std::make_shared<BuildRequest>();
-  request->program = std::move(program);
-  CompileJob job;
-  job.toolchain = toolchain;
-  job.request = std::move(request);
-  job.options = std::move(options);
-  job.program_name = "/cccl-root-0/program.cu";
-  job.visible_working_directory = "/cccl-root-0";
-  return job;
-}
-
 }  // namespace
 
 CompileFixture::CompileFixture(ZygoteOptions options, int major)
@@ -65,22 +51,20 @@ CompileFixture::CompileFixture(ZygoteOptions options, int major)
 
 CompileJob CompileFixture::NvrtcJob(const std::string& source,
                                     std::vector<std::string> options) const {
-  cccl_cache::NvrtcProgram program;
-  program.source = source;
-  return MakeJob(toolchain, std::move(program), std::move(options));
+  return NvrtcJobOf(toolchain, source, std::move(options));
 }
 
 CompileJob CompileFixture::LinkJob(const std::string& input) const {
   cccl_cache::LinkProgram program;
   program.inputs.push_back({cccl_cache::LinkInputType::kLtoIr, "input", input});
-  return MakeJob(toolchain, std::move(program), {"-arch=sm_90", "-lto"});
+  return JobOf(toolchain, std::move(program), {"-arch=sm_90", "-lto"});
 }
 
 CompileJob CompileFixture::NvvmJob(const std::string& module) const {
   cccl_cache::NvvmProgram program;
   program.modules.push_back({"module", module, false});
   program.add_libdevice = true;
-  return MakeJob(toolchain, std::move(program), {"-arch=compute_90"});
+  return JobOf(toolchain, std::move(program), {"-arch=compute_90"});
 }
 
 Result<CompileOutput> CompileFixture::Compile(const std::string& source, CompileLimits limits) {

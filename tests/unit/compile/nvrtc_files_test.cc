@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <stdlib.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/compile/compile_fixture.h"
 #include "tests/unit/compile/directory_job_files.h"
 #include "tests/unit/compile/fake_job_files.h"
@@ -27,31 +25,25 @@ using cccl_cache::ArtifactKind;
 class Tree {
  public:
   Tree() {
-    std::string name = (fs::temp_directory_path() / "cccl-cached-XXXXXX").string();
-    path_ = fs::canonical(mkdtemp(name.data()));
-    for (const char* root : {"0", "1", "2", "elsewhere/deep"}) fs::create_directories(path_ / root);
+    for (const char* root : {"0", "1", "2", "elsewhere/deep"}) fs::create_directories(Root(root));
   }
-  ~Tree() { fs::remove_all(path_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
 
   Tree& Write(const std::string& name, const std::string& text) {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
+    directory_.Write(name, text);
     return *this;
   }
   Tree& Link(const std::string& name, const std::string& target) {
-    fs::create_symlink(target, path_ / name);
+    fs::create_symlink(target, Root(name));
     return *this;
   }
   Tree& HardLink(const std::string& name, const std::string& target) {
-    fs::create_hard_link(path_ / target, path_ / name);
+    fs::create_hard_link(Root(target), Root(name));
     return *this;
   }
-  [[nodiscard]] std::string Root(const std::string& name) const { return path_ / name; }
+  [[nodiscard]] std::string Root(const std::string& name) const { return directory_ / name; }
 
  private:
-  fs::path path_;
+  TemporaryDirectory directory_;
 };
 
 /// PTX and log, or the error.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/unit/compile/job_of.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -46,17 +48,7 @@ RealNvrtc::RealNvrtc()
     : toolchain_(FindToolchain()), compiler_(WORKER_PATH, {}, [](std::string_view) {}) {}
 
 CompileJob RealNvrtc::Job(const std::string& source, std::vector<std::string> options) const {
-  cccl_cache::NvrtcProgram program;
-  program.source = source;
-  auto request = std::make_shared<cccl_cache::BuildRequest>();
-  request->program = std::move(program);
-  CompileJob job;
-  job.toolchain = toolchain_;
-  job.request = std::move(request);
-  job.options = std::move(options);
-  job.program_name = "/cccl-root-0/program.cu";
-  job.visible_working_directory = "/cccl-work";
-  return job;
+  return NvrtcJobOf(toolchain_, source, std::move(options));
 }
 
 }  // namespace cccl_cached

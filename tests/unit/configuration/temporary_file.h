@@ -5,17 +5,20 @@
 #include <string>
 #include <string_view>
 
-/// A file in a directory of its own, removed with it at the end.
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cached {
+
+/// A configuration file in a directory of its own, removed with it at the end.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string_view text);
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  explicit TemporaryFile(std::string_view text) : path_(directory_.Write("config.toml", text)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  std::string directory_;
-  std::string path_;
+  const TemporaryDirectory directory_;
+  const std::string path_;
 };
+
+}  // namespace cccl_cached

@@ -8,6 +8,7 @@
 
 #include "tests/unit/store/child_process.h"
 #include "tests/unit/store/store_fixtures.h"
+#include "tests/unit/store/store_scene.h"
 
 namespace cccl_cached {
 namespace {
@@ -19,9 +20,8 @@ using store_test::Key;
 using store_test::Look;
 using store_test::Numbered;
 using store_test::OpenOrNull;
-using store_test::Reports;
+using store_test::StoreScene;
 using store_test::Survey;
-using store_test::WaitUntil;
 
 constexpr uint64_t kEntries = 200;
 
@@ -100,42 +100,34 @@ TEST_CASE(
 }
 
 TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
-  const TemporaryDirectory temporary;
-  MakeFilled(temporary / "state");
-  for (const std::string& name : DatabaseFiles(temporary / "state")) {
-    const std::string path = temporary / "state/database/" + name;
+  StoreScene store;
+  Fill(*store, 0, kEntries);
+  store.Close();
+  for (const std::string& name : DatabaseFiles(store.state())) {
+    const std::string path = store.state() + "/database/" + name;
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
   }
-  Statistics statistics;
   size_t told = 0;  // on this thread: corrupt entries are found where they are asked for
-  const auto store = OpenOrNull({.directory = temporary / "state",
-                                 .departed =
-                                     [&](const auto&, DepartureCause cause) {
-                                       if (cause == DepartureCause::kCorrupt) ++told;
-                                     }},
-                                statistics);
-  REQUIRE(store);
+  store.Reopen({.departed = [&](const auto&, DepartureCause cause) {
+    if (cause == DepartureCause::kCorrupt) ++told;
+  }});
   const Survey first = Look(*store, 0, kEntries);
   CHECK(first.wrong == 0);
   CHECK(first.missing > 0);
   CHECK(told == first.missing);
-  CHECK(statistics.Get(Counter::kCorruptEntries) == first.missing);
-  REQUIRE(WaitUntil([&] { return store->size().entries == kEntries - first.missing; }));
+  CHECK(store.statistics.Get(Counter::kCorruptEntries) == first.missing);
+  REQUIRE(store.WaitForEntries(kEntries - first.missing));
   Fill(*store, 0, kEntries);
-  REQUIRE(WaitUntil([&] { return store->size().entries == kEntries; }));
+  REQUIRE(store.WaitForEntries(kEntries));
   CHECK(Look(*store, 0, kEntries).right == kEntries);
 }
 
 TEST_CASE("an entry that lies under another key than its own is a miss") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
+  StoreScene store;
+  Fill(*store, 0, 2);
+  store.Close();
   {
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, 2);
-  }
-  {
-    auto opened = Database::Open(temporary / "state/database", {1 << 30, 1 << 20});
+    auto opened = Database::Open(store.state() + "/database", {1 << 30, 1 << 20});
     Database& database = *std::get<0>(opened);
     std::string entry;
     database.Read(Column::kArtifacts, Key(0).View(),
@@ -143,11 +135,10 @@ TEST_CASE("an entry that lies under another key than its own is a miss") {
     const ColumnWrite write{Column::kArtifacts, std::string(Key(1).View()), entry};
     REQUIRE_FALSE(database.Write({&write, 1}));
   }
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  store.Reopen();
   CHECK(store->Get(Key(0)));
   CHECK_FALSE(store->Get(Key(1)));
-  CHECK(statistics.Get(Counter::kCorruptEntries) == 1);
+  CHECK(store.statistics.Get(Counter::kCorruptEntries) == 1);
 }
 
 TEST_CASE("a database that loses any one of its files still opens") {
@@ -175,22 +166,19 @@ TEST_CASE("a database that loses any one of its files still opens") {
 }
 
 TEST_CASE("a database that turns out damaged while the daemon runs is replaced by a new one") {
-  const TemporaryDirectory temporary;
-  MakeFilled(temporary / "state");
-  for (const std::string& name : DatabaseFiles(temporary / "state")) {
-    // The first block of each table: the usage records are among them.
-    if (name.ends_with(".sst")) FlipBit(temporary / "state/database/" + name, 20, 1);
-  }
-  Statistics statistics;
-  Reports reports;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
-  REQUIRE(store);
+  StoreScene store;
   Fill(*store, 0, kEntries);
-  REQUIRE(WaitUntil([&] { return store->size().entries == kEntries; }));
+  store.Close();
+  for (const std::string& name : DatabaseFiles(store.state())) {
+    // The first block of each table: the usage records are among them.
+    if (name.ends_with(".sst")) FlipBit(store.state() + "/database/" + name, 20, 1);
+  }
+  store.Reopen();
+  Fill(*store, 0, kEntries);
+  REQUIRE(store.WaitForEntries(kEntries));
   CHECK(Look(*store, 0, kEntries).right == kEntries);
-  CHECK(reports.Contain("set aside"));
-  CHECK(fs::exists(temporary / "state/database.set-aside"));
+  CHECK(store.reports.Contain("set aside"));
+  CHECK(fs::exists(store.state() + "/database.set-aside"));
 }
 
 }  // namespace

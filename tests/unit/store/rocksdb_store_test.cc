@@ -12,6 +12,7 @@
 #include "daemon/store/database.h"
 #include "daemon/store/database_slot.h"
 #include "tests/unit/store/store_fixtures.h"
+#include "tests/unit/store/store_scene.h"
 
 namespace cccl_cached {
 namespace {
@@ -21,16 +22,12 @@ using store_test::Fill;
 using store_test::Key;
 using store_test::Look;
 using store_test::Numbered;
-using store_test::OpenOrNull;
-using store_test::Reports;
 using store_test::Same;
+using store_test::StoreScene;
 using store_test::WaitUntil;
 
 TEST_CASE("the disk tier answers at once what was put, written or not") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  StoreScene store;
   CHECK_FALSE(store->Get(Key(1)));
   CHECK_FALSE(store->Holds(Key(1)));
   for (int i = 0; i < 50; ++i) {
@@ -40,7 +37,7 @@ TEST_CASE("the disk tier answers at once what was put, written or not") {
     CHECK(Same(*found, *Numbered(i, 30'000)));
     CHECK(store->Holds(Key(i)));
   }
-  REQUIRE(WaitUntil([&] { return store->size().entries == 50; }));
+  REQUIRE(store.WaitForEntries(50));
   CHECK(store->Holds(Key(7)));
   CHECK(Same(*store->Get(Key(7)), *Numbered(7, 30'000)));
   CHECK(store->size().bytes > 50 * 30'000);
@@ -48,51 +45,33 @@ TEST_CASE("the disk tier answers at once what was put, written or not") {
 }
 
 TEST_CASE("restart_keeps_entries") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  TierSize size;
-  {
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, 500);
-    store->PutMeta("counters", "hits 12");
-    REQUIRE(WaitUntil([&] { return store->size().entries == 500; }));
-    size = store->size();
-  }
-  Reports reports;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
-  REQUIRE(store);
+  StoreScene store;
+  Fill(*store, 0, 500);
+  store->PutMeta("counters", "hits 12");
+  REQUIRE(store.WaitForEntries(500));
+  const TierSize size = store->size();
+  store.Reopen();
   CHECK(store->size().entries == 500);
   CHECK(store->size().bytes == size.bytes);
   CHECK(Look(*store, 0, 500).right == 500);
   CHECK(store->GetMeta("counters") == "hits 12");
   CHECK_FALSE(store->GetMeta("other"));
-  CHECK(reports.All().empty());
-  CHECK(statistics.Get(Counter::kCorruptEntries) == 0);
-  CHECK(statistics.Get(Counter::kStoreErrors) == 0);
+  CHECK(store.reports.All().empty());
+  CHECK(store.statistics.Get(Counter::kCorruptEntries) == 0);
+  CHECK(store.statistics.Get(Counter::kStoreErrors) == 0);
 }
 
 TEST_CASE("what waits when the store closes is written") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  {
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    Fill(*store, 0, 2000);
-  }
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  StoreScene store;
+  Fill(*store, 0, 2000);
+  store.Reopen();
   CHECK(Look(*store, 0, 2000).right == 2000);
 }
 
 TEST_CASE("a put under a key that is there replaces it and counts once") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  StoreScene store;
   store->Put(Key(1), Numbered(1, 10'000));
-  REQUIRE(WaitUntil([&] { return store->size().entries == 1; }));
+  REQUIRE(store.WaitForEntries(1));
   store->Put(Key(1), Numbered(2, 20'000));
   REQUIRE(WaitUntil([&] { return store->size().bytes > 20'000; }));
   CHECK(store->size().entries == 1);
@@ -101,48 +80,35 @@ TEST_CASE("a put under a key that is there replaces it and counts once") {
 }
 
 TEST_CASE("what is removed from the disk tier is gone, written or not") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  StoreScene store;
   Fill(*store, 0, 10);
-  REQUIRE(WaitUntil([&] { return store->size().entries == 10; }));
+  REQUIRE(store.WaitForEntries(10));
   store->Remove(Key(3));
   store->Put(Key(77), Numbered(77, 1000));
   store->Remove(Key(77));
   CHECK(WaitUntil([&] { return !store->Get(Key(3)) && !store->Get(Key(77)); }));
-  CHECK(WaitUntil([&] { return store->size().entries == 9; }));
+  CHECK(store.WaitForEntries(9));
 }
 
 TEST_CASE("everything in the state directory is out of other users' reach") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
+  StoreScene store;
   struct stat info {};
-  REQUIRE(stat((temporary / "state").c_str(), &info) == 0);
+  REQUIRE(stat((store.state()).c_str(), &info) == 0);
   CHECK((info.st_mode & 07777) == 0700);
 }
 
 TEST_CASE("a second store on one directory is told that it is locked, and where") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-  REQUIRE(store);
-  const auto second = RocksdbStore::Open({.directory = temporary / "state"}, statistics);
+  StoreScene store;
+  const auto second = RocksdbStore::Open({.directory = store.state()}, store.statistics);
   REQUIRE_FALSE(second);
-  CHECK_THAT(second.error().message, Contains("locked") && Contains(temporary / "state"));
+  CHECK_THAT(second.error().message, Contains("locked") && Contains(store.state()));
   store->Put(Key(1), Numbered(1, 100));
   CHECK(store->Get(Key(1)));
 }
 
 TEST_CASE("the disk tier keeps within its limit, and what is dear to compile stays") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
   constexpr uint64_t kLimit = 4 << 20;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .limit_bytes = kLimit}, statistics);
-  REQUIRE(store);
+  StoreScene store({.limit_bytes = kLimit});
   // 16 MB, every tenth a hundred times as dear as the others.
   constexpr int kEntries = 1600;
   for (int i = 0; i < kEntries; ++i) {
@@ -151,8 +117,9 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
   }
   store->Put(Key(kEntries), Numbered(kEntries, 10'000, 10'000'000));
   store->PutMeta("last", "written");
-  REQUIRE(WaitUntil(
-      [&] { return statistics.Get(Counter::kEvictions) + store->size().entries == kEntries + 1; }));
+  REQUIRE(WaitUntil([&] {
+    return store.statistics.Get(Counter::kEvictions) + store->size().entries == kEntries + 1;
+  }));
   CHECK(store->size().bytes <= kLimit);
   CHECK(store->size().bytes > kLimit / 2);
   int dear = 0;
@@ -165,49 +132,36 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
 }
 
 TEST_CASE("what is evicted is told, key by key") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
   std::mutex mutex;
   std::set<cccl_cache::Digest> evicted;
-  const auto store = OpenOrNull({.directory = temporary / "state",
-                                 .limit_bytes = 1 << 20,
-                                 .departed =
-                                     [&](const auto& key, DepartureCause cause) {
-                                       const std::lock_guard lock(mutex);
-                                       if (cause == DepartureCause::kEvicted) evicted.insert(key);
-                                     }},
-                                statistics);
-  REQUIRE(store);
+  StoreScene store({.limit_bytes = 1 << 20, .departed = [&](const auto& key, DepartureCause cause) {
+                      const std::lock_guard lock(mutex);
+                      if (cause == DepartureCause::kEvicted) evicted.insert(key);
+                    }});
   for (int i = 0; i < 200; ++i) store->Put(Key(i), Numbered(i, 10'000));
   REQUIRE(WaitUntil([&] {
     const std::lock_guard lock(mutex);
     return evicted.size() + store->size().entries == 200;
   }));
-  CHECK(evicted.size() == statistics.Get(Counter::kEvictions));
+  CHECK(evicted.size() == store.statistics.Get(Counter::kEvictions));
   CHECK_FALSE(evicted.empty());
   for (int i = 0; i < 200; ++i) CHECK(evicted.contains(Key(i)) == (store->Get(Key(i)) == nullptr));
 }
 
 TEST_CASE("eviction spares what a faster tier has in use") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
   std::set<cccl_cache::Digest> in_use;
   for (int i = 0; i < 20; ++i) in_use.insert(Key(i));
-  const auto store =
-      OpenOrNull({.directory = temporary / "state",
-                  .limit_bytes = 2 << 20,
-                  .used_elsewhere = [&](const auto& key) { return in_use.contains(key); }},
-                 statistics);
-  REQUIRE(store);
+  StoreScene store({.limit_bytes = 2 << 20,
+                    .used_elsewhere = [&](const auto& key) { return in_use.contains(key); }});
   for (int i = 0; i < 100; ++i) store->Put(Key(i), Numbered(i, 10'000));
-  REQUIRE(WaitUntil([&] { return store->size().entries == 100; }));
+  REQUIRE(store.WaitForEntries(100));
   // Long enough for the clock to tell the first hundred from the rest.
   const auto start = std::chrono::system_clock::now();
   REQUIRE(WaitUntil(
       [&] { return std::chrono::system_clock::now() - start > std::chrono::seconds(3); }));
   for (int i = 100; i < 250; ++i) store->Put(Key(i), Numbered(i, 10'000));
   REQUIRE(WaitUntil(
-      [&] { return statistics.Get(Counter::kEvictions) + store->size().entries == 250; }));
+      [&] { return store.statistics.Get(Counter::kEvictions) + store->size().entries == 250; }));
   int spared = 0;
   for (int i = 0; i < 20; ++i) spared += store->Get(Key(i)) != nullptr;
   int others = 0;
@@ -217,73 +171,50 @@ TEST_CASE("eviction spares what a faster tier has in use") {
 }
 
 TEST_CASE("a limit that was lowered is kept soon after the restart") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  {
-    const auto store = OpenOrNull({.directory = temporary / "state"}, statistics);
-    REQUIRE(store);
-    for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
-  }
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .limit_bytes = 1 << 20}, statistics);
-  REQUIRE(store);
+  StoreScene store;
+  for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
+  store.Reopen({.limit_bytes = 1 << 20});
   CHECK(store->size().entries == 3000);
   CHECK(WaitUntil([&] { return store->size().bytes <= 1 << 20; }));
   CHECK(store->size().entries > 400);
 }
 
 TEST_CASE("an artifact larger than the disk tier is not kept and displaces nothing") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .limit_bytes = 1 << 20}, statistics);
-  REQUIRE(store);
+  StoreScene store({.limit_bytes = 1 << 20});
   store->Put(Key(1), Numbered(1, 1000));
   store->Put(Key(2), Numbered(2, 2 << 20));
   store->Put(Key(3), Numbered(3, 1000));
-  REQUIRE(WaitUntil([&] { return store->size().entries == 2; }));
+  REQUIRE(store.WaitForEntries(2));
   CHECK(WaitUntil([&] { return !store->Get(Key(2)); }));
   CHECK(store->Get(Key(1)));
   CHECK(store->Get(Key(3)));
 }
 
 TEST_CASE("a put that finds the queue full is dropped and counted, and waits for nothing") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .queue_bytes = 10'000}, statistics);
-  REQUIRE(store);
+  StoreScene store({.queue_bytes = 10'000});
   store->Put(Key(1), Numbered(1, 20'000));
   CHECK_FALSE(store->Get(Key(1)));
-  CHECK(statistics.Get(Counter::kStoreErrors) == 1);
+  CHECK(store.statistics.Get(Counter::kStoreErrors) == 1);
 }
 
 TEST_CASE("a database of another format is set aside with a message, never misread") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  { REQUIRE(OpenOrNull({.directory = temporary / "state"}, statistics)); }
+  StoreScene store;
+  store.Close();
   {
-    auto opened = Database::Open(temporary / "state/database", {1 << 30, 1 << 20});
+    auto opened = Database::Open(store.state() + "/database", {1 << 30, 1 << 20});
     const ColumnWrite write{Column::kMeta, "store.format", "999"};
     REQUIRE_FALSE(std::get<0>(opened)->Write({&write, 1}));
   }
-  Reports reports;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .report = reports.Sink()}, statistics);
-  REQUIRE(store);
-  CHECK(reports.Contain("999"));
-  CHECK(reports.Contain(temporary / "state/database.set-aside"));
-  CHECK(std::filesystem::exists(temporary / "state/database.set-aside/CURRENT"));
+  store.Reopen();
+  CHECK(store.reports.Contain("999"));
+  CHECK(store.reports.Contain(store.state() + "/database.set-aside"));
+  CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
   store->Put(Key(1), Numbered(1, 100));
   CHECK(store->Get(Key(1)));
 }
 
 TEST_CASE("a store under many threads gives each its own") {
-  const TemporaryDirectory temporary;
-  Statistics statistics;
-  const auto store =
-      OpenOrNull({.directory = temporary / "state", .limit_bytes = 4 << 20}, statistics);
-  REQUIRE(store);
+  StoreScene store({.limit_bytes = 4 << 20});
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -300,7 +231,7 @@ TEST_CASE("a store under many threads gives each its own") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
-  CHECK(statistics.Get(Counter::kCorruptEntries) == 0);
+  CHECK(store.statistics.Get(Counter::kCorruptEntries) == 0);
 }
 
 TEST_CASE("closing the slot waits for the reader that still holds the database") {

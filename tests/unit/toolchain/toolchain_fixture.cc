@@ -3,7 +3,6 @@
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,17 +14,6 @@
 namespace cccl_cached {
 
 namespace fs = std::filesystem;
-
-TempTree::TempTree() {
-  std::string name = fs::canonical(fs::temp_directory_path()) / "toolchain-XXXXXX";
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  root_ = name;
-}
-
-TempTree::~TempTree() {
-  std::error_code error;
-  fs::remove_all(root_, error);
-}
 
 void TempTree::Write(const std::string& name, std::string_view contents) const {
   const std::string path = Path(name);
@@ -129,12 +117,15 @@ Result<CompileOutput> FakeCompiler::Compile(const CompileJob& job, const Compile
   return output;
 }
 
+RegistryOptions OnlyWhenAsked(SearchPlaces places) {
+  return {.places = std::move(places),
+          .own_uid = geteuid(),
+          .rescan_interval = std::chrono::hours(1),
+          .unknown_interval = std::chrono::hours(1)};
+}
+
 TestedRegistry::TestedRegistry(SearchPlaces places, FakeMetaStore& meta, FakeCompiler& compiler)
-    : TestedRegistry(RegistryOptions{.places = std::move(places),
-                                     .own_uid = geteuid(),
-                                     .rescan_interval = std::chrono::hours(1),
-                                     .unknown_interval = std::chrono::hours(1)},
-                     meta, compiler) {}
+    : TestedRegistry(OnlyWhenAsked(std::move(places)), meta, compiler) {}
 
 TestedRegistry::TestedRegistry(RegistryOptions options, FakeMetaStore& meta, FakeCompiler& compiler)
     : registry_(std::move(options), meta, compiler, [this](const ToolchainReport& report) {

@@ -15,18 +15,14 @@
 #include "daemon/core/tier.h"
 #include "daemon/toolchain/search_places.h"
 #include "daemon/toolchain/toolchain_registry.h"
+#include "tests/support/temporary_directory.h"
 
 namespace cccl_cached {
 
 /// A directory of its own that goes with the object. Whatever the umask, others can't write in it.
 class TempTree {
  public:
-  TempTree();
-  TempTree(const TempTree&) = delete;
-  TempTree& operator=(const TempTree&) = delete;
-  ~TempTree();
-
-  [[nodiscard]] std::string Path(const std::string& name) const { return root_ + "/" + name; }
+  [[nodiscard]] std::string Path(const std::string& name) const { return directory_ / name; }
   /// Written in place if it is there; directories are made.
   void Write(const std::string& name, std::string_view contents) const;
   void Directory(const std::string& name) const;
@@ -41,7 +37,7 @@ class TempTree {
   void Wheels12(const std::string& name, int minor) const;
 
  private:
-  std::string root_;
+  TemporaryDirectory directory_;
 };
 
 class FakeMetaStore final : public MetaStore {
@@ -71,6 +67,18 @@ class FakeCompiler final : public Compiler {
   std::optional<std::string> broken_root;  ///< compiles of this toolchain end as kWorkerCrashed
   std::atomic<int> compiles{0};
 };
+
+/// What a registry needs, and a toolkit of CUDA 13.0.
+struct Node {
+  Node() { tree.Toolkit("cuda", 13, 0); }
+
+  TempTree tree;
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+};
+
+/// Of a registry that looks only when asked to.
+[[nodiscard]] RegistryOptions OnlyWhenAsked(SearchPlaces places);
 
 /// A registry over places of the test's own, that looks only when asked to.
 class TestedRegistry {

@@ -15,8 +15,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
-#include "tests/unit/worker/temporary_directory.h"
 
 using namespace cccl_cached;
 

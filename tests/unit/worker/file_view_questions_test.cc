@@ -10,8 +10,8 @@
 
 #include "daemon/core/file_descriptor.h"
 #include "daemon/worker/file_view.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
-#include "tests/unit/worker/temporary_directory.h"
 
 using namespace cccl_cached;
 namespace fs = std::filesystem;

@@ -21,7 +21,7 @@
 #include <functional>
 #include <string>
 
-#include "tests/unit/worker/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace cccl_cached;
 

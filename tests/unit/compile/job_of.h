@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/compiler.h"
+#include "daemon/core/toolchain.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// A job as a slot hands it over: the compiler sees canonical names, and no header directory yet.
+template <typename Program>
+CompileJob JobOf(ToolchainPtr toolchain, Program program, std::vector<std::string> options) {
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program = std::move(program);
+  CompileJob job;
+  job.toolchain = std::move(toolchain);
+  job.request = std::move(request);
+  job.options = std::move(options);
+  job.program_name = "/cccl-root-0/program.cu";
+  job.visible_working_directory = "/cccl-work";
+  return job;
+}
+
+/// One of CUDA C++.
+inline CompileJob NvrtcJobOf(ToolchainPtr toolchain, std::string source,
+                             std::vector<std::string> options) {
+  cccl_cache::NvrtcProgram program;
+  program.source = std::move(source);
+  return JobOf(std::move(toolchain), std::move(program), std::move(options));
+}
+
+}  // namespace cccl_cached

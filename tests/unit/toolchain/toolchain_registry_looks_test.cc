@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// When a registry looks, and who waits for it.
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "daemon/toolchain/toolchain_registry.h"
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+using cccl_cache::BuildKind;
+
+namespace {
+
+/// Lets the probe of CUDA 13 wait for the test once it is told to.
+class Gate final : public Compiler {
+ public:
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
+                                std::stop_token stop) override {
+    std::unique_lock lock(mutex_);
+    if (!shut_ || job.toolchain->major != 13) return CompileOutput{.succeeded = true};
+    ++waiting_;
+    changed_.notify_all();
+    const bool opened = changed_.wait(lock, stop, [this] { return !shut_; });
+    if (!opened) return Error{ErrorCode::kCancelled, "stopped"};
+    return CompileOutput{.succeeded = true};
+  }
+
+  void Shut() {
+    const std::lock_guard lock(mutex_);
+    shut_ = true;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    shut_ = false;
+    changed_.notify_all();
+  }
+  bool WaitUntilReached() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(60), [this] { return waiting_ > 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool shut_ = false;
+  int waiting_ = 0;
+};
+
+bool Ready(std::future<void>& future) {
+  return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown toolchain is looked for, but not each time") {
+  Node node;
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
+  SECTION("soon enough") {
+    options.unknown_interval = std::chrono::milliseconds(0);
+    TestedRegistry registry(options, node.meta, node.compiler);
+    REQUIRE(registry.Default().ok());
+    CHECK_FALSE(registry->Select({.major = 12}, 0, BuildKind::kNvrtc));
+    node.tree.Toolkit("new", 12, 9);
+    CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
+  }
+  SECTION("too soon") {
+    TestedRegistry registry(options, node.meta, node.compiler);
+    REQUIRE(registry.Default().ok());
+    node.tree.Toolkit("new", 12, 9);
+    const auto chosen = registry.Select({.major = 12}, BuildKind::kNvrtc);
+    REQUIRE_FALSE(chosen.ok());
+    CHECK(chosen.error().code == ErrorCode::kToolchainNotFound);
+    registry.Rescan();
+    CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
+  }
+}
+
+TEST_CASE("new installations are found without anybody asking") {
+  Node node;
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
+  options.rescan_interval = std::chrono::milliseconds(1);
+  TestedRegistry registry(options, node.meta, node.compiler);
+  REQUIRE(registry.Only());
+  node.tree.Toolkit("new", 12, 9);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (registry->Present().size() < 2 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  CHECK(registry->Present().size() == 2);
+}
+
+TEST_CASE("nobody who asks waits while a toolchain is identified") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  Gate compiler;
+  ToolchainRegistry registry(
+      OnlyWhenAsked(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")})), node.meta, compiler,
+      [](const ToolchainReport&) {});
+  REQUIRE(registry.Present().size() == 2);
+  compiler.Shut();
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  // The thread that asks, and opens the gate only afterwards, is this one.
+  REQUIRE_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
+  std::promise<void> looked;
+  std::future<void> look = looked.get_future();
+  std::thread::id looker;
+  registry.Rescan([&] {
+    looker = std::this_thread::get_id();
+    looked.set_value();
+  });
+  REQUIRE(compiler.WaitUntilReached());
+  CHECK_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
+  CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc)->ok());
+  CHECK(registry.Present().size() == 2);
+  compiler.Open();
+  REQUIRE(Ready(look));
+  CHECK(looker != std::this_thread::get_id());
+  CHECK(registry.Select({.major = 13}, 0, BuildKind::kNvrtc)->ok());
+}
+
+TEST_CASE("nobody who asks waits for the first look") {
+  Node node;
+  Gate compiler;
+  compiler.Shut();
+  ToolchainRegistry registry(OnlyWhenAsked(Roots({node.tree.Path("cuda")})), node.meta, compiler,
+                             [](const ToolchainReport&) {});
+  REQUIRE(compiler.WaitUntilReached());
+  CHECK_FALSE(registry.Looked());
+  CHECK_FALSE(registry.Select({}, 0, BuildKind::kNvrtc));
+  compiler.Open();
+  CHECK(registry.Present().size() == 1);
+  CHECK(registry.Looked());
+}
+
+TEST_CASE("a stop ends the first look, and whoever waits for it") {
+  Node node;
+  Gate compiler;
+  compiler.Shut();
+  std::vector<std::string> reports;
+  ToolchainRegistry registry(
+      OnlyWhenAsked(Roots({node.tree.Path("cuda")})), node.meta, compiler,
+      [&](const ToolchainReport& report) { reports.push_back(report.text); });
+  REQUIRE(compiler.WaitUntilReached());
+  std::optional<Error> told;
+  registry.Rescan([&] {
+    const auto chosen = registry.Select({}, 0, BuildKind::kNvrtc);
+    if (chosen) told = chosen->error();
+  });
+  auto present = std::async(std::launch::async, [&] { return registry.Present(); });
+  registry.Stop();
+  REQUIRE(told);
+  CHECK(told->code == ErrorCode::kUnavailable);
+  CHECK(present.get().empty());
+  CHECK(reports.empty());  // what was not looked at is not missing
+  bool called = false;
+  registry.Rescan([&] { called = true; });
+  CHECK(called);
+}
+
+TEST_CASE("what was known serves on after a stop") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr toolchain = registry.Only();
+  registry->Stop();
+  CHECK(registry.Default().ok());
+  CHECK(registry->Unchanged(*toolchain));
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  const auto chosen = registry.Default();
+  REQUIRE_FALSE(chosen.ok());
+  CHECK(chosen.error().code == ErrorCode::kUnavailable);
+}
