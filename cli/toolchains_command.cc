@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
+#include "cli/driver.h"
 #include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
@@ -113,7 +114,7 @@ std::string Text(const Toolchains* toolchains) {
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Explain(client.error());
-  const Expected<Client::Toolchains> toolchains = client->GetToolchains();
+  const Expected<Client::Toolchains> toolchains = client->GetToolchains(DriverVersion());
   if (!toolchains.ok()) return Explain(toolchains.error());
   return Print(common.json ? Json(toolchains->get()) : Text(toolchains->get()));
 }
@@ -121,9 +122,10 @@ int Run(const CommonOptions& common) {
 }  // namespace
 
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand(
-      "toolchains",
-      "List the CUDA installations that the daemon uses (*: by default), and those it doesn't");
+  CLI::App* command = app->add_subcommand("toolchains",
+                                          "List the CUDA installations that the daemon uses (*: "
+                                          "for builds from here that name none), and those "
+                                          "it doesn't");
   command->footer("Example: cccl-cache-cli toolchains --json");
   command->callback([&common, exit_code] { *exit_code = Run(common); });
 }

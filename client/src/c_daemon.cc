@@ -52,10 +52,10 @@ cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats) {
 
 void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
 
-cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t timeout_ms,
-                                            cccl_cache_toolchains** toolchains,
+cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,
+                                            uint32_t timeout_ms, cccl_cache_toolchains** toolchains,
                                             cccl_cache_error** error) {
-  auto reply = client->daemon.Toolchains(After(timeout_ms));
+  auto reply = client->daemon.Toolchains(driver_version, After(timeout_ms));
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *toolchains = new cccl_cache_toolchains{*std::move(reply)};
   return CCCL_CACHE_OK;

@@ -176,9 +176,12 @@ Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(Deadline deadl
                 Unary("/cccl_cache.v1.Admin/Stats", body, deadline), "a question for statistics");
 }
 
-Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(Deadline deadline) {
+Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint32_t driver_version,
+                                                                            Deadline deadline) {
+  CcclCache__V1__ToolchainsRequest request = CCCL_CACHE__V1__TOOLCHAINS_REQUEST__INIT;
+  request.driver_version = driver_version;
   ByteChain body;
-  AppendEmptyMessage(&body);
+  AppendMessage(request.base, &body);
   return Unpack(cccl_cache__v1__toolchains_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Toolchains", body, deadline),
                 "a question for toolchains");

@@ -51,7 +51,8 @@ class DaemonStub {
                                                                Deadline deadline);
 
   Expected<MessagePtr<CcclCache__V1__StatsReply>> Stats(Deadline deadline);
-  Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(Deadline deadline);
+  Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
+                                                                  Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);
   /// Whether the daemon says that it serves.
   Expected<bool> Health(Deadline deadline);

@@ -48,14 +48,18 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   if (from.capabilities.pch) to.add_accepted_options("--pch");
 }
 
-void DescribeAll(Toolchains& from, v1::ToolchainsReply& to) {
-  bool first = true;
+/// What a build that names no toolchain gets, as Toolchains::Select says.
+using Default = std::optional<Result<ToolchainPtr>>;
+
+Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {
+  return toolchains.Select({}, driver_version, cccl_cache::BuildKind::kNvrtc);
+}
+
+void DescribeAll(Toolchains& from, const Default& selected, v1::ToolchainsReply& to) {
   for (const ToolchainPtr& toolchain : from.Present()) {
     v1::Toolchain* description = to.add_toolchains();
     Describe(*toolchain, *description);
-    // Newest first: what a request without a selector and without a driver gets.
-    description->set_selected_by_default(first);
-    first = false;
+    description->set_selected_by_default(selected && selected->ok() && **selected == toolchain);
   }
   for (const RejectedToolchain& rejected : from.Rejected()) {
     v1::RejectedToolchain* description = to.add_rejected();
@@ -87,17 +91,20 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   return reply;
 }
 
-void AnswerToolchains(Toolchains& toolchains, UnaryCall::Reply answer) {
-  auto describe = [&toolchains, answer = std::move(answer)] {
+void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall::Reply answer) {
+  auto describe = [&toolchains, answer = std::move(answer)](const Default& selected) {
     v1::ToolchainsReply reply;
-    DescribeAll(toolchains, reply);
+    DescribeAll(toolchains, selected, reply);
     answer(grpc::Status::OK, reply);
   };
-  // No thread of gRPC's waits for the first look.
-  if (toolchains.Looked()) {
-    describe();
+  // No thread of gRPC's waits for the first look, or for another where something changed.
+  const Default selected = DefaultFor(toolchains, driver_version);
+  if (toolchains.Looked() && selected) {
+    describe(selected);
   } else {
-    toolchains.Rescan(std::move(describe));
+    toolchains.Rescan([&toolchains, driver_version, describe = std::move(describe)] {
+      describe(DefaultFor(toolchains, driver_version));
+    });
   }
 }
 
@@ -117,8 +124,8 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
             }));
   Serve("/cccl_cache.v1.Admin/Toolchains",
         UnaryCall::Maker<v1::ToolchainsRequest>(
-            backend, uid, [&sources](const auto& /*request*/, UnaryCall::Reply answer) {
-              AnswerToolchains(sources.toolchains, std::move(answer));
+            backend, uid, [&sources](const auto& request, UnaryCall::Reply answer) {
+              AnswerToolchains(sources.toolchains, request.driver_version(), std::move(answer));
             }));
 }
 

@@ -66,7 +66,7 @@ DAEMON_BUT_WORKER = (
 ADAPTERS = (
     (r"cccl_cache/v1/.*\.pb-c\.h", ("client/src/",)),
     (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
-    (r"cccl_cache/[a-z_]+\.h", ("client/", "cli/")),
+    (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
     (r"rocksdb/.*", ("daemon/store/",)),
     (r"(grpc|grpcpp|google/protobuf)/.*", ("daemon/service/",)),
     (r"(nghttp2|protobuf-c)/.*", ("client/src/",)),

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "cccl_cache/client.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::BuildResult;
 using cccl_cache::Client;
@@ -20,6 +20,7 @@ using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
+using cccl_cached::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {
@@ -53,7 +54,7 @@ TEST_CASE("an error comes with the daemon's name for it, its text and when to co
     context->AddTrailingMetadata("cccl-retry-ms", "1500");
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full\n100%: \xc3\xa9");
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const Error error = ErrorOf(Build(*client));
   CHECK(error.status == CCCL_CACHE_OVERLOADED);
@@ -73,7 +74,7 @@ TEST_CASE("a slow answer ends the call at its deadline, and the server learns of
     cancelled.set_value(context->IsCancelled());
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const auto start = std::chrono::steady_clock::now();
   CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
@@ -90,7 +91,7 @@ TEST_CASE("the server is told how long the caller waits") {
     *reply = HitWithCubin("");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const auto before = std::chrono::system_clock::now();
   REQUIRE(Build(*client, 100s).ok());
@@ -110,7 +111,7 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
     *reply = HitWithCubin("late");
     return grpc::Status::OK;
   };
-  StandInDaemon daemon(directory.File("socket"), answers);
+  StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   auto build = std::async(std::launch::async, [&] { return Build(*client); });
   entered.get_future().wait();
@@ -127,7 +128,7 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
 TEST_CASE("a daemon that was restarted is found again") {
   const TemporaryDirectory directory;
   std::atomic<int> calls{0};
-  StandInDaemon daemon(directory.File("socket"), Hits(&calls));
+  StandInDaemon daemon(directory / "socket", Hits(&calls));
   auto client = Client::Open(daemon.socket());
   for (int i = 1; i <= 3; ++i) {
     REQUIRE(Build(*client).ok());
@@ -146,7 +147,7 @@ TEST_CASE("threads that share a client get each its own answer") {
     *reply = HitWithCubin(request.nvrtc().source().inline_bytes());
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   std::atomic<int> right{0};
   std::vector<std::thread> threads;
@@ -165,7 +166,7 @@ TEST_CASE("threads that share a client get each its own answer") {
 
 TEST_CASE("a forked child uses the client on a connection of its own") {
   const TemporaryDirectory directory;
-  StandInDaemon daemon(directory.File("socket"), Hits());
+  StandInDaemon daemon(directory / "socket", Hits());
   auto client = Client::Open(daemon.socket());
   REQUIRE(Build(*client).ok());
   const pid_t child = fork();

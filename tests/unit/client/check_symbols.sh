@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# check_symbols.sh LIBRARY HEADER: the library exports exactly the functions that the header declares.
+# check_symbols.sh LIBRARY HEADER...: the library exports exactly the functions that the headers declare.
 set -eu
 library=$1
-header=$2
+shift
 exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort)
-declared=$(grep -o 'cccl_cache_[a-z_]*(' "$header" | tr -d '(' | sort -u)
+declared=$(grep -oh 'cccl_cache_[a-z_]*(' "$@" | tr -d '(' | sort -u)
 if [ "$exported" != "$declared" ]; then
   echo "exported:" "$exported"
   echo "declared:" "$declared"

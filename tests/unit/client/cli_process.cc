@@ -10,7 +10,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/unit/client/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
+
+using cccl_cached::TemporaryDirectory;
 
 namespace {
 
@@ -18,7 +20,7 @@ namespace {
                          const TemporaryDirectory& streams,
                          const std::vector<std::pair<std::string, std::string>>& environment) {
   const auto connect = [&](const char* name, int flags, int fd) {
-    const int file = open(streams.File(name).c_str(), flags, 0600);
+    const int file = open((streams / name).c_str(), flags, 0600);
     if (file < 0 || dup2(file, fd) < 0) _exit(127);
   };
   connect("in", O_RDONLY, STDIN_FILENO);
@@ -41,21 +43,17 @@ CliResult RunCli(const std::vector<std::string>& arguments, const std::string& d
                  const std::string& input,
                  const std::vector<std::pair<std::string, std::string>>& environment) {
   const TemporaryDirectory streams;
-  Write(streams.File("in"), input);
+  streams.Write("in", input);
   const pid_t child = fork();
   if (child == 0) Become(arguments, directory, streams, environment);
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(streams.File("out")),
-          Contents(streams.File("err"))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(streams / "out"),
+          Contents(streams / "err")};
 }
 
 std::string Contents(const std::string& path) {
   std::ostringstream contents;
   contents << std::ifstream(path, std::ios::binary).rdbuf();
   return contents.str();
-}
-
-void Write(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
 }

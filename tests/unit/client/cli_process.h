@@ -20,4 +20,3 @@ CliResult RunCli(const std::vector<std::string>& arguments, const std::string& d
 
 /// The file's bytes; empty if it is not there.
 std::string Contents(const std::string& path);
-void Write(const std::string& path, const std::string& contents);

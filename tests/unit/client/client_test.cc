@@ -5,13 +5,14 @@
 #include <catch2/catch.hpp>
 #include <future>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
+using cccl_cached::TemporaryDirectory;
 
 TEST_CASE("a hit comes with its bytes and everything that the daemon says of it") {
   const TemporaryDirectory directory;
@@ -27,7 +28,7 @@ TEST_CASE("a hit comes with its bytes and everything that the daemon says of it"
     name->set_lowered("_Z1fIiEvv");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   REQUIRE(client.ok());
   const std::string header = SomeBytes(5'000);

@@ -7,18 +7,19 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/scripted_server.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::Connection;
 using cccl_cache::ConnectionPool;
+using cccl_cached::TemporaryDirectory;
 
 TEST_CASE("a connection is handed to one taker at a time") {
   const TemporaryDirectory directory;
-  const ScriptedServer silent(directory.File("socket"),
+  const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
   ConnectionPool pool;
-  for (int i = 0; i < 3; ++i) pool.Give(*Connection::Open(directory.File("socket")));
+  for (int i = 0; i < 3; ++i) pool.Give(*Connection::Open(directory / "socket"));
   std::atomic<int> taken{0};
   std::atomic<int> most{0};
   std::vector<std::thread> threads;
@@ -46,9 +47,9 @@ TEST_CASE("a connection is handed to one taker at a time") {
 
 TEST_CASE("connections beyond the pool's room, and those that the other end closed, are dropped") {
   const TemporaryDirectory directory;
-  const ScriptedServer closing(directory.File("socket"), [](int, int) {});
+  const ScriptedServer closing(directory / "socket", [](int, int) {});
   ConnectionPool pool;
-  for (int i = 0; i < 40; ++i) pool.Give(*Connection::Open(directory.File("socket")));
+  for (int i = 0; i < 40; ++i) pool.Give(*Connection::Open(directory / "socket"));
   while (closing.connections() < 40) std::this_thread::yield();
   // The last one may be counted just before it is closed.
   while (pool.Take() != nullptr) std::this_thread::yield();

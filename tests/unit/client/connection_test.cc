@@ -8,14 +8,15 @@
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/scripted_server.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::BuildResult;
 using cccl_cache::Client;
 using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::NvrtcBuild;
+using cccl_cached::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {
@@ -43,10 +44,10 @@ std::string Number(uint32_t number) {
 
 TEST_CASE("nobody listening is told at once, with the socket and the way out") {
   const TemporaryDirectory directory;
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   const Error error = ErrorOf(Build(*client));
   CHECK(error.status == CCCL_CACHE_NO_DAEMON);
-  CHECK(error.message.find(directory.File("socket")) != std::string::npos);
+  CHECK(error.message.find(directory / "socket") != std::string::npos);
   CHECK(error.message.find("CCCL_CACHE_SOCKET") != std::string::npos);
 }
 
@@ -57,29 +58,29 @@ TEST_CASE("a path that no socket can have is a bad request") {
 
 TEST_CASE("a server that says nothing does not hold a caller beyond its deadline") {
   const TemporaryDirectory directory;
-  const ScriptedServer silent(directory.File("socket"),
+  const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
 }
 
 TEST_CASE("a server that never stops talking does not hold a caller beyond its deadline") {
   const TemporaryDirectory directory;
-  const ScriptedServer chatty(directory.File("socket"), [](int fd, int) {
+  const ScriptedServer chatty(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
     constexpr uint8_t kOfTheFuture = 0xee;  // frames of unknown types are to be ignored
     const std::string talk = ScriptedServer::Frame(kOfTheFuture, 0, 0, std::string(10'000, 'x'));
     while (send(fd, talk.data(), talk.size(), MSG_NOSIGNAL) > 0) {
     }
   });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
 }
 
 TEST_CASE("a connection closed before the server's settings means overloaded, and is tried again") {
   const TemporaryDirectory directory;
-  const ScriptedServer closing(directory.File("socket"), [](int, int) {});
-  auto client = Client::Open(directory.File("socket"));
+  const ScriptedServer closing(directory / "socket", [](int, int) {});
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
   CHECK(closing.connections() > 3);
   CHECK(closing.connections() < 50);
@@ -87,22 +88,22 @@ TEST_CASE("a connection closed before the server's settings means overloaded, an
 
 TEST_CASE("what is no gRPC server is named as such") {
   const TemporaryDirectory directory;
-  const ScriptedServer web(directory.File("socket"), [](int fd, int) {
+  const ScriptedServer web(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_PROTOCOL);
 }
 
 TEST_CASE("a connection that is lost in the middle is tried once more, not for ever") {
   const TemporaryDirectory directory;
-  const ScriptedServer dying(directory.File("socket"), [](int fd, int) {
+  const ScriptedServer dying(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
     char request[64];
     REQUIRE(read(fd, request, sizeof(request)) > 0);
   });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
   CHECK(dying.connections() == 2);
 }
@@ -110,24 +111,24 @@ TEST_CASE("a connection that is lost in the middle is tried once more, not for e
 TEST_CASE("a stream that the server refuses is sent again") {
   const TemporaryDirectory directory;
   constexpr uint32_t kRefusedStream = 7;
-  const ScriptedServer refusing(directory.File("socket"), [](int fd, int) {
+  const ScriptedServer refusing(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
     ScriptedServer::Say(fd, ScriptedServer::Frame(kReset, 0, 1, Number(kRefusedStream)));
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
   CHECK(refusing.connections() > 3);
 }
 
 TEST_CASE("a server that goes away before it took the call leaves it to the next connection") {
   const TemporaryDirectory directory;
-  const ScriptedServer leaving(directory.File("socket"), [](int fd, int) {
+  const ScriptedServer leaving(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
     ScriptedServer::Say(fd, ScriptedServer::Frame(kGoAway, 0, 0, Number(0) + Number(0)));
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory.File("socket"));
+  auto client = Client::Open(directory / "socket");
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
   CHECK(leaving.connections() > 3);
 }

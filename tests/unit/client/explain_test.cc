@@ -6,13 +6,9 @@
 #include <string>
 
 #include "cccl_cache/client.h"
-#include "tests/unit/client/cli_process.h"
-#include "tests/unit/client/stand_in_daemon.h"
-#include "tests/unit/client/temporary_directory.h"
+#include "tests/unit/client/cli_scene.h"
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const std::string kKey(64, 'a');
 const std::string kNearest(64, 'b');
@@ -39,12 +35,11 @@ v1::ExplainReply EditedHeader() {
   return reply;
 }
 
-struct Fixture {
+/// What was asked for last, and what is answered.
+struct Explanations {
   v1::ExplainRequest seen;
   v1::ExplainReply reply = EditedHeader();
   grpc::Status status = grpc::Status::OK;
-  TemporaryDirectory directory;
-  StandInDaemon daemon{directory.File("socket"), Answers()};
 
   StandInAnswers Answers() {
     StandInAnswers answers;
@@ -55,16 +50,11 @@ struct Fixture {
     };
     return answers;
   }
-
-  CliResult Run(Words words) {
-    words.insert(words.begin(), {"--socket", daemon.socket()});
-    return RunCli(words, directory.path(), "", {});
-  }
 };
 
-bool Has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+struct Fixture : Explanations, CliScene {
+  Fixture() : CliScene(Answers()) {}
+};
 
 }  // namespace
 
@@ -82,7 +72,7 @@ TEST_CASE("explain KEY asks about the key and says what differs") {
 
 TEST_CASE("explain -- build asks what build would ask for, and writes nothing") {
   Fixture cli;
-  Write(cli.directory.File("k.cu"), "source");
+  cli.directory.Write("k.cu", "source");
   const CliResult result = cli.Run(
       {"explain", "--", "build", "k.cu", "--arch", "sm_90", "-I", "inc", "--toolchain", "13"});
   CHECK(result.errors.empty());
@@ -91,12 +81,12 @@ TEST_CASE("explain -- build asks what build would ask for, and writes nothing") 
   CHECK(cli.seen.build().nvrtc().source().inline_bytes() == "source");
   CHECK(cli.seen.build().nvrtc().options(1) == "--include-path=inc");
   CHECK(cli.seen.build().toolchain().major() == 13);
-  CHECK_FALSE(std::filesystem::exists(cli.directory.File("k.cubin")));
+  CHECK_FALSE(std::filesystem::exists(cli.directory / "k.cubin"));
 }
 
 TEST_CASE("explain -- link and nvvm ask about links and modules") {
   Fixture cli;
-  Write(cli.directory.File("a.ptx"), "ptx");
+  cli.directory.Write("a.ptx", "ptx");
   CHECK(cli.Run({"explain", "--", "link", "a.ptx", "--arch", "sm_90", "--toolchain", "13"})
             .exit_code == 0);
   CHECK(cli.seen.build().link().inputs(0).contents().inline_bytes() == "ptx");
@@ -116,7 +106,7 @@ TEST_CASE("explain --json has the fields that docs/guide-shell.md names") {
     INFO(part);
     CHECK(Has(result.output, part));
   }
-  Write(cli.directory.File("k.cu"), "source");
+  cli.directory.Write("k.cu", "source");
   CHECK(Has(cli.Run({"explain", "--json", "--", "build", "k.cu", "--arch", "sm_90"}).output,
             "\"verdict\": \"differs\""));
 }

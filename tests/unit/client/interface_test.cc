@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cccl_cache/client.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::Client;
 using cccl_cache::LinkBuild;
@@ -14,6 +14,7 @@ using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
 using cccl_cache::Outcome;
 using cccl_cache::View;
+using cccl_cached::TemporaryDirectory;
 
 namespace {
 
@@ -21,7 +22,7 @@ namespace {
 struct Recorder {
   v1::BuildRequest seen;
   TemporaryDirectory directory;
-  StandInDaemon daemon{directory.File("socket"), Answers()};
+  StandInDaemon daemon{directory / "socket", Answers()};
   Client client = *Client::Open(daemon.socket());
 
   StandInAnswers Answers() {
@@ -103,7 +104,7 @@ TEST_CASE("code that does not compile is an answer with its log and the compiler
     reply->set_reason("does not compile");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   const auto result = Client::Open(daemon.socket())->Build(NvrtcBuild{.source = "x"});
   REQUIRE(result.ok());
   CHECK(result->outcome() == Outcome::kFailed);
@@ -148,7 +149,7 @@ TEST_CASE("texts that the library hands out end with a NUL") {
 
 TEST_CASE("an error need not be taken, and freeing nothing does nothing") {
   const TemporaryDirectory directory;
-  const std::string socket = directory.File("socket");
+  const std::string socket = directory / "socket";
   cccl_cache_client* client = nullptr;
   const cccl_cache_open_options where = {sizeof(where), cccl_cache::Bytes(socket)};
   REQUIRE(cccl_cache_open(&where, &client, nullptr) == CCCL_CACHE_OK);
@@ -175,9 +176,10 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
     reply->set_version("1.2.3");
     return grpc::Status::OK;
   };
-  answers.toolchains = [](v1::ToolchainsReply* reply) {
+  answers.toolchains = [](const v1::ToolchainsRequest& request, v1::ToolchainsReply* reply) {
     v1::Toolchain* toolchain = reply->add_toolchains();
     toolchain->set_version("13.0");
+    toolchain->set_selected_by_default(request.driver_version() == 12040);
     toolchain->add_components()->set_name("nvrtc");
     toolchain->add_header_directories("/include");
     toolchain->add_accepted_options("--pch");
@@ -190,7 +192,7 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
     reply->mutable_limits()->set_message_bytes(16);
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   CHECK(*client->Health());
 
@@ -203,9 +205,13 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
   CHECK(statistic.value == 7);
   CHECK(View(cccl_cache_stats_version(stats->get())) == "1.2.3");
 
-  const auto toolchains = client->GetToolchains();
+  const auto toolchains = client->GetToolchains(12040);
   REQUIRE(toolchains.ok());
   REQUIRE(cccl_cache_toolchains_count(toolchains->get()) == 1);
+  cccl_cache_toolchain toolchain = {};
+  toolchain.struct_size = sizeof(toolchain);
+  cccl_cache_toolchains_item(toolchains->get(), 0, &toolchain);
+  CHECK(toolchain.selected_by_default == 1);
   cccl_cache_component component = {};
   component.struct_size = sizeof(component);
   cccl_cache_toolchains_component(toolchains->get(), 0, 0, &component);
@@ -225,7 +231,7 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
 
 TEST_CASE("a call that the daemon does not know says that it is older") {
   const TemporaryDirectory directory;
-  const StandInDaemon daemon(directory.File("socket"), {});
+  const StandInDaemon daemon(directory / "socket", {});
   const auto stats = Client::Open(daemon.socket())->GetStats();
   REQUIRE_FALSE(stats.ok());
   CHECK(stats.error().status == CCCL_CACHE_PROTOCOL);

@@ -7,14 +7,15 @@
 
 #include "cccl_cache/client.h"
 #include "proto/digest.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
-#include "tests/unit/client/temporary_directory.h"
 
 using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
+using cccl_cached::TemporaryDirectory;
 
 namespace {
 
@@ -70,7 +71,7 @@ TEST_CASE("a request of almost 16 MiB goes in one message") {
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   REQUIRE(client->Build(NvrtcBuild{.source = source}).ok());
   CHECK(same);
@@ -84,7 +85,7 @@ TEST_CASE("a reply of 16 MB arrives whole, also after a small one") {
     *reply = HitWithCubin(request.nvrtc().source().inline_bytes() == "large" ? large : "small");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   for (int i = 0; i < 3; ++i) {
     const auto result = client->Build(NvrtcBuild{.source = "large"});
@@ -111,7 +112,7 @@ TEST_CASE("what makes a request too large is sent ahead, the rest goes along") {
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const LinkBuild build{.inputs = {{CCCL_CACHE_INPUT_OBJECT, "a.o", small},
                                    {CCCL_CACHE_INPUT_LIBRARY, "b.a", large}}};
@@ -136,7 +137,7 @@ TEST_CASE("an upload that the daemon forgot is sent once more") {
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const std::string source = SomeBytes(20 << 20);
   CHECK(client->Build(NvrtcBuild{.source = source}).ok());
@@ -149,7 +150,7 @@ TEST_CASE("an upload that the daemon refuses ends the build with that error") {
   answers.upload = [](auto*, auto*) {
     return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "nothing is kept for this user");
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const std::string source = SomeBytes(20 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});
@@ -183,7 +184,7 @@ TEST_CASE(
     }
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const auto result = client->Build(NvrtcBuild{.source = "x"});
   REQUIRE(result.ok());
@@ -207,7 +208,7 @@ TEST_CASE("a stream of chunks that ends early is an error") {
     writer->Write(chunk);
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers);
+  const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   const auto result = client->Build(NvrtcBuild{.source = "x"});
   REQUIRE_FALSE(result.ok());
@@ -233,7 +234,7 @@ TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers, kLimit);
+  const StandInDaemon daemon(directory / "socket", answers, kLimit);
   auto client = Client::Open(daemon.socket());
   for (int i = 0; i < 2; ++i) {
     const auto result = client->Build(NvrtcBuild{.source = source});
@@ -251,7 +252,7 @@ TEST_CASE("a request whose small parts alone are too large is refused, not tried
     reply->mutable_limits()->set_message_bytes(1024);
     return grpc::Status::OK;
   };
-  const StandInDaemon daemon(directory.File("socket"), answers, 1024);
+  const StandInDaemon daemon(directory / "socket", answers, 1024);
   auto client = Client::Open(daemon.socket());
   const auto result = client->Build(NvrtcBuild{.source = "x", .options = {std::string(2000, 'o')}});
   REQUIRE_FALSE(result.ok());
@@ -266,7 +267,7 @@ TEST_CASE(
     *reply = HitWithCubin("c");
     return grpc::Status::OK;
   };
-  StandInDaemon daemon(directory.File("socket"), answers, 1 << 20);
+  StandInDaemon daemon(directory / "socket", answers, 1 << 20);
   auto client = Client::Open(daemon.socket());
   const std::string source = SomeBytes(8 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});

@@ -12,11 +12,12 @@
 
 #include "client/src/file_descriptor.h"
 #include "tests/support/root.h"
-#include "tests/unit/client/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 using cccl_cache::FileDescriptor;
 using cccl_cache::FindSocket;
 using cccl_cache::SocketSearch;
+using cccl_cached::TemporaryDirectory;
 
 namespace {
 
@@ -42,9 +43,9 @@ class Place {
 
 struct Fixture {
   TemporaryDirectory root;
-  Place users{root.File("user")};
-  Place systems{root.File("system")};
-  SocketSearch search{"", "", root.File("user"), systems.path()};
+  Place users{root / "user"};
+  Place systems{root / "system"};
+  SocketSearch search{"", "", root / "user", systems.path()};
 };
 
 }  // namespace
@@ -84,15 +85,15 @@ TEST_CASE("a socket whose directory others can write is not trusted") {
 
 TEST_CASE("nor one below a directory that others can write, unless that is sticky") {
   Fixture places;
-  REQUIRE(chmod(places.root.File("user").c_str(), 0777) == 0);
+  REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());
-  REQUIRE(chmod(places.root.File("user").c_str(), 01777) == 0);
+  REQUIRE(chmod((places.root / "user").c_str(), 01777) == 0);
   CHECK(*FindSocket(places.search) == places.users.path());
 }
 
 TEST_CASE("nor one behind a symbolic link") {
   Fixture places;
-  const std::string moved = places.root.File("moved");
+  const std::string moved = places.root / "moved";
   std::filesystem::rename(places.users.directory(), moved);
   std::filesystem::create_directory_symlink(moved, places.users.directory());
   CHECK(*FindSocket(places.search) == places.systems.path());
@@ -107,12 +108,12 @@ TEST_CASE("another user's directory is not trusted, but root may give the system
   CHECK(*FindSocket(places.search) == places.systems.path());
   REQUIRE(chown(places.systems.directory().c_str(), kSomebody, kSomebody) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());
-  REQUIRE(chown(places.root.File("system").c_str(), kSomebody, kSomebody) == 0);
+  REQUIRE(chown((places.root / "system").c_str(), kSomebody, kSomebody) == 0);
   CHECK_FALSE(FindSocket(places.search).ok());
 }
 
 TEST_CASE("what is not there is left to connecting, which says so best") {
   const TemporaryDirectory root;
-  const SocketSearch search{"", "", "", root.File("absent") + "/socket"};
+  const SocketSearch search{"", "", "", root / "absent/socket"};
   CHECK(FindSocket(search).ok());
 }

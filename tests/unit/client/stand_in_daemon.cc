@@ -48,9 +48,9 @@ class StandInDaemon::Services {
                          v1::ExplainReply* reply) override {
       return answers.explain ? answers.explain(*request, reply) : Missing();
     }
-    grpc::Status Toolchains(grpc::ServerContext*, const v1::ToolchainsRequest*,
+    grpc::Status Toolchains(grpc::ServerContext*, const v1::ToolchainsRequest* request,
                             v1::ToolchainsReply* reply) override {
-      return answers.toolchains ? answers.toolchains(reply) : Missing();
+      return answers.toolchains ? answers.toolchains(*request, reply) : Missing();
     }
     const StandInAnswers& answers;
   };

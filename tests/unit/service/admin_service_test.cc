@@ -5,8 +5,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
@@ -61,12 +65,61 @@ TEST_CASE("toolchains are told with what they consist of, and the refused ones w
   REQUIRE(reply.toolchains_size() == 1);
   CHECK(reply.toolchains(0).id() == cccl_cache::Sha256("id").Hex());
   CHECK(reply.toolchains(0).version() == "13.0");
-  CHECK(reply.toolchains(0).selected_by_default());
+  CHECK_FALSE(reply.toolchains(0).selected_by_default());
   REQUIRE(reply.toolchains(0).components_size() == 1);
   CHECK(reply.toolchains(0).components(0).path() == "/opt/cuda/lib/libnvrtc.so");
   CHECK(reply.toolchains(0).accepted_options(0) == "--pch");
   REQUIRE(reply.rejected_size() == 1);
   CHECK(reply.rejected(0).reason() == "can be written by others");
+}
+
+/// Newest first.
+std::vector<ToolchainPtr> Majors(const std::vector<int>& majors) {
+  std::vector<ToolchainPtr> toolchains;
+  for (const int major : majors) {
+    auto toolchain = std::make_shared<Toolchain>();
+    toolchain->major = major;
+    toolchains.push_back(std::move(toolchain));
+  }
+  return toolchains;
+}
+
+std::vector<bool> Selected(const RunningServer& running, uint32_t driver_version) {
+  grpc::ClientContext context;
+  v1::ToolchainsRequest request;
+  request.set_driver_version(driver_version);
+  v1::ToolchainsReply reply;
+  REQUIRE(v1::Admin::NewStub(running.Connect())->Toolchains(&context, request, &reply).ok());
+  std::vector<bool> selected;
+  for (const auto& toolchain : reply.toolchains()) {
+    selected.push_back(toolchain.selected_by_default());
+  }
+  return selected;
+}
+
+TEST_CASE("the toolchain that a build of this client gets is marked") {
+  RunningServer running;
+  running.toolchains.present = Majors({13, 12});
+  running.toolchains.by_driver = {{0, running.toolchains.present[0]},
+                                  {12040, running.toolchains.present[1]}};
+  CHECK(Selected(running, 0) == std::vector{true, false});
+  CHECK(Selected(running, 12040) == std::vector{false, true});
+  CHECK(Selected(running, 11080) == std::vector{false, false});
+}
+
+TEST_CASE("toolchains that changed are looked at before they are told") {
+  RunningServer running;
+  running.toolchains.changed = true;
+  auto selected = std::async(std::launch::async, [&] { return Selected(running, 0); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (running.toolchains.looking() == 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  running.toolchains.present = Majors({13});
+  running.toolchains.by_driver = {{0, running.toolchains.present[0]}};
+  running.toolchains.changed = false;
+  running.toolchains.FinishLooking();
+  CHECK(selected.get() == std::vector{true});
 }
 
 }  // namespace

@@ -134,9 +134,13 @@ class FakeBuilder final : public Builder {
 
 class FakeToolchains final : public Toolchains {
  public:
-  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector&, uint32_t,
+  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector&,
+                                             uint32_t driver_version,
                                              cccl_cache::BuildKind) override {
-    return Error{ErrorCode::kToolchainNotFound, "none"};
+    if (changed) return std::nullopt;
+    const auto found = by_driver.find(driver_version);
+    if (found == by_driver.end()) return Error{ErrorCode::kToolchainNotFound, "none"};
+    return found->second;
   }
   void Rescan(std::function<void()> done) override {
     std::lock_guard lock(mutex_);
@@ -162,6 +166,8 @@ class FakeToolchains final : public Toolchains {
   }
 
   std::vector<ToolchainPtr> present;
+  std::map<uint32_t, ToolchainPtr> by_driver;  ///< what is selected, by the driver's version
+  std::atomic<bool> changed = false;           ///< since the last look
   std::vector<RejectedToolchain> rejected;
   std::atomic<bool> looked = true;
 

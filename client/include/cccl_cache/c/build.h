@@ -1,0 +1,138 @@
+/* SPDX-FileCopyrightText: the cccl-cached authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cccl_cache/c/base.h"
+
+/* CUDA C++, and what all builds have in common. Part of client_c.h. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cccl_cache_result cccl_cache_result;
+
+typedef enum cccl_cache_outcome {
+  CCCL_CACHE_OUTCOME_UNKNOWN = 0,
+  CCCL_CACHE_HIT = 1,
+  CCCL_CACHE_BUILT = 2,
+  CCCL_CACHE_JOINED = 3,      /* waited for another caller's compile of the same thing */
+  CCCL_CACHE_UNCACHEABLE = 4, /* compiled, not kept: the reason says why */
+  CCCL_CACHE_FAILED = 5       /* does not compile: see log and native_code */
+} cccl_cache_outcome;
+
+typedef enum cccl_cache_tier {
+  CCCL_CACHE_TIER_NONE = 0,
+  CCCL_CACHE_TIER_MEMORY = 1,
+  CCCL_CACHE_TIER_DISK = 2,
+  CCCL_CACHE_TIER_REMOTE = 3,
+  CCCL_CACHE_TIER_ARENA = 4
+} cccl_cache_tier;
+
+typedef enum cccl_cache_artifact_kind {
+  CCCL_CACHE_PTX = 1,
+  CCCL_CACHE_CUBIN = 2,
+  CCCL_CACHE_LTOIR = 3,
+  CCCL_CACHE_OPTIXIR = 4
+} cccl_cache_artifact_kind;
+
+/* "hit", "built", "joined", "uncacheable", "failed"; never NULL. */
+CCCL_CACHE_API const char* cccl_cache_outcome_name(cccl_cache_outcome outcome);
+/* "memory", "disk", "remote", "arena"; "" where it was compiled. */
+CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
+/* "ptx", "cubin", "ltoir", "optixir". */
+CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind);
+
+typedef struct cccl_cache_build_options {
+  size_t struct_size;
+  /* At most one of the three; none: the newest toolchain that the driver can load. */
+  cccl_cache_bytes toolchain_id; /* hexadecimal, or an unambiguous prefix of at least 8 digits */
+  cccl_cache_bytes toolchain_version; /* "12.9" */
+  uint32_t toolchain_major;           /* 12 */
+  uint32_t driver_version;            /* as cuDriverGetVersion says (13000), 0: no driver */
+  cccl_cache_bytes
+      working_directory; /* absolute: where relative names are looked up; empty: unknown */
+  const cccl_cache_artifact_kind* wanted; /* artifacts to receive; none: all */
+  size_t wanted_count;
+  uint32_t timeout_ms; /* 0: ten minutes */
+} cccl_cache_build_options;
+
+typedef struct cccl_cache_header {
+  cccl_cache_bytes name;
+  cccl_cache_bytes contents;
+} cccl_cache_header;
+
+typedef struct cccl_cache_variable {
+  cccl_cache_bytes name;
+  cccl_cache_bytes value;
+} cccl_cache_variable;
+
+/* CUDA C++ for NVRTC, sent exactly as given: no default name, no default directories. */
+typedef struct cccl_cache_nvrtc {
+  size_t struct_size;
+  cccl_cache_bytes source;
+  cccl_cache_bytes name; /* as nvrtcCreateProgram's name; empty: NVRTC's default */
+  const cccl_cache_bytes* options;
+  size_t option_count;
+  const cccl_cache_header* headers;
+  size_t header_count;
+  const cccl_cache_bytes* name_expressions;
+  size_t name_expression_count;
+  const cccl_cache_variable* environment; /* what the compiler would read: NVRTC_APPEND_FLAGS */
+  size_t environment_count;
+  int32_t append_toolchain_headers; /* not 0: search the toolchain's own headers after the options'
+                                       directories */
+} cccl_cache_nvrtc;
+
+/* `options` may be NULL. Safe to call again after any error. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_build_nvrtc(cccl_cache_client* client,
+                                                        const cccl_cache_nvrtc* program,
+                                                        const cccl_cache_build_options* options,
+                                                        cccl_cache_result** result,
+                                                        cccl_cache_error** error);
+
+typedef struct cccl_cache_result_info {
+  size_t struct_size;
+  cccl_cache_outcome outcome;
+  cccl_cache_tier tier;
+  cccl_cache_bytes key;         /* hexadecimal */
+  cccl_cache_bytes fingerprint; /* hexadecimal */
+  cccl_cache_bytes toolchain_id;
+  cccl_cache_bytes toolchain_version;
+  cccl_cache_bytes log;    /* as the compiler wrote it */
+  cccl_cache_bytes reason; /* why uncacheable or failed */
+  int32_t native_code;     /* the compiler library's own result code */
+  int32_t remembered;      /* a failure that was not tried again */
+  int32_t precompiled_headers;
+  uint64_t queue_us;   /* waiting for a slot */
+  uint64_t compile_us; /* 0 where nothing was compiled */
+  uint64_t total_us;   /* from the call to its answer */
+  size_t artifact_count;
+  size_t lowered_name_count;
+} cccl_cache_result_info;
+
+typedef struct cccl_cache_artifact {
+  size_t struct_size;
+  cccl_cache_artifact_kind kind;
+  cccl_cache_bytes contents;
+  cccl_cache_bytes sha256; /* 32 bytes */
+} cccl_cache_artifact;
+
+typedef struct cccl_cache_lowered_name {
+  size_t struct_size;
+  cccl_cache_bytes expression;
+  cccl_cache_bytes lowered;
+} cccl_cache_lowered_name;
+
+/* Each fills the struct as far as struct_size says; `index` must be below the count. */
+CCCL_CACHE_API void cccl_cache_result_describe(const cccl_cache_result* result,
+                                               cccl_cache_result_info* info);
+CCCL_CACHE_API void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
+                                               cccl_cache_artifact* artifact);
+CCCL_CACHE_API void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
+                                                   cccl_cache_lowered_name* name);
+CCCL_CACHE_API void cccl_cache_result_free(cccl_cache_result* result);
+
+#ifdef __cplusplus
+}
+#endif

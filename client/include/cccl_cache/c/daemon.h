@@ -1,0 +1,116 @@
+/* SPDX-FileCopyrightText: the cccl-cached authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cccl_cache/c/base.h"
+
+/* Questions to the daemon about itself. Part of client_c.h. timeout_ms 0: 30 seconds. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cccl_cache_stats cccl_cache_stats;
+typedef struct cccl_cache_toolchains cccl_cache_toolchains;
+typedef struct cccl_cache_info cccl_cache_info;
+
+typedef struct cccl_cache_statistic {
+  size_t struct_size;
+  cccl_cache_bytes name;
+  cccl_cache_bytes label; /* the tier of hits_total, otherwise empty */
+  double value;
+  int32_t gauge; /* not 0: the state of this moment, not a total */
+  cccl_cache_bytes help;
+} cccl_cache_statistic;
+
+CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
+                                                      uint32_t timeout_ms, cccl_cache_stats** stats,
+                                                      cccl_cache_error** error);
+CCCL_CACHE_API size_t cccl_cache_stats_count(const cccl_cache_stats* stats);
+CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
+                                          cccl_cache_statistic* statistic);
+/* The daemon's version. */
+CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats);
+CCCL_CACHE_API void cccl_cache_stats_free(cccl_cache_stats* stats);
+
+typedef struct cccl_cache_toolchain {
+  size_t struct_size;
+  cccl_cache_bytes id;
+  cccl_cache_bytes version;
+  cccl_cache_bytes root;
+  int32_t selected_by_default; /* for CUDA C++, where a build names none */
+  size_t component_count;
+  size_t header_directory_count;
+  size_t accepted_option_count;
+} cccl_cache_toolchain;
+
+typedef struct cccl_cache_component {
+  size_t struct_size;
+  cccl_cache_bytes name; /* "nvrtc", "nvjitlink", "nvvm" */
+  cccl_cache_bytes version;
+  cccl_cache_bytes id;
+  cccl_cache_bytes path;
+} cccl_cache_component;
+
+/* An installation that was found and is not used. */
+typedef struct cccl_cache_rejected_toolchain {
+  size_t struct_size;
+  cccl_cache_bytes root;
+  cccl_cache_bytes reason;
+} cccl_cache_rejected_toolchain;
+
+/* `driver_version` as in cccl_cache_build_options: what is selected by default depends on it. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client,
+                                                           uint32_t driver_version,
+                                                           uint32_t timeout_ms,
+                                                           cccl_cache_toolchains** toolchains,
+                                                           cccl_cache_error** error);
+CCCL_CACHE_API size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains);
+CCCL_CACHE_API void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains,
+                                               size_t index, cccl_cache_toolchain* toolchain);
+CCCL_CACHE_API void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains,
+                                                    size_t toolchain, size_t index,
+                                                    cccl_cache_component* component);
+CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_header_directory(
+    const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
+CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_accepted_option(
+    const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
+CCCL_CACHE_API size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains);
+CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains,
+                                                   size_t index,
+                                                   cccl_cache_rejected_toolchain* rejected);
+CCCL_CACHE_API void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains);
+
+/* `*serving` is not 0 if the daemon says that it serves (grpc.health.v1). */
+CCCL_CACHE_API cccl_cache_status cccl_cache_check_health(cccl_cache_client* client,
+                                                         uint32_t timeout_ms, int32_t* serving,
+                                                         cccl_cache_error** error);
+
+typedef struct cccl_cache_daemon {
+  size_t struct_size;
+  cccl_cache_bytes version;
+  uint32_t api_minor;
+  uint32_t fingerprint_layout;
+  uint32_t uid; /* of the daemon */
+  uint64_t message_bytes;
+  uint64_t source_bytes;
+  uint64_t headers;
+  uint64_t upload_bytes_per_uid;
+  uint64_t connections_per_uid;
+  uint64_t calls_per_uid;
+  uint64_t calls;
+  uint64_t build_seconds;
+  uint64_t worker_bytes;
+  uint64_t failures_remembered_seconds;
+} cccl_cache_daemon;
+
+CCCL_CACHE_API cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
+                                                     cccl_cache_info** info,
+                                                     cccl_cache_error** error);
+CCCL_CACHE_API void cccl_cache_info_describe(const cccl_cache_info* info,
+                                             cccl_cache_daemon* daemon);
+CCCL_CACHE_API void cccl_cache_info_free(cccl_cache_info* info);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-FileCopyrightText: the cccl-cached authors
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cccl_cache/c/build.h"
+#include "cccl_cache/c/link.h"
+
+/* Why a build is a miss. Part of client_c.h. timeout_ms 0: two minutes. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cccl_cache_explanation cccl_cache_explanation;
+
+/* Why a build is, or was, compiled. */
+typedef enum cccl_cache_verdict {
+  CCCL_CACHE_VERDICT_UNKNOWN = 0,
+  CCCL_CACHE_VERDICT_HIT = 1,          /* it is not: the artifact lies in `tier` */
+  CCCL_CACHE_VERDICT_NEVER_SEEN = 2,   /* no earlier build of this user resembles it */
+  CCCL_CACHE_VERDICT_DIFFERS = 3,      /* from the nearest earlier build */
+  CCCL_CACHE_VERDICT_EVICTED = 4,      /* its entry was dropped for room */
+  CCCL_CACHE_VERDICT_CORRUPT = 5,      /* its entry did not verify */
+  CCCL_CACHE_VERDICT_SHADOW_CHECK = 6, /* its entry was not what its compiler makes now */
+  CCCL_CACHE_VERDICT_UNCACHEABLE = 7,  /* it is never kept: the reason says why */
+  CCCL_CACHE_VERDICT_FAILED = 8,       /* it does not compile */
+  CCCL_CACHE_VERDICT_NOT_KEPT = 9,    /* the nearest is the same; where its entry went is unknown */
+  CCCL_CACHE_VERDICT_UNKNOWN_KEY = 10 /* no compiled build of this user is known by the key */
+} cccl_cache_verdict;
+
+typedef enum cccl_cache_difference_field {
+  CCCL_CACHE_FIELD_UNKNOWN = 0,
+  CCCL_CACHE_FIELD_OPTION = 1,
+  CCCL_CACHE_FIELD_HEADER = 2, /* a file from outside the toolchain */
+  CCCL_CACHE_FIELD_TOOLCHAIN = 3,
+  CCCL_CACHE_FIELD_SOURCE = 4,
+  CCCL_CACHE_FIELD_NAME_EXPRESSION = 5,
+  CCCL_CACHE_FIELD_INLINE_HEADER = 6,
+  CCCL_CACHE_FIELD_INPUT = 7, /* of a link, or a module of libNVVM */
+  CCCL_CACHE_FIELD_DIRECTORY = 8,
+  CCCL_CACHE_FIELD_PROGRAM_NAME = 9
+} cccl_cache_difference_field;
+
+/* "hit", "never-seen", ...; never NULL. */
+CCCL_CACHE_API const char* cccl_cache_verdict_name(cccl_cache_verdict verdict);
+/* "option", "header", ...; never NULL. */
+CCCL_CACHE_API const char* cccl_cache_difference_field_name(cccl_cache_difference_field field);
+
+typedef struct cccl_cache_explanation_info {
+  size_t struct_size;
+  cccl_cache_verdict verdict;
+  cccl_cache_tier tier;         /* where the artifact lies now */
+  cccl_cache_bytes reason;      /* why uncacheable or failed */
+  uint64_t since_ms;            /* when the entry went; times are since 1970, 0: none */
+  cccl_cache_bytes nearest_key; /* hexadecimal, empty: there is no such build */
+  cccl_cache_outcome nearest_outcome;
+  uint64_t nearest_time_ms;
+  size_t difference_count;
+  uint64_t more_differences; /* that are not listed */
+} cccl_cache_explanation_info;
+
+typedef struct cccl_cache_difference {
+  size_t struct_size;
+  cccl_cache_difference_field field;
+  cccl_cache_bytes name; /* which option, header, input */
+  /* An option's text, a SHA-256 in hexadecimal, "absent", "a directory"; empty: none. */
+  cccl_cache_bytes was;
+  cccl_cache_bytes is;
+  uint64_t was_lines; /* of a source or inline header */
+  uint64_t is_lines;
+} cccl_cache_difference;
+
+/* Why this user's last build with that key (as a result has it) was compiled. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_explain_key(cccl_cache_client* client,
+                                                        cccl_cache_bytes key, uint32_t timeout_ms,
+                                                        cccl_cache_explanation** explanation,
+                                                        cccl_cache_error** error);
+/* Whether the build would be a hit, and why not. Compiles nothing. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client* client,
+                                                          const cccl_cache_nvrtc* program,
+                                                          const cccl_cache_build_options* options,
+                                                          cccl_cache_explanation** explanation,
+                                                          cccl_cache_error** error);
+CCCL_CACHE_API cccl_cache_status cccl_cache_explain_link(cccl_cache_client* client,
+                                                         const cccl_cache_link* program,
+                                                         const cccl_cache_build_options* options,
+                                                         cccl_cache_explanation** explanation,
+                                                         cccl_cache_error** error);
+CCCL_CACHE_API cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client* client,
+                                                         const cccl_cache_nvvm* program,
+                                                         const cccl_cache_build_options* options,
+                                                         cccl_cache_explanation** explanation,
+                                                         cccl_cache_error** error);
+CCCL_CACHE_API void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
+                                                    cccl_cache_explanation_info* info);
+CCCL_CACHE_API void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation,
+                                                      size_t index,
+                                                      cccl_cache_difference* difference);
+CCCL_CACHE_API void cccl_cache_explanation_free(cccl_cache_explanation* explanation);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "cccl_cache/c/explain.h"
+#include "cccl_cache/handle.h"
+
+namespace cccl_cache {
+
+/// In what a build is another than an earlier one.
+struct Difference {
+  cccl_cache_difference_field field;
+  std::string_view name;
+  std::string_view was;
+  std::string_view is;
+  uint64_t was_lines;
+  uint64_t is_lines;
+};
+
+/// Why a build is a miss. All views live as long as it.
+class Explanation {
+ public:
+  using Handle = cccl_cache::Handle<cccl_cache_explanation, cccl_cache_explanation_free>;
+
+  explicit Explanation(cccl_cache_explanation* explanation) : explanation_(explanation) {
+    info_.struct_size = sizeof(info_);
+    cccl_cache_explanation_describe(explanation, &info_);
+  }
+
+  [[nodiscard]] std::string_view verdict() const { return cccl_cache_verdict_name(info_.verdict); }
+  [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
+  [[nodiscard]] std::string_view nearest_key() const { return View(info_.nearest_key); }
+  /// Everything else: times, the tier.
+  [[nodiscard]] const cccl_cache_explanation_info& info() const { return info_; }
+
+  [[nodiscard]] std::vector<Difference> differences() const {
+    std::vector<Difference> differences;
+    for (size_t i = 0; i < info_.difference_count; ++i) {
+      cccl_cache_difference each = {};
+      each.struct_size = sizeof(each);
+      cccl_cache_explanation_difference(explanation_.get(), i, &each);
+      differences.push_back({each.field, View(each.name), View(each.was), View(each.is),
+                             each.was_lines, each.is_lines});
+    }
+    return differences;
+  }
+
+ private:
+  Handle explanation_;
+  cccl_cache_explanation_info info_ = {};
+};
+
+}  // namespace cccl_cache
