@@ -1,37 +1,27 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// cccl-cached: reads the configuration, makes each object once, wires them, runs until told to
-// stop.
+// cccl-cached: reads the configuration, serves as it says, runs until told to stop.
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/load.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/configured.h"
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/departures.h"
-#include "daemon/core/statistics.h"
-#include "daemon/files/host_file_access.h"
-#include "daemon/housekeeping.h"
-#include "daemon/process/build_log.h"
+#include "daemon/daemon.h"
 #include "daemon/process/file_limit.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notify_socket.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
-#include "daemon/service/builder.h"
 #include "daemon/service/listening_socket.h"
-#include "daemon/service/server.h"
-#include "daemon/store/memory_store.h"
-#include "daemon/store/rocksdb_store.h"
+#include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
 
 namespace cccl_cached {
@@ -44,8 +34,6 @@ enum ExitCode : int {
   kCannotServe = 3,       ///< state directory or socket: taken by another daemon, not writable, ...
 };
 
-constexpr std::chrono::seconds kDrainDeadline{10};
-constexpr std::chrono::seconds kShutdownDeadline{2};
 constexpr std::chrono::hours kUntilToldSo{1};
 
 int Refuse(const Error& error, ExitCode code) {
@@ -59,29 +47,6 @@ struct Startup {
   Surroundings surroundings;
   LoadedConfiguration loaded;
 };
-
-RocksdbStoreOptions StoreOptions(const Configuration& configuration, MemoryStore& memory,
-                                 Departures& departures, Log& log) {
-  RocksdbStoreOptions options;
-  options.directory = configuration.state_dir;
-  options.limit_bytes = configuration.store_limit;
-  options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
-  options.used_elsewhere = [&memory](const cccl_cache::Digest& key) { return memory.Holds(key); };
-  options.departed = [&departures](const cccl_cache::Digest& key, DepartureCause cause) {
-    departures.Note(key, cause);
-  };
-  return options;
-}
-
-RegistryOptions ToolchainOptions(const Configuration& configuration) {
-  RegistryOptions options;
-  options.places = SystemSearchPlaces(configuration.toolchain_root);
-  if (configuration.toolchain_search == ToolchainSearch::kRoots) {
-    options.places = {.roots = configuration.toolchain_root, .targets = options.places.targets};
-  }
-  options.own_uid = geteuid();
-  return options;
-}
 
 /// Those that systemd handed over, else our own.
 Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_over,
@@ -143,68 +108,24 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
   Log log(configuration.log_level, configuration.log_format);
-  Statistics statistics;
-  Departures departures;
-  MemoryStore memory(configuration.memory_limit);
-  Result<std::unique_ptr<RocksdbStore>> opened =
-      RocksdbStore::Open(StoreOptions(configuration, memory, departures, log), statistics);
-  if (!opened) return Refuse(opened.error(), kCannotServe);
-  RocksdbStore& store = **opened;
+  const Result<std::unique_ptr<Stores>> stores = Stores::Open(configuration, log);
+  if (!stores) return Refuse(stores.error(), kCannotServe);
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
-
-  const BuildLimits build_limits = BuildLimitsOf(configuration);
-  ZygoteOptions zygotes;
-  zygotes.announce_sandbox = [&log](const ZygoteReady& ready) {
-    const bool none = ready.sandbox == SandboxKind::kNone;
-    log.Write(none ? LogLevel::kWarning : LogLevel::kInfo, "sandbox", ready.description);
-  };
-  WorkerCompiler compiler(*worker, std::move(zygotes), [&log](std::string_view text) {
-    log.Write(LogLevel::kWarning, "compiler", text);
-  });
-  ToolchainRegistry toolchains(
-      ToolchainOptions(configuration), store, compiler, [&log](const ToolchainReport& report) {
-        log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain", report.text);
-      });
-  HostFileAccess files({.own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
-                        .own_uid = geteuid(),
-                        .own_view = cccl_cache::FilesViewOfThisProcess()});
-  BuildCoordinator coordinator(
-      {.toolchains = toolchains,
-       .compiler = compiler,
-       .files = files,
-       .tiers = {&memory, &store},
-       .statistics = statistics,
-       .departures = departures,
-       .observe = [&log](const BuildRecord& record) { LogBuild(log, record); },
-       .report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "build", text); }},
-      build_limits);
-  Housekeeping housekeeping({toolchains, compiler, store, statistics, log});
-  CoordinatorBuilder builder(coordinator);
-  Server server({.limits = ServiceLimitsOf(configuration),
-                 .build_limits = build_limits,
-                 .version = CCCL_CACHED_VERSION},
-                {.builder = builder,
-                 .toolchains = toolchains,
-                 .statistics = statistics,
-                 .stored = [&store] { return store.size(); },
-                 .building = [&coordinator] { return coordinator.Gauges(); }});
-  for (ListeningSocket& socket : *sockets) {
-    log.Write(LogLevel::kInfo, "start", "listening", {{"socket", socket.path()}});
-    server.AddListener(std::move(socket));
-  }
-  if (const Status started = server.Start(); !started) return Refuse(started.error(), kCannotServe);
+  Daemon daemon({.configuration = configuration,
+                 .worker = *worker,
+                 .own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
+                 .stores = **stores,
+                 .log = log});
+  const Status started = daemon.Start(*std::move(sockets));
+  if (!started) return Refuse(started.error(), kCannotServe);
   notify.Ready();
 
-  WaitForTheEnd(signals, notify, startup, log, toolchains);
+  WaitForTheEnd(signals, notify, startup, log, daemon.toolchains());
 
   log.Write(LogLevel::kInfo, "stop", "finishing what is under way");
-  // First: builds that wait for a toolchain to be identified are answered, and nothing calls back.
-  toolchains.Stop();
   notify.Stopping();
-  server.StoppingSoon();
-  coordinator.Drain(kDrainDeadline);
-  server.Shutdown(kShutdownDeadline);
+  daemon.Stop();
   return kDone;
 }
 

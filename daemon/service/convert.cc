@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "daemon/service/api_version.h"
+#include "daemon/service/request_fields.h"
 #include "daemon/service/utf8.h"
 
 namespace cccl_cached {
@@ -27,134 +27,28 @@ std::vector<std::string> Distinct(std::vector<std::string> texts) {
 /// A reply has room for this much of a log, and a person for less.
 constexpr size_t kLongestLog = 4u << 20;
 
-/// Moves the parts of one message into core types. Remembers the first thing that is wrong, after
-/// which it goes on doing nothing, so that the code below reads as a list of fields. Not
-/// thread-safe; lives for one conversion.
-class Converter {
- public:
-  Converter(const ServiceLimits& limits, const FindUpload& find_upload)
-      : limits_(limits), find_upload_(find_upload) {}
-
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }
-
-  void Refuse(std::string message) {
-    if (!error_) error_ = Error{ErrorCode::kInvalidRequest, std::move(message)};
-  }
-
-  std::string Name(std::string_view field, std::string&& text) {
-    return Text(field, std::move(text), limits_.name_bytes);
-  }
-  std::string Option(std::string_view field, std::string&& text) {
-    return Text(field, std::move(text), limits_.option_bytes);
-  }
-
-  std::vector<std::string> Options(std::string_view field,
-                                   google::protobuf::RepeatedPtrField<std::string>& texts) {
-    CheckCount(field, static_cast<size_t>(texts.size()), limits_.options);
-    std::vector<std::string> result;
-    if (error_) return result;
-    result.reserve(static_cast<size_t>(texts.size()));
-    for (int i = 0; i < texts.size() && !error_; ++i) {
-      result.push_back(Option(field, std::move(texts[i])));
-    }
-    return result;
-  }
-
-  std::string Contents(std::string_view field, v1::Blob&& blob) {
-    if (error_) return {};
-    if (blob.upload_sha256().empty()) {
-      Count(field, blob.inline_bytes().size());
-      return std::move(*blob.mutable_inline_bytes());
-    }
-    if (!blob.inline_bytes().empty()) {
-      Refuse(fmt::format("{}: both inline_bytes and upload_sha256 are set, use one", field));
-      return {};
-    }
-    return Uploaded(field, blob.upload_sha256());
-  }
-
-  /// For what the compiler takes as a C string, which would end at a zero byte.
-  std::string SourceText(std::string_view field, v1::Blob&& blob) {
-    std::string text = Contents(field, std::move(blob));
-    if (text.find('\0') != std::string::npos) {
-      Refuse(fmt::format("{}: holds a zero byte, at which the compiler would stop reading", field));
-    }
-    return text;
-  }
-
-  void CheckCount(std::string_view field, size_t count, size_t limit) {
-    if (count <= limit) return;
-    Refuse(fmt::format("{}: {} entries, at most {} are allowed", field, count, limit));
-  }
-
- private:
-  std::string Text(std::string_view field, std::string&& text, uint64_t limit) {
-    if (error_) return {};
-    if (text.size() > limit) {
-      Refuse(fmt::format("{}: {} bytes long, at most {} are allowed", field, text.size(), limit));
-    } else if (text.find('\0') != std::string::npos) {
-      Refuse(fmt::format("{}: holds a zero byte", field));
-    }
-    bytes_ += text.size();
-    return std::move(text);
-  }
-
-  void Count(std::string_view field, uint64_t size) {
-    bytes_ += size;
-    if (bytes_ <= limits_.source_bytes) return;
-    Refuse(
-        fmt::format("{}: source, headers and inputs together are larger than {} bytes, which is "
-                    "the most that one request may hold",
-                    field, limits_.source_bytes));
-  }
-
-  std::string Uploaded(std::string_view field, const std::string& raw) {
-    const auto digest = cccl_cache::Digest::FromBytes(raw);
-    if (!digest) {
-      Refuse(fmt::format("{}.upload_sha256: {} bytes long, a SHA-256 has 32", field, raw.size()));
-      return {};
-    }
-    const auto blob = find_upload_(*digest);
-    if (blob == nullptr) {
-      error_ = Error{ErrorCode::kUploadNeeded,
-                     fmt::format("{}: this user has no upload {}, or it was forgotten: upload it "
-                                 "again",
-                                 field, digest->Hex())};
-      return {};
-    }
-    Count(field, blob->size());
-    return error_ ? std::string() : *blob;
-  }
-
-  const ServiceLimits& limits_;
-  const FindUpload& find_upload_;
-  uint64_t bytes_ = 0;
-  std::optional<Error> error_;
-};
-
 cccl_cache::NvrtcProgram FromProto(v1::NvrtcProgram&& message, const ServiceLimits& limits,
-                                   Converter& convert) {
+                                   RequestFields& fields) {
   cccl_cache::NvrtcProgram program;
-  convert.CheckCount("nvrtc.headers", static_cast<size_t>(message.headers_size()), limits.headers);
-  convert.CheckCount("nvrtc.environment", static_cast<size_t>(message.environment_size()),
-                     limits.options);
-  program.source = convert.SourceText("nvrtc.source", std::move(*message.mutable_source()));
-  program.name = convert.Name("nvrtc.name", std::move(*message.mutable_name()));
-  program.options = convert.Options("nvrtc.options", *message.mutable_options());
+  fields.CheckCount("nvrtc.headers", static_cast<size_t>(message.headers_size()), limits.headers);
+  fields.CheckCount("nvrtc.environment", static_cast<size_t>(message.environment_size()),
+                    limits.options);
+  program.source = fields.SourceText("nvrtc.source", std::move(*message.mutable_source()));
+  program.name = fields.Name("nvrtc.name", std::move(*message.mutable_name()));
+  program.options = fields.Options("nvrtc.options", *message.mutable_options());
   for (auto& header : *message.mutable_headers()) {
-    if (convert.error()) break;
-    auto name = convert.Name("nvrtc.headers.name", std::move(*header.mutable_name()));
+    if (fields.error()) break;
+    auto name = fields.Name("nvrtc.headers.name", std::move(*header.mutable_name()));
     auto contents =
-        convert.SourceText("nvrtc.headers.contents", std::move(*header.mutable_contents()));
+        fields.SourceText("nvrtc.headers.contents", std::move(*header.mutable_contents()));
     program.headers.push_back({std::move(name), std::move(contents)});
   }
   program.name_expressions =
-      Distinct(convert.Options("nvrtc.name_expressions", *message.mutable_name_expressions()));
+      Distinct(fields.Options("nvrtc.name_expressions", *message.mutable_name_expressions()));
   for (auto& variable : *message.mutable_environment()) {
-    if (convert.error()) break;
-    auto name = convert.Name("nvrtc.environment.name", std::move(*variable.mutable_name()));
-    auto value = convert.Option("nvrtc.environment.value", std::move(*variable.mutable_value()));
+    if (fields.error()) break;
+    auto name = fields.Name("nvrtc.environment.name", std::move(*variable.mutable_name()));
+    auto value = fields.Option("nvrtc.environment.value", std::move(*variable.mutable_value()));
     program.environment.emplace_back(std::move(name), std::move(value));
   }
   program.append_toolchain_headers = message.append_toolchain_headers();
@@ -162,57 +56,57 @@ cccl_cache::NvrtcProgram FromProto(v1::NvrtcProgram&& message, const ServiceLimi
 }
 
 cccl_cache::LinkProgram FromProto(v1::LinkProgram&& message, const ServiceLimits& limits,
-                                  Converter& convert) {
+                                  RequestFields& fields) {
   cccl_cache::LinkProgram program;
-  convert.CheckCount("link.inputs", static_cast<size_t>(message.inputs_size()), limits.options);
+  fields.CheckCount("link.inputs", static_cast<size_t>(message.inputs_size()), limits.options);
   for (auto& input : *message.mutable_inputs()) {
-    if (convert.error()) break;
+    if (fields.error()) break;
     if (!v1::LinkInputType_IsValid(input.type())) {
-      convert.Refuse(fmt::format("link.inputs.type: {} is not a type of input",
-                                 static_cast<int>(input.type())));
+      fields.Refuse(fmt::format("link.inputs.type: {} is not a type of input",
+                                static_cast<int>(input.type())));
     }
-    auto name = convert.Name("link.inputs.name", std::move(*input.mutable_name()));
-    auto contents = convert.Contents("link.inputs.contents", std::move(*input.mutable_contents()));
+    auto name = fields.Name("link.inputs.name", std::move(*input.mutable_name()));
+    auto contents = fields.Contents("link.inputs.contents", std::move(*input.mutable_contents()));
     program.inputs.push_back({static_cast<cccl_cache::LinkInputType>(input.type()), std::move(name),
                               std::move(contents)});
   }
-  program.options = convert.Options("link.options", *message.mutable_options());
+  program.options = fields.Options("link.options", *message.mutable_options());
   return program;
 }
 
 cccl_cache::NvvmProgram FromProto(v1::NvvmProgram&& message, const ServiceLimits& limits,
-                                  Converter& convert) {
+                                  RequestFields& fields) {
   cccl_cache::NvvmProgram program;
-  convert.CheckCount("nvvm.modules", static_cast<size_t>(message.modules_size()), limits.options);
+  fields.CheckCount("nvvm.modules", static_cast<size_t>(message.modules_size()), limits.options);
   for (auto& module : *message.mutable_modules()) {
-    if (convert.error()) break;
-    auto name = convert.Name("nvvm.modules.name", std::move(*module.mutable_name()));
-    auto contents =
-        convert.Contents("nvvm.modules.contents", std::move(*module.mutable_contents()));
+    if (fields.error()) break;
+    auto name = fields.Name("nvvm.modules.name", std::move(*module.mutable_name()));
+    auto contents = fields.Contents("nvvm.modules.contents", std::move(*module.mutable_contents()));
     program.modules.push_back({std::move(name), std::move(contents), module.lazy()});
   }
-  program.options = convert.Options("nvvm.options", *message.mutable_options());
+  program.options = fields.Options("nvvm.options", *message.mutable_options());
   program.add_libdevice = message.add_libdevice();
   return program;
 }
 
-cccl_cache::ToolchainSelector FromProto(v1::ToolchainSelector&& message, Converter& convert) {
+cccl_cache::ToolchainSelector FromProto(v1::ToolchainSelector&& message, RequestFields& fields) {
   cccl_cache::ToolchainSelector selector;
   const int set = static_cast<int>(!message.id().empty()) +
                   static_cast<int>(!message.version().empty()) +
                   static_cast<int>(message.major() != 0);
-  if (set > 1) convert.Refuse("toolchain: set at most one of id, version and major");
-  selector.id = convert.Name("toolchain.id", std::move(*message.mutable_id()));
-  selector.version = convert.Name("toolchain.version", std::move(*message.mutable_version()));
+  if (set > 1) fields.Refuse("toolchain: set at most one of id, version and major");
+  selector.id = fields.Name("toolchain.id", std::move(*message.mutable_id()));
+  selector.version = fields.Name("toolchain.version", std::move(*message.mutable_version()));
   selector.major = message.major();
   return selector;
 }
 
-std::vector<cccl_cache::ArtifactKind> Wanted(const v1::BuildRequest& message, Converter& convert) {
+std::vector<cccl_cache::ArtifactKind> Wanted(const v1::BuildRequest& message,
+                                             RequestFields& fields) {
   std::vector<cccl_cache::ArtifactKind> wanted;
   for (const int kind : message.wanted()) {
     if (kind == v1::ARTIFACT_KIND_UNSPECIFIED || !v1::ArtifactKind_IsValid(kind)) {
-      convert.Refuse(fmt::format("wanted: {} is not a kind of artifact", kind));
+      fields.Refuse(fmt::format("wanted: {} is not a kind of artifact", kind));
       break;
     }
     const auto value = static_cast<cccl_cache::ArtifactKind>(kind);
@@ -230,40 +124,40 @@ std::string HexOrNothing(const cccl_cache::Digest& digest) {
 
 Result<ConvertedRequest> FromProto(v1::BuildRequest&& message, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
-  Converter convert(limits, find_upload);
+  RequestFields fields(limits, find_upload);
   if (message.min_api_minor() > kApiMinor) {
-    convert.Refuse(
+    fields.Refuse(
         fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
                     "the daemon",
                     message.min_api_minor(), kApiMinor));
   }
   const int programs = static_cast<int>(message.has_nvrtc()) +
                        static_cast<int>(message.has_link()) + static_cast<int>(message.has_nvvm());
-  if (programs != 1) convert.Refuse("exactly one of nvrtc, link and nvvm must be set");
+  if (programs != 1) fields.Refuse("exactly one of nvrtc, link and nvvm must be set");
 
   auto request = std::make_shared<cccl_cache::BuildRequest>();
   if (message.has_nvrtc()) {
-    request->program = FromProto(std::move(*message.mutable_nvrtc()), limits, convert);
+    request->program = FromProto(std::move(*message.mutable_nvrtc()), limits, fields);
   } else if (message.has_link()) {
-    request->program = FromProto(std::move(*message.mutable_link()), limits, convert);
+    request->program = FromProto(std::move(*message.mutable_link()), limits, fields);
   } else if (message.has_nvvm()) {
-    request->program = FromProto(std::move(*message.mutable_nvvm()), limits, convert);
+    request->program = FromProto(std::move(*message.mutable_nvvm()), limits, fields);
   }
-  request->toolchain = FromProto(std::move(*message.mutable_toolchain()), convert);
+  request->toolchain = FromProto(std::move(*message.mutable_toolchain()), fields);
   request->driver_version = message.driver_version();
   request->working_directory =
-      convert.Name("working_directory", std::move(*message.mutable_working_directory()));
+      fields.Name("working_directory", std::move(*message.mutable_working_directory()));
   if (!request->working_directory.empty() && request->working_directory.front() != '/') {
-    convert.Refuse("working_directory: must be absolute");
+    fields.Refuse("working_directory: must be absolute");
   }
   if (message.has_files_view()) {
     const v1::FilesView& view = message.files_view();
     request->files_view = {view.mount_namespace(), view.root_device(), view.root_inode()};
   }
   ConvertedRequest result;
-  result.wanted = Wanted(message, convert);
-  if (convert.error()) return *convert.error();
-  result.bytes = convert.bytes();
+  result.wanted = Wanted(message, fields);
+  if (fields.error()) return *fields.error();
+  result.bytes = fields.bytes();
   result.request = std::move(request);
   return result;
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/result.h"
+#include "daemon/service/request_fields.h"
 #include "daemon/service/service_limits.h"
 #include "proto/request.h"
 
@@ -21,9 +21,6 @@ struct ConvertedRequest {
   std::vector<cccl_cache::ArtifactKind> wanted;  ///< empty: all
   uint64_t bytes = 0;                            ///< of all its texts and binaries
 };
-
-/// The blob that the caller uploaded, null if there is none.
-using FindUpload = std::function<std::shared_ptr<const std::string>(const cccl_cache::Digest&)>;
 
 /// Checks every bound and moves the strings out of the message. kInvalidRequest names the field,
 /// kUploadNeeded the digest.

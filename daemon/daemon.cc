@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/daemon.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "daemon/configured.h"
+#include "daemon/process/build_log.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::seconds kDrainDeadline{10};
+constexpr std::chrono::seconds kShutdownDeadline{2};
+
+auto ReportTo(Log& log, std::string_view event) {
+  return [&log, event](std::string_view text) { log.Write(LogLevel::kWarning, event, text); };
+}
+
+ZygoteOptions ZygotesOf(Log& log) {
+  ZygoteOptions options;
+  options.announce_sandbox = [&log](const ZygoteReady& ready) {
+    const bool none = ready.sandbox == SandboxKind::kNone;
+    log.Write(none ? LogLevel::kWarning : LogLevel::kInfo, "sandbox", ready.description);
+  };
+  return options;
+}
+
+RegistryOptions ToolchainsOf(const Configuration& configuration) {
+  RegistryOptions options;
+  options.places = SystemSearchPlaces(configuration.toolchain_root);
+  if (configuration.toolchain_search == ToolchainSearch::kRoots) {
+    options.places = {.roots = configuration.toolchain_root, .targets = options.places.targets};
+  }
+  options.own_uid = geteuid();
+  return options;
+}
+
+}  // namespace
+
+Daemon::Daemon(Parts parts)
+    : log_(parts.log),
+      compiler_(parts.worker, ZygotesOf(log_), ReportTo(log_, "compiler")),
+      toolchains_(ToolchainsOf(parts.configuration), *parts.stores.disk, compiler_,
+                  [&log = log_](const ToolchainReport& report) {
+                    log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain",
+                              report.text);
+                  }),
+      files_({.own_directories = std::move(parts.own_directories),
+              .own_uid = geteuid(),
+              .own_view = cccl_cache::FilesViewOfThisProcess()}),
+      coordinator_({.toolchains = toolchains_,
+                    .compiler = compiler_,
+                    .files = files_,
+                    .tiers = {&parts.stores.memory, parts.stores.disk.get()},
+                    .statistics = parts.stores.statistics,
+                    .departures = parts.stores.departures,
+                    .observe = [&log = log_](const BuildRecord& record) { LogBuild(log, record); },
+                    .report = ReportTo(log_, "build")},
+                   BuildLimitsOf(parts.configuration)),
+      housekeeping_({toolchains_, compiler_, *parts.stores.disk, parts.stores.statistics, log_}),
+      builder_(coordinator_),
+      server_({.limits = ServiceLimitsOf(parts.configuration),
+               .build_limits = BuildLimitsOf(parts.configuration),
+               .version = CCCL_CACHED_VERSION},
+              {.builder = builder_,
+               .toolchains = toolchains_,
+               .statistics = parts.stores.statistics,
+               .stored = [&disk = *parts.stores.disk] { return disk.size(); },
+               .building = [this] { return coordinator_.Gauges(); }}) {}
+
+Status Daemon::Start(std::vector<ListeningSocket> sockets) {
+  for (ListeningSocket& socket : sockets) {
+    log_.Write(LogLevel::kInfo, "start", "listening", {{"socket", socket.path()}});
+    server_.AddListener(std::move(socket));
+  }
+  return server_.Start();
+}
+
+void Daemon::Stop() {
+  // First: builds that wait for a toolchain to be identified are answered, and nothing calls back.
+  toolchains_.Stop();
+  server_.StoppingSoon();
+  coordinator_.Drain(kDrainDeadline);
+  server_.Shutdown(kShutdownDeadline);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/compile/worker_compiler.h"
+#include "daemon/configuration/configuration.h"
+#include "daemon/core/build_coordinator.h"
+#include "daemon/files/host_file_access.h"
+#include "daemon/housekeeping.h"
+#include "daemon/process/log.h"
+#include "daemon/service/builder.h"
+#include "daemon/service/listening_socket.h"
+#include "daemon/service/server.h"
+#include "daemon/stores.h"
+#include "daemon/toolchain/toolchain_registry.h"
+
+namespace cccl_cached {
+
+/// Makes each object that serves once and wires them; each is a member, after those that it uses.
+/// For one thread, which made it. What is handed in must outlive it, but for the configuration.
+class Daemon {
+ public:
+  struct Parts {
+    const Configuration& configuration;
+    std::string worker;                        ///< path of cccl-cached-worker
+    std::vector<std::string> own_directories;  ///< nobody reads them through the daemon
+    Stores& stores;
+    Log& log;
+  };
+
+  explicit Daemon(Parts parts);
+
+  /// Once: accepts from now on.
+  [[nodiscard]] Status Start(std::vector<ListeningSocket> sockets);
+  /// Lets what is under way finish, for a while. Returns when nobody is served any more.
+  void Stop();
+
+  [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
+
+ private:
+  Log& log_;
+  WorkerCompiler compiler_;
+  ToolchainRegistry toolchains_;
+  HostFileAccess files_;
+  BuildCoordinator coordinator_;
+  Housekeeping housekeeping_;
+  CoordinatorBuilder builder_;
+  Server server_;
+};
+
+}  // namespace cccl_cached
