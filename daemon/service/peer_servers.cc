@@ -3,6 +3,7 @@
 #include "daemon/service/peer_servers.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -96,8 +97,14 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
     std::swap(entries, entries_);
   }
   std::vector<std::thread> threads;
+  threads.reserve(entries.size());
   for (auto& [credentials, entry] : entries) {
-    threads.emplace_back([&server = *entry.server, until] { server.Shutdown(until); });
+    try {
+      threads.emplace_back([&server = *entry.server, until] { server.Shutdown(until); });
+    } catch (const std::system_error&) {
+      // No thread to be had: this one does it, and the deadline is the same for all.
+      entry.server->Shutdown(until);
+    }
   }
   for (std::thread& thread : threads) thread.join();
   retired_.WaitForAll();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "tests/support/no_more_threads.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached {
@@ -72,6 +73,27 @@ TEST_CASE("a user gets no thread while others have them all") {
   REQUIRE(checks.Add(1, disk.Look()));
   CHECK_FALSE(checks.Add(2, disk.Look()));
   disk.Answer();
+}
+
+TEST_CASE("who needs a thread that can't be started is told to come back, and others go on") {
+  HangingDisk disk;
+  FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
+  std::promise<void> done;
+  REQUIRE(checks.Add(1, disk.Look()));
+  {
+    const NoMoreThreads none;
+    const Status refused = checks.Add(2, disk.Look());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ErrorCode::kOverloaded);
+    CHECK_THAT(refused.error().message, Catch::Contains("can't start a thread"));
+    // This user's first thread does it later.
+    REQUIRE(checks.Add(1, {[] {}, [&] { done.set_value(); }, NeverLate}));
+  }
+  disk.Answer();
+  CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
+  std::promise<void> later;
+  REQUIRE(checks.Add(2, {[] {}, [&] { later.set_value(); }, NeverLate}));
+  CHECK(later.get_future().wait_for(kPatience) == std::future_status::ready);
 }
 
 TEST_CASE("a look that takes too long is answered without it, and only once") {

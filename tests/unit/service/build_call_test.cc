@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
@@ -17,32 +17,13 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Sends bytes as they are and returns the status.
-grpc::Status SendRaw(RunningServer& running, grpc::ClientContext& context, std::string bytes) {
-  grpc::GenericStub stub(running.Connect());
-  grpc::CompletionQueue queue;
-  grpc::Slice slice(bytes);
-  grpc::ByteBuffer request(&slice, 1);
-  grpc::ByteBuffer reply;
-  grpc::Status status;
-  auto call = stub.PrepareUnaryCall(&context, "/cccl_cache.v1.Build/Build", request, &queue);
-  call->StartCall();
-  call->Finish(&reply, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  queue.Next(&tag, &ok);
-  return status;
-}
-
 TEST_CASE("a build is answered with its artifact") {
   RunningServer running;
   running.builder.AnswerWith([](const cccl_cache::BuildRequest& request, const Peer& peer) {
     const auto& program = std::get<cccl_cache::NvrtcProgram>(request.program);
     return MakeAnswer(program.source + "/" + program.options[0] + "/" + std::to_string(peer.uid));
   });
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  const auto status = running.BuildStub()->Build(&context, SmallRequest(), &reply);
+  const auto [status, reply, error, retry_ms] = Ask(*running.BuildStub(), SmallRequest());
   REQUIRE(status.ok());
   CHECK(reply.outcome() == v1::OUTCOME_HIT);
   CHECK(reply.tier() == v1::TIER_MEMORY);
@@ -57,12 +38,7 @@ TEST_CASE("an answer that comes later from another thread arrives") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   auto stub = running.BuildStub();
-  auto answered = std::async(std::launch::async, [&] {
-    grpc::ClientContext context;
-    v1::BuildReply reply;
-    REQUIRE(stub->Build(&context, SmallRequest(), &reply).ok());
-    return reply.artifacts(0).contents();
-  });
+  auto answered = std::async(std::launch::async, [&] { return BuildOver(*stub); });
   REQUIRE(running.builder.WaitForWaiting(1));
   running.builder.AnswerAll(MakeAnswer("late"));
   CHECK(answered.get() == "late");
@@ -72,11 +48,11 @@ TEST_CASE("a message that is not protobuf is an invalid argument") {
   RunningServer running;
   for (const std::string& bytes : {std::string("this is not protobuf"), std::string(1000, '\xff'),
                                    std::string("\x0a\x7f", 2)}) {
-    grpc::ClientContext context;
-    const auto status = SendRaw(running, context, bytes);
-    CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
-    CHECK(status.error_message().find("not a cccl_cache.v1.BuildRequest") != std::string::npos);
-    CHECK(Trailer(context, "cccl-error") == "invalid-request");
+    const RawAnswer answer = CallRaw(running, "/cccl_cache.v1.Build/Build", bytes);
+    CHECK(answer.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    CHECK(answer.status.error_message().find("not a cccl_cache.v1.BuildRequest") !=
+          std::string::npos);
+    CHECK(answer.error == "invalid-request");
   }
   CHECK(running.builder.peers().empty());
 }
@@ -85,9 +61,7 @@ TEST_CASE("100,000 inline headers are refused with the field and the limit") {
   RunningServer running;
   v1::BuildRequest request = SmallRequest();
   for (int i = 0; i < 100'000; ++i) request.mutable_nvrtc()->add_headers()->set_name("h");
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  const grpc::Status status = Ask(*running.BuildStub(), request).status;
   CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
   CHECK(status.error_message() == "nvrtc.headers: 100000 entries, at most 10000 are allowed");
 }
@@ -96,9 +70,7 @@ TEST_CASE("a source of 100 MB is refused with both sizes") {
   RunningServer running;
   v1::BuildRequest request;
   request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(100'000'000, ' '));
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  const auto status = running.BuildStub()->Build(&context, request, &reply);
+  const grpc::Status status = Ask(*running.BuildStub(), request).status;
   CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
   CHECK(status.error_message().find("16777216") != std::string::npos);
 }
@@ -111,10 +83,9 @@ TEST_CASE("a message just within the limit is taken") {
   });
   v1::BuildRequest request;
   request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string((16 << 20) - 100, ' '));
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  REQUIRE(running.BuildStub()->Build(&context, request, &reply).ok());
-  CHECK(reply.artifacts(0).contents() == std::to_string((16 << 20) - 100));
+  const Answered answered = Ask(*running.BuildStub(), request);
+  REQUIRE(answered.status.ok());
+  CHECK(answered.reply.artifacts(0).contents() == std::to_string((16 << 20) - 100));
 }
 
 TEST_CASE("a compressed message is refused") {
@@ -154,13 +125,11 @@ TEST_CASE("an error keeps its name, its hint and its status") {
     running.builder.AnswerWith([&](const auto&, const auto&) {
       return Error{expected.code, "the reason", std::chrono::milliseconds(250)};
     });
-    grpc::ClientContext context;
-    v1::BuildReply reply;
-    const auto status = stub->Build(&context, SmallRequest(), &reply);
-    CHECK(status.error_code() == expected.status);
-    CHECK(status.error_message() == "the reason");
-    CHECK(Trailer(context, "cccl-error") == expected.name);
-    CHECK(Trailer(context, "cccl-retry-ms") == "250");
+    const Answered answered = Ask(*stub, SmallRequest());
+    CHECK(answered.status.error_code() == expected.status);
+    CHECK(answered.status.error_message() == "the reason");
+    CHECK(answered.error == expected.name);
+    CHECK(answered.retry_ms == "250");
   }
 }
 
@@ -223,25 +192,19 @@ TEST_CASE("calls of one user are bounded") {
   RunningServer running(limits);
   running.builder.AnswerWith(nullptr);
   auto stub = running.BuildStub();
-  std::vector<std::future<grpc::Status>> held;
+  std::vector<std::future<std::string>> held;
   for (int i = 0; i < 3; ++i) {
-    held.push_back(std::async(std::launch::async, [&] {
-      grpc::ClientContext context;
-      v1::BuildReply reply;
-      return stub->Build(&context, SmallRequest(), &reply);
-    }));
+    held.push_back(std::async(std::launch::async, [&] { return BuildOver(*stub); }));
   }
   REQUIRE(running.builder.WaitForWaiting(3));
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  const auto refused = stub->Build(&context, SmallRequest(), &reply);
-  CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
-  CHECK(refused.error_message().find("3 calls in flight of at most 3") != std::string::npos);
-  CHECK(Trailer(context, "cccl-error") == "overloaded");
-  CHECK_FALSE(Trailer(context, "cccl-retry-ms").empty());
+  const auto [status, reply, error, retry_ms] = Ask(*stub, SmallRequest());
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(status.error_message().find("3 calls in flight of at most 3") != std::string::npos);
+  CHECK(error == "overloaded");
+  CHECK_FALSE(retry_ms.empty());
   CHECK(running.statistics.Get(Counter::kRefused) == 1);
   running.builder.AnswerAll(MakeAnswer("done"));
-  for (auto& call : held) CHECK(call.get().ok());
+  for (auto& call : held) CHECK(call.get() == "done");
 }
 
 TEST_CASE("a caller who leaves while his call waits for its turn is counted no longer") {
@@ -263,11 +226,9 @@ TEST_CASE("bytes of one user are bounded") {
   RunningServer running(limits);
   v1::BuildRequest request;
   request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(65 << 10, ' '));
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  const auto status = running.BuildStub()->Build(&context, request, &reply);
-  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
-  CHECK(Trailer(context, "cccl-error") == "overloaded");
+  const Answered answered = Ask(*running.BuildStub(), request);
+  CHECK(answered.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(answered.error == "overloaded");
 }
 
 TEST_CASE("a reply that is too large for one message comes in chunks") {
@@ -275,15 +236,14 @@ TEST_CASE("a reply that is too large for one message comes in chunks") {
   const std::string large(20 << 20, 'L');
   running.builder.AnswerWith([&](const auto&, const auto&) { return MakeAnswer(large); });
   auto stub = running.BuildStub();
-  grpc::ClientContext context;
-  v1::BuildReply reply;
-  REQUIRE(stub->Build(&context, SmallRequest(), &reply).ok());
-  REQUIRE(reply.artifacts_size() == 1);
-  CHECK(reply.artifacts(0).in_chunks());
-  CHECK(reply.artifacts(0).contents().empty());
+  const Answered answered = Ask(*stub, SmallRequest());
+  REQUIRE(answered.status.ok());
+  REQUIRE(answered.reply.artifacts_size() == 1);
+  CHECK(answered.reply.artifacts(0).in_chunks());
+  CHECK(answered.reply.artifacts(0).contents().empty());
 
-  grpc::ClientContext again;
-  auto stream = stub->BuildInChunks(&again, SmallRequest());
+  grpc::ClientContext context;
+  auto stream = stub->BuildInChunks(&context, SmallRequest());
   v1::BuildChunk chunk;
   REQUIRE(stream->Read(&chunk));
   CHECK(chunk.reply().artifacts(0).size() == large.size());
@@ -306,10 +266,7 @@ TEST_CASE("a client that stops reading hangs nobody and can be told to go") {
   REQUIRE(stream->Read(&chunk));
   for (int i = 0; i < 20; ++i) {
     running.builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("quick"); });
-    grpc::ClientContext other;
-    other.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    v1::BuildReply reply;
-    REQUIRE(running.BuildStub()->Build(&other, SmallRequest(), &reply).ok());
+    REQUIRE(BuildOver(*running.BuildStub()) == "quick");
   }
   running.server->Shutdown(std::chrono::milliseconds(50));
   while (stream->Read(&chunk)) {

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/info.grpc.pb.h"
+#include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
@@ -52,27 +52,6 @@ bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
-/// The status of a call that sends one message of so many zero bytes.
-grpc::Status Send(RunningServer& running, const std::string& method, size_t bytes) {
-  grpc::GenericStub stub(running.Connect());
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  const grpc::Slice slice(std::string(bytes, '\0'));
-  const grpc::ByteBuffer message(&slice, 1);
-  auto stream = stub.PrepareCall(&context, method, &queue);
-  void* tag = nullptr;
-  bool ok = false;
-  stream->StartCall(nullptr);
-  queue.Next(&tag, &ok);
-  stream->WriteLast(message, grpc::WriteOptions(), nullptr);
-  queue.Next(&tag, &ok);
-  grpc::Status status;
-  stream->Finish(&status, nullptr);
-  queue.Next(&tag, &ok);
-  return status;
-}
-
 TEST_CASE("calls of every method are counted") {
   for (const std::string& method : All({kSmall, kBuilds, kStreams})) {
     INFO(method);
@@ -108,7 +87,7 @@ TEST_CASE("calls that send many messages are few") {
     auto channel = running.Connect();
     StalledCalls stalled(channel, kStreams[0], 8);
     StalledCalls others(channel, kStreams[1], 8);
-    const auto refused = Send(running, method, 0);
+    const grpc::Status refused = CallRaw(running, method, "").status;
     CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
     CHECK(refused.error_message().find("of at most 16") != std::string::npos);
     CHECK(GetInfo(channel, std::chrono::seconds(20)).ok());
@@ -119,7 +98,7 @@ TEST_CASE("a small request that is large is refused with both sizes") {
   for (const std::string& method : All({kSmall, {kStreams[1]}})) {
     INFO(method);
     RunningServer running;
-    const auto refused = Send(running, method, 1 << 20);
+    const grpc::Status refused = CallRaw(running, method, std::string(1 << 20, '\0')).status;
     CHECK(refused.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
     CHECK(refused.error_message() == "a request of 1048576 bytes: at most 4096 are allowed here");
   }
@@ -129,7 +108,7 @@ TEST_CASE("a small request that is not the method's message is refused") {
   for (const std::string& method : All({kSmall, {kStreams[1]}})) {
     INFO(method);
     RunningServer running;
-    const auto refused = Send(running, method, 3);
+    const grpc::Status refused = CallRaw(running, method, std::string(3, '\0')).status;
     CHECK(refused.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
     CHECK(refused.error_message().find("the message is not a ") == 0);
   }

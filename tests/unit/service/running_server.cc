@@ -76,12 +76,20 @@ cccl_cache::v1::BuildRequest SmallRequest() {
   return request;
 }
 
-std::string BuildOver(cccl_cache::v1::Build::Stub& stub) {
+Answered Ask(cccl_cache::v1::Build::Stub& stub, const cccl_cache::v1::BuildRequest& request) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  cccl_cache::v1::BuildReply reply;
-  const auto status = stub.Build(&context, SmallRequest(), &reply);
-  return status.ok() ? reply.artifacts(0).contents() : status.error_message();
+  Answered answered;
+  answered.status = stub.Build(&context, request, &answered.reply);
+  answered.error = Trailer(context, "cccl-error");
+  answered.retry_ms = Trailer(context, "cccl-retry-ms");
+  return answered;
+}
+
+std::string BuildOver(cccl_cache::v1::Build::Stub& stub) {
+  const Answered answered = Ask(stub, SmallRequest());
+  return answered.status.ok() ? answered.reply.artifacts(0).contents()
+                              : answered.status.error_message();
 }
 
 std::string Trailer(const grpc::ClientContext& context, const std::string& name) {

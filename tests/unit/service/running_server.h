@@ -42,6 +42,15 @@ class RunningServer {
 [[nodiscard]] bool IsClosedByPeer(int fd);
 /// A small request that the service takes.
 [[nodiscard]] cccl_cache::v1::BuildRequest SmallRequest();
+/// What one Build came to.
+struct Answered {
+  grpc::Status status;
+  cccl_cache::v1::BuildReply reply;
+  std::string error;     ///< the trailer cccl-error
+  std::string retry_ms;  ///< the trailer cccl-retry-ms
+};
+[[nodiscard]] Answered Ask(cccl_cache::v1::Build::Stub& stub,
+                           const cccl_cache::v1::BuildRequest& request);
 /// The contents that a small build is answered with, or the error's message.
 [[nodiscard]] std::string BuildOver(cccl_cache::v1::Build::Stub& stub);
 /// The trailer, or nothing.

@@ -30,6 +30,37 @@ namespace v1 = cccl_cache::v1;
 
 constexpr char kBuild[] = "/cccl_cache.v1.Build/Build";
 
+/// One byte and room for a descriptor.
+class DescriptorMessage {
+ public:
+  DescriptorMessage() {
+    header_.msg_iov = &data_;
+    header_.msg_iovlen = 1;
+    header_.msg_control = control_;
+    header_.msg_controllen = sizeof(control_);
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
+  [[nodiscard]] msghdr* header() { return &header_; }
+  void Put(int fd) {
+    cmsghdr* control = CMSG_FIRSTHDR(&header_);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof(int));
+    *reinterpret_cast<int*>(CMSG_DATA(control)) = fd;
+  }
+  [[nodiscard]] int descriptor() {
+    return *reinterpret_cast<const int*>(CMSG_DATA(CMSG_FIRSTHDR(&header_)));
+  }
+
+ private:
+  char byte_ = 'x';
+  iovec data_{&byte_, 1};
+  alignas(cmsghdr) char control_[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header_{};
+};
+
 /// A connection to the server that a process of another user opened; -1 if it could not.
 int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   int pair[2];
@@ -43,34 +74,16 @@ int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
     if (setgroups(2, groups) != 0 || setgid(uid) != 0 || setuid(uid) != 0) _exit(1);
     const int fd = ConnectRaw(path);
     if (fd < 0) _exit(2);
-    char byte = 'x';
-    iovec data{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    *reinterpret_cast<int*>(CMSG_DATA(header)) = fd;
-    _exit(sendmsg(there.get(), &message, 0) == 1 ? 0 : 3);
+    DescriptorMessage message;
+    message.Put(fd);
+    _exit(sendmsg(there.get(), message.header(), 0) == 1 ? 0 : 3);
   }
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(status == 0);
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  REQUIRE(recvmsg(here.get(), &message, MSG_CMSG_CLOEXEC) == 1);
-  return *reinterpret_cast<int*>(CMSG_DATA(CMSG_FIRSTHDR(&message)));
+  DescriptorMessage message;
+  REQUIRE(recvmsg(here.get(), message.header(), MSG_CMSG_CLOEXEC) == 1);
+  return message.descriptor();
 }
 
 std::shared_ptr<grpc::Channel> ChannelOver(int fd) {

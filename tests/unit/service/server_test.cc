@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/server.h"
 
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +18,8 @@
 #include "daemon/core/file_descriptor.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "proto/fingerprint.h"
+#include "tests/support/no_more_threads.h"
+#include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cached {
@@ -90,47 +91,24 @@ TEST_CASE("info tells limits and versions") {
 }
 
 /// Health and reflection by bytes: their messages are not among the packages' headers.
-std::string CallRaw(RunningServer& running, const std::string& method, const std::string& request) {
-  grpc::GenericStub stub(running.Connect());
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  grpc::Slice slice(request);
-  grpc::ByteBuffer bytes(&slice, 1);
-  grpc::ByteBuffer reply;
-  auto stream = stub.PrepareCall(&context, method, &queue);
-  void* tag = nullptr;
-  bool ok = false;
-  stream->StartCall(nullptr);
-  queue.Next(&tag, &ok);
-  stream->WriteLast(bytes, grpc::WriteOptions(), nullptr);
-  queue.Next(&tag, &ok);
-  stream->Read(&reply, nullptr);
-  queue.Next(&tag, &ok);
-  std::string text;
-  if (ok) {
-    std::vector<grpc::Slice> slices;
-    REQUIRE(reply.Dump(&slices).ok());
-    for (const auto& part : slices) {
-      text.append(reinterpret_cast<const char*>(part.begin()), part.size());
-    }
-  }
-  grpc::Status status;
-  stream->Finish(&status, nullptr);
-  queue.Next(&tag, &ok);
-  return status.ok() ? text : "status " + std::to_string(status.error_code());
+std::string ReplyTo(const RunningServer& running, const std::string& method,
+                    const std::string& request) {
+  const RawAnswer answer = CallRaw(running, method, request);
+  return answer.status.ok() ? answer.message
+                            : "status " + std::to_string(answer.status.error_code());
 }
 
 TEST_CASE("health says serving until the daemon is about to stop") {
   RunningServer running;
   const std::string method = "/grpc.health.v1.Health/Check";
   const std::string build = std::string("\x0a\x13", 2) + "cccl_cache.v1.Build";
-  CHECK(CallRaw(running, method, "") == std::string("\x08\x01", 2));
-  CHECK(CallRaw(running, method, build) == std::string("\x08\x01", 2));
-  CHECK(CallRaw(running, method, std::string("\x0a\x07unknown", 9)) ==
+  CHECK(ReplyTo(running, method, "") == std::string("\x08\x01", 2));
+  CHECK(ReplyTo(running, method, build) == std::string("\x08\x01", 2));
+  CHECK(ReplyTo(running, method, std::string("\x0a\x07unknown", 9)) ==
         "status " + std::to_string(grpc::StatusCode::NOT_FOUND));
   running.server->StoppingSoon();
-  CHECK(CallRaw(running, method, "") == std::string("\x08\x02", 2));
-  CHECK(CallRaw(running, method, build) == std::string("\x08\x02", 2));
+  CHECK(ReplyTo(running, method, "") == std::string("\x08\x02", 2));
+  CHECK(ReplyTo(running, method, build) == std::string("\x08\x02", 2));
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
@@ -162,40 +140,52 @@ TEST_CASE("who watches health hears of each change and does not hold up the end"
 TEST_CASE("reflection lists the services and describes them") {
   RunningServer running;
   const std::string method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-  const std::string list = CallRaw(running, method, std::string("\x3a\x01*", 3));
+  const std::string list = ReplyTo(running, method, std::string("\x3a\x01*", 3));
   for (const char* service : {"cccl_cache.v1.Build", "cccl_cache.v1.Admin", "cccl_cache.v1.Info",
                               "grpc.health.v1.Health"}) {
     CHECK(list.find(service) != std::string::npos);
   }
   const std::string described =
-      CallRaw(running, method, std::string("\x22\x13", 2) + "cccl_cache.v1.Build");
+      ReplyTo(running, method, std::string("\x22\x13", 2) + "cccl_cache.v1.Build");
   CHECK(described.find("BuildInChunks") != std::string::npos);
 }
 
-TEST_CASE("shutdown lets calls in flight finish and takes no new connections") {
-  RunningServer running;
-  running.builder.AnswerWith(nullptr);
-  auto stub = running.BuildStub();
-  auto answer = std::async(std::launch::async, [&] { return BuildOver(*stub); });
-  REQUIRE(running.builder.WaitForWaiting(1));
-  std::thread stopping([&] { running.server->Shutdown(std::chrono::seconds(60)); });
-  for (FileDescriptor probe(ConnectRaw(running.socket())); probe.valid();) {
-    probe = FileDescriptor(ConnectRaw(running.socket()));
+/// A call that waits for its answer.
+struct BuildInFlight {
+  BuildInFlight() {
+    running.builder.AnswerWith(nullptr);
+    answer = std::async(std::launch::async, [this] { return BuildOver(*stub); });
+    REQUIRE(running.builder.WaitForWaiting(1));
   }
-  running.builder.AnswerAll(MakeAnswer("finished"));
-  CHECK(answer.get() == "finished");
+
+  RunningServer running;
+  std::unique_ptr<v1::Build::Stub> stub = running.BuildStub();
+  std::future<std::string> answer;
+};
+
+TEST_CASE("shutdown lets calls in flight finish and takes no new connections") {
+  BuildInFlight call;
+  std::thread stopping([&] { call.running.server->Shutdown(std::chrono::seconds(60)); });
+  for (FileDescriptor probe(ConnectRaw(call.running.socket())); probe.valid();) {
+    probe = FileDescriptor(ConnectRaw(call.running.socket()));
+  }
+  call.running.builder.AnswerAll(MakeAnswer("finished"));
+  CHECK(call.answer.get() == "finished");
   stopping.join();
 }
 
 TEST_CASE("shutdown ends what is still in flight at its deadline") {
-  RunningServer running;
-  running.builder.AnswerWith(nullptr);
-  auto stub = running.BuildStub();
-  auto answer = std::async(std::launch::async, [&] { return BuildOver(*stub); });
-  REQUIRE(running.builder.WaitForWaiting(1));
-  running.server->Shutdown(std::chrono::milliseconds(20));
-  CHECK(running.builder.WaitForLeft(1));
-  CHECK(answer.get() != "cubin");
+  BuildInFlight call;
+  call.running.server->Shutdown(std::chrono::milliseconds(20));
+  CHECK(call.running.builder.WaitForLeft(1));
+  CHECK(call.answer.get() != "cubin");
+}
+
+TEST_CASE("shutdown without a thread to be had ends all the same") {
+  BuildInFlight call;
+  const NoMoreThreads none;
+  call.running.server->Shutdown(std::chrono::milliseconds(20));
+  CHECK(call.running.builder.WaitForLeft(1));
 }
 
 TEST_CASE("many callers on one connection are all answered") {

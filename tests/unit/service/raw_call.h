@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+
+/// What a call came to whose messages are bytes.
+struct RawAnswer {
+  grpc::Status status;
+  std::string message;  ///< the first one
+  std::string error;    ///< the trailer cccl-error
+};
+
+/// A call on a connection of its own that sends one message, whatever it is, and waits for its end.
+[[nodiscard]] RawAnswer CallRaw(const RunningServer& running, const std::string& method,
+                                const std::string& message);
+
+}  // namespace cccl_cached
