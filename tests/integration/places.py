@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tests find what they run."""
+
+import atexit
+import functools
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+
+def serves(path):
+    """Whether a daemon of ours would take a compiler below this path, and other users could go there if we are root."""
+    path = pathlib.Path(path).resolve()
+    for status in (each.stat() for each in (path, *path.parents)):
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022 and not status.st_mode & stat.S_ISVTX:
+            return False
+        if os.geteuid() == 0 and status.st_mode & 0o005 != 0o005:
+            return False
+    return True
+
+
+class Places:
+    """Where CMake put what the tests run; a missing variable is an error, never a skip.
+
+    Where they would not serve there, copies are used: a daemon takes no compiler that anybody but root and its own user
+    can change, and what lies in a home that is closed other users can't even start."""
+
+    def __init__(self):
+        self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
+        self.without_landlock = os.environ["CCCL_CACHED_TEST_WITHOUT_LANDLOCK"]
+        self._copies = None
+
+    @functools.cached_property
+    def _binaries(self):
+        daemon, cli = (pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in ("DAEMON", "CLI"))
+        build = daemon.parents[1]
+        if serves(build):
+            return daemon, cli
+        names = [daemon, daemon.parent / "worker/cccl-cached-worker", cli, *(build / "client").glob("*.so*")]
+        for file in names:
+            copy = self._directory() / file.relative_to(build)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+        return self._directory() / daemon.relative_to(build), self._directory() / cli.relative_to(build)
+
+    @property
+    def daemon(self):
+        return str(self._binaries[0])
+
+    @property
+    def cli(self):
+        return str(self._binaries[1])
+
+    @functools.cached_property
+    def fake13(self):
+        return self._toolkit("FAKE13")
+
+    @functools.cached_property
+    def fake12(self):
+        return self._toolkit("FAKE12")
+
+    @functools.cached_property
+    def cuda13(self):
+        return self._toolkit("CUDA13")
+
+    @functools.cached_property
+    def cuda12(self):
+        return self._toolkit("CUDA12")
+
+    def _toolkit(self, name):
+        root = os.environ[f"CCCL_CACHED_TEST_{name}"]
+        if serves(root):
+            return root
+        copy = self._directory() / name.lower()
+        subprocess.run(["cp", "-rP", "--preserve=mode,timestamps", root, copy], check=True)
+        subprocess.run(["chmod", "-R", "go-w", copy], check=True)
+        return str(copy)
+
+    def _directory(self):
+        if self._copies is None:
+            self._copies = pathlib.Path(tempfile.mkdtemp(prefix="cccl", dir="/tmp"))
+            atexit.register(shutil.rmtree, self._copies)
+            self._copies.chmod(0o755)
+        return self._copies
+
+
+PLACES = Places()
+sys.path.insert(0, PLACES.stubs)

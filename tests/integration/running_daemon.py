@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon and its command line, as tests run them."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import grpc
+
+from patience import PATIENCE
+from places import PLACES
+
+
+class Daemon:
+    """One cccl-cached under test; may be stopped, killed and started again on the same state."""
+
+    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=()):
+        self.directory = pathlib.Path(directory)
+        self.socket = str(self.directory / "run" / "socket")
+        self.state = str(self.directory / "state")
+        self.flags = list(flags)
+        self.roots = list(toolchain_roots)
+        self.environment = environment or {}
+        self.uid = uid
+        self.launcher = list(launcher)
+        self.process = None
+        self.log = self.directory / "log"
+
+    def command(self):
+        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
+        for root in self.roots:
+            command += ["--toolchain-root", root]
+        return self.launcher + command + self.flags
+
+    def start(self, expect_ready=True):
+        """Returns when the daemon has said READY=1 to its notify socket."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            address = tempfile.mktemp(prefix="notify", dir=self.directory)
+            notify.bind(address)
+            os.chmod(address, 0o777)
+            notify.settimeout(PATIENCE)
+            environment = {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": address, "HOME": str(self.directory)}
+            environment.update(self.environment)
+            with open(self.log, "ab") as log:
+                self.process = subprocess.Popen(
+                    self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, user=self.uid
+                )
+            if expect_ready:
+                self.await_ready(notify)
+            os.unlink(address)
+        return self
+
+    def await_ready(self, notify):
+        notify.settimeout(0.05)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            assert self.process.poll() is None, f"the daemon ended at start:\n{self.log_text()}"
+            try:
+                if b"READY=1" in notify.recv(4096):
+                    return
+            except TimeoutError:
+                continue
+        raise AssertionError(f"the daemon did not become ready:\n{self.log_text()}")
+
+    def log_text(self):
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def stop(self):
+        """Ends it in order; returns its exit code."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE)
+        self.process = None
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self.process = None
+
+    def cli(self, *arguments, check=True, input=None, cwd=None, environment=None, user=None):
+        """Runs cccl-cache-cli against this daemon."""
+        return run_cli(
+            "--socket", self.socket, *arguments, check=check, input=input, cwd=cwd or self.directory,
+            environment=environment, user=user,
+        )
+
+    def build_json(self, source, *arguments, arch="sm_90", **keywords):
+        """`build --json` of a source text; the artifact goes nowhere."""
+        done = self.cli("--json", "build", "-", "--arch", arch, "-o", os.devnull, *arguments, input=source, **keywords)
+        return json.loads(done.stdout)
+
+    def build_bytes(self, source, *arguments, arch="sm_90", **keywords):
+        """(`build --json`, the bytes that were written) of a source text. What `build --json` says of the bytes comes
+        from the daemon, so only the file shows what a client got. None if the build failed and `check` is false."""
+        output = pathlib.Path(tempfile.mktemp(prefix="out", dir=self.directory))
+        done = self.cli("--json", "build", "-", "--arch", arch, "-o", str(output), *arguments, input=source, **keywords)
+        if done.returncode != 0:
+            return None
+        contents = output.read_bytes()
+        output.unlink()
+        return json.loads(done.stdout), contents
+
+    def stats(self):
+        return json.loads(self.cli("--json", "stats").stdout)
+
+    def channel(self):
+        return grpc.insecure_channel(
+            f"unix:{self.socket}", options=[("grpc.max_receive_message_length", 64 << 20)]
+        )
+
+    def children(self):
+        """Pids of all processes below the daemon."""
+        found, parents = [], [self.process.pid]
+        while parents:
+            parent = parents.pop()
+            for task in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+                try:
+                    pids = [int(pid) for pid in task.read_text().split()]
+                except OSError:
+                    continue
+                found += pids
+                parents += pids
+        return found
+
+
+def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None):
+    done = subprocess.run(
+        [PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
+        capture_output=True, timeout=PATIENCE * 2, env={"PATH": os.environ["PATH"], **(environment or {})},
+        stdin=subprocess.DEVNULL if input is None else None, user=user,
+    )
+    if check:
+        assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stderr.decode()}"
+    return done
