@@ -146,9 +146,8 @@ class BuildCoordinator::Impl {
   // `closure`: the one that is true; null if none is.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
     if (closure != nullptr && !closure->shows_paths) {
-      if (auto hit = memory_.Find(KeyOf(waiter->plan->fingerprint, closure->closure))) {
-        hit->closure = closure->closure;
-        return AnswerHit(std::move(waiter), *hit);
+      if (const auto hit = memory_.Find(closure->key)) {
+        return AnswerHit(std::move(waiter), *hit, closure->closure);
       }
     }
     LookFurther(std::move(waiter), closure);
@@ -207,12 +206,12 @@ class BuildCoordinator::Impl {
       return true;
     }
     const std::optional<Landing> hit = memory_.Find(plan.key);
-    if (hit) AnswerHit(std::move(*waiter), *hit);
+    if (hit) AnswerHit(std::move(*waiter), *hit, {});
     return hit.has_value();
   }
 
-  void AnswerHit(WaiterPtr waiter, const Landing& hit) {
-    flights_.Hit(*waiter, hit);
+  void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
+    flights_.Hit(*waiter, hit, closure);
     responder_.AnswerHit(std::move(waiter), hit);
   }
 

@@ -53,6 +53,7 @@ std::optional<Landing> BuildMemory::Find(const Digest& key) {
     for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, artifact);
     Landing landing;
     landing.tier = tiers_[i]->name();
+    landing.key = key;
     landing.output.succeeded = true;
     landing.output.artifact = std::move(artifact);
     return landing;
@@ -67,7 +68,7 @@ std::optional<TierName> BuildMemory::WhereIs(const Digest& key) {
   return (*found)->name();
 }
 
-std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan) const {
+std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan) {
   return manifests_.Find(plan.fingerprint);
 }
 

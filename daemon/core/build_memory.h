@@ -36,7 +36,7 @@ class BuildMemory {
   /// In which tier an artifact is, without a use of it.
   [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key);
   /// Never null.
-  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan) const;
+  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// With which error the compiler died on this input of this uid's.

@@ -198,8 +198,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
 void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
   if (looked.closure != nullptr && !looked.closure->shows_paths) {
-    const Digest key = KeyOf(plan.fingerprint, looked.closure->closure);
-    if (const auto tier = parts_.memory.WhereIs(key)) {
+    if (const auto tier = parts_.memory.WhereIs(looked.closure->key)) {
       Explanation explanation;
       explanation.verdict = Verdict::kHit;
       explanation.tier = *tier;
@@ -220,7 +219,7 @@ void Explainer::Conclude(const Question& question, const Looked& looked) const {
   const BuildPlan& plan = *question.plan;
   std::optional<Explanation> answer;
   if (looked.closure != nullptr) {
-    answer = GoneSince(KeyOf(plan.fingerprint, looked.closure->closure));
+    answer = GoneSince(looked.closure->key);
   } else if (question.manifest->closures.empty()) {
     answer = GoneSince(plan.key);
     if (!answer) answer = GoneSince(ManifestKey(plan.fingerprint));

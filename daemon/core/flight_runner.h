@@ -25,7 +25,8 @@ struct Landing {
   std::optional<Error> error;  ///< otherwise output counts
   CompileOutput output;
   std::string uncacheable_reason;   ///< empty: may be kept
-  TierName tier = TierName::kNone;  ///< where the leader found it when it looked once more
+  TierName tier = TierName::kNone;  ///< where it was found rather than compiled
+  cccl_cache::Digest key = {};      ///< under which it was found
   Closure closure;                  ///< what the compiler was answered about files outside
   /// The compiler asked for files outside: only those for whom the closure is true may have it.
   bool looked_outside = false;

@@ -61,8 +61,8 @@ void Flights::Close() {
   queue_.Close();
 }
 
-void Flights::Hit(const Waiter& waiter, const Landing& hit) {
-  shadow_checks_.Consider(waiter.plan, waiter.peer, hit);
+void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
+  shadow_checks_.Consider(waiter.plan, waiter.peer, hit, closure);
 }
 
 void Flights::Leave(BuildCoordinator::Ticket ticket) {

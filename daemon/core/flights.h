@@ -50,8 +50,8 @@ class Flights {
   /// The last one that leaves a flight cancels its compile.
   void Leave(BuildCoordinator::Ticket ticket);
 
-  /// A hit that is answered, as it may be one of those that are checked.
-  void Hit(const Waiter& waiter, const Landing& hit);
+  /// A hit that is answered, as it may be one of those that are checked, and what it was made of.
+  void Hit(const Waiter& waiter, const Landing& hit, const Closure& closure);
 
   [[nodiscard]] BuildGauges Gauges() const { return {queue_.running(), queue_.waiting()}; }
 

@@ -18,6 +18,9 @@ struct KnownClosure {
   Closure closure;
   /// The output shows the names of its files: it is kept under the real ones, not under these.
   bool shows_paths = false;
+  /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
+  /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
+  cccl_cache::Digest key = {};
 
   bool operator==(const KnownClosure&) const = default;
 };

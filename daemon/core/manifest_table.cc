@@ -8,15 +8,51 @@ namespace cccl_cached {
 
 using cccl_cache::Digest;
 
-std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) const {
+namespace {
+
+// Decoded ones take about twice as much.
+constexpr size_t kMostDecodedBytes = 16 << 20;
+
+}  // namespace
+
+std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
   const Digest key = ManifestKey(fingerprint);
   for (size_t i = 0; i < tiers_.size(); ++i) {
     const ArtifactPtr entry = tiers_[i]->Get(key);
     if (entry == nullptr) continue;
     for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, entry);
-    return std::make_shared<const Manifest>(DecodeManifest(entry->log).value_or(Manifest{}));
+    return Decode(fingerprint, entry);
   }
   return std::make_shared<const Manifest>();
+}
+
+ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& fingerprint,
+                                                 const ArtifactPtr& entry) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = decoded_.find(fingerprint);
+    if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
+  }
+  Manifest manifest = DecodeManifest(entry->log).value_or(Manifest{});
+  for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
+  auto decoded = std::make_shared<const Manifest>(std::move(manifest));
+  Remember(fingerprint, {entry, decoded});
+  return decoded;
+}
+
+void ManifestTable::Remember(const Digest& fingerprint, Decoded decoded) {
+  const size_t bytes = decoded.entry->log.size();
+  if (bytes > kMostDecodedBytes / 4) return;
+  const std::lock_guard lock(mutex_);
+  // Those in use come back at their next hit.
+  if (decoded_bytes_ + bytes > kMostDecodedBytes) {
+    decoded_.clear();
+    decoded_bytes_ = 0;
+  }
+  Decoded& place = decoded_[fingerprint];
+  if (place.entry != nullptr) decoded_bytes_ -= place.entry->log.size();
+  place = std::move(decoded);
+  decoded_bytes_ += bytes;
 }
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure) {

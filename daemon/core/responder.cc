@@ -29,7 +29,7 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
   statistics_.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
   statistics_.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
-  answer.key = KeyOf(waiter->plan->fingerprint, hit.closure);
+  answer.key = hit.key;
   answer.outcome = Outcome::kHit;
   answer.tier = hit.tier;
   Answer(std::move(waiter), std::move(answer));

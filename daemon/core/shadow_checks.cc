@@ -33,33 +33,32 @@ std::string Difference(const Artifact& kept, const Artifact& again) {
 }  // namespace
 
 void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
-                            const Landing& hit) {
+                            const Landing& hit, const Closure& closure) {
   if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
   if (!Repeatable(*plan)) return;
   const size_t bytes = cccl_cache::BytesOf(*plan->job.request) + hit.output.artifact->Footprint();
-  parts_.idle_jobs.Add(peer.uid, bytes, [this, plan, peer, hit](std::stop_token stop) {
-    Check(*plan, peer, hit, std::move(stop));
+  parts_.idle_jobs.Add(peer.uid, bytes, [this, plan, peer, hit, closure](std::stop_token stop) {
+    Check(*plan, peer, hit, closure, std::move(stop));
   });
 }
 
 void ShadowChecks::Check(const BuildPlan& plan, const Peer& peer, const Landing& hit,
-                         std::stop_token stop) {
+                         const Closure& closure, std::stop_token stop) {
   const FlightOrder order{.peer = peer, .purpose = CompilePurpose::kShadowCheck};
   const Landing again = parts_.runner.Run(plan, order, std::move(stop));
   // Says nothing of the entry: a compile that was ended, a file that changed since.
-  if (again.error || again.toolchain_changed || again.closure != hit.closure) return;
+  if (again.error || again.toolchain_changed || again.closure != closure) return;
   const std::string difference = again.output.succeeded
                                      ? Difference(*hit.output.artifact, *again.output.artifact)
                                      : "it does not compile any more";
   if (difference.empty()) return;
-  const cccl_cache::Digest key = KeyOf(plan.fingerprint, hit.closure);
-  parts_.memory.Drop(key);
+  parts_.memory.Drop(hit.key);
   parts_.statistics.Add(Counter::kShadowMismatches);
   if (parts_.report) {
     parts_.report(
         fmt::format("shadow check: entry {} was dropped, it is not what its compiler "
                     "makes now; {}",
-                    key.Hex(), difference));
+                    hit.key.Hex(), difference));
   }
 }
 

@@ -34,11 +34,13 @@ class ShadowChecks {
   /// One hit of `every` is checked; 0: none. The parts must outlive the jobs that run.
   ShadowChecks(Parts parts, uint64_t every) : parts_(std::move(parts)), every_(every) {}
 
-  /// A hit that is being answered to this peer.
-  void Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer, const Landing& hit);
+  /// A hit that is being answered to this peer, and the closure that it was made of.
+  void Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer, const Landing& hit,
+                const Closure& closure);
 
  private:
-  void Check(const BuildPlan& plan, const Peer& peer, const Landing& hit, std::stop_token stop);
+  void Check(const BuildPlan& plan, const Peer& peer, const Landing& hit, const Closure& closure,
+             std::stop_token stop);
 
   const Parts parts_;
   const uint64_t every_;

@@ -30,8 +30,23 @@ TEST_CASE("a manifest is found in a lower tier, and from then on in the upper on
   CHECK(*table.Find(kFingerprint) == Manifest{});
   table.Add(kFingerprint, OneFile("a"));
   memory.Clear();
-  CHECK(table.Find(kFingerprint)->closures == std::vector<KnownClosure>{OneFile("a")});
+  const auto found = table.Find(kFingerprint);
+  REQUIRE(found->closures.size() == 1);
+  CHECK(found->closures[0].closure == OneFile("a").closure);
+  CHECK(found->closures[0].key == KeyOf(kFingerprint, OneFile("a").closure));
   CHECK(memory.size() == 1);
+}
+
+TEST_CASE("a manifest is decoded once, and again when it has changed") {
+  MapTier memory(TierName::kMemory);
+  ManifestTable table({&memory});
+  table.Add(kFingerprint, OneFile("a"));
+  const auto found = table.Find(kFingerprint);
+  CHECK(table.Find(kFingerprint) == found);
+  table.Add(kFingerprint, OneFile("b"));
+  CHECK(table.Find(kFingerprint)->closures.size() == 2);
+  memory.Clear();
+  CHECK(table.Find(kFingerprint)->closures.empty());
 }
 
 TEST_CASE("of many changes at one time none is lost") {
