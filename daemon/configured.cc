@@ -15,6 +15,7 @@ BuildLimits BuildLimitsOf(const Configuration& configuration) {
   BuildLimits limits;
   limits.compile.time = configuration.build_timeout;
   limits.compile.memory_bytes = configuration.worker_memory_limit;
+  limits.preamble_bytes = configuration.pch_memory_limit;
   limits.slots = configuration.jobs;
   limits.queued = configuration.queue_limit;
   limits.queued_per_uid = configuration.queue_limit_per_uid;

@@ -91,13 +91,14 @@ Result<ControlMessage> DecodeHello(WireReader reader) {
   return ControlMessage(std::move(hello));
 }
 
-//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8
+//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8 pch:u8
 std::string Encode(const SpawnRequest& spawn) {
   WireWriter writer = Begin(Tag::kSpawn);
   writer.U64(spawn.job_id);
   writer.U64(spawn.memory_bytes);
   writer.U8(spawn.may_lack_sandbox);
   writer.U8(spawn.background);
+  writer.U8(static_cast<uint8_t>(spawn.pch));
   return writer.Joined();
 }
 
@@ -159,8 +160,10 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
   SpawnRequest spawn{.job_id = reader.U64(),
                      .memory_bytes = reader.U64(),
                      .may_lack_sandbox = reader.Flag(),
-                     .background = reader.Flag()};
-  if (tag != Tag::kSpawn || !reader.Complete()) return Malformed("control message");
+                     .background = reader.Flag(),
+                     .pch = PchUse{reader.U8()}};
+  if (tag != Tag::kSpawn || !reader.Complete() || spawn.pch > PchUse::kRead)
+    return Malformed("control message");
   return ControlMessage(spawn);
 }
 

@@ -17,10 +17,11 @@
 /// What the daemon and a zygote say to each other (encoding: WireWriter).
 ///
 /// Control socket (SOCK_SEQPACKET, the zygote's fd 3):
-///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three or four descriptors,
+///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three to five descriptors,
 ///     in this order: the job (a sealed memfd, see job.h), the worker's end of the reply socket
-///     (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), and the worker's end
-///     of the files socket (SOCK_SEQPACKET, see file_question.h) if the job has files to ask for.
+///     (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), the precompiled
+///     header (a memfd) if the request says so, and the worker's end of the files socket
+///     (SOCK_SEQPACKET, see file_question.h) if the job has files to ask for.
 ///     End of file: the zygote and its workers end.
 ///   zygote -> daemon: one ZygoteReady or LoadFailed, before the first SpawnRequest is served.
 /// Status socket of a job, zygote -> daemon: Spawned with one descriptor, a pidfd, then Exited when
@@ -67,12 +68,28 @@ struct ZygoteHello {
   bool operator==(const ZygoteHello&) const = default;
 };
 
+/// What a job does with the precompiled header that it is handed.
+enum class PchUse : uint8_t {
+  kNone = 0,   ///< it is handed none
+  kWrite = 1,  ///< its whole program is parsed into it
+  kRead = 2,   ///< its program begins with what was parsed into it
+};
+
+/// The file name under which a compiler finds it: no other name of a job is ever this one.
+inline constexpr std::string_view kPchName = "/cccl-pch/preamble.pch";
+/// NVRTC parses into memory at one address, reserved before a zygote forks; the file is a copy of
+/// what was used of it. With NVRTC 13.0 CUB's blocks take 183 MiB, all kernels of its algorithms
+/// 239, these with all of Thrust, libcu++, cooperative groups and narrow types that a program is
+/// likely to include 255.
+inline constexpr uint64_t kPchHeapBytes = 320ull << 20;
+
 struct SpawnRequest {
   uint64_t job_id = 0;
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
   /// For the daemon's own user: the worker does its job also where no sandbox can be had.
   bool may_lack_sandbox = false;
   bool background = false;  ///< runs only where nothing else wants the processor
+  PchUse pch = PchUse::kNone;
 
   bool operator==(const SpawnRequest&) const = default;
 };

@@ -14,7 +14,7 @@ namespace cccl_cached {
 
 /// Bounds of one message on a SOCK_SEQPACKET socket.
 inline constexpr size_t kMaxPacketBytes = 64 * 1024;
-inline constexpr size_t kMaxPacketFds = 4;
+inline constexpr size_t kMaxPacketFds = 5;
 
 /// One message as it came. `end`: the peer has closed its side, and there is no message.
 struct Packet {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/worker_compiler.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/frame.h"
+#include "daemon/compile/precompiled_header.h"
 #include "daemon/compile/sealed_job.h"
 #include "daemon/compile/stop_event.h"
 #include "daemon/compile/toolchain_files.h"
@@ -39,6 +41,10 @@ std::shared_ptr<JobFiles> FilesFor(const CompileJob& job, SandboxKind sandbox) {
   return std::make_shared<ToolchainFiles>(job);
 }
 
+Error Useless(std::string_view why) {
+  return Error{ErrorCode::kUnavailable, fmt::format("a precompiled header is of no use: {}", why)};
+}
+
 }  // namespace
 
 WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
@@ -47,6 +53,38 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
+  if (job.precompiled == nullptr) return Run(job, limits, std::move(stop), nullptr);
+  // Whatever comes here was made by Precompile.
+  const auto& header = static_cast<const PrecompiledHeader&>(*job.precompiled);
+  const FileDescriptor file = header.OpenForWorker();
+  const Pch pch{PchUse::kRead, file.get(), header.zygote()};
+  if (!file.valid() || pch.zygote == nullptr) return Useless("it can't be handed over");
+  Result<CompileOutput> output = Run(job, limits, std::move(stop), &pch);
+  if (output.ok() && output->artifact->log.find(kPchName) != std::string::npos) {
+    return Useless("the program does not begin as it must");
+  }
+  return output;
+}
+
+Result<std::shared_ptr<const Precompiled>> WorkerCompiler::Precompile(const CompileJob& job,
+                                                                      const CompileLimits& limits,
+                                                                      std::stop_token stop) {
+  const CompileLimits started = limits.Started();
+  Result<PchDraft> draft = PchDraft::Make();
+  if (!draft) return draft.error();
+  const Result<std::shared_ptr<Zygote>> zygote =
+      pool_.Acquire(*job.toolchain, *started.deadline, stop);
+  if (!zygote) return zygote.error();
+  const Pch pch{PchUse::kWrite, draft->fd(), *zygote};
+  const Result<CompileOutput> output = Run(job, started, std::move(stop), &pch);
+  if (!output) return output.error();
+  if (!output->succeeded) return Useless("the compiler fails on it: " + output->native_name);
+  if (!output->artifact->log.empty()) return Useless("the compiler has something to say about it");
+  return std::move(*draft).Seal(*zygote);
+}
+
+Result<CompileOutput> WorkerCompiler::Run(const CompileJob& job, const CompileLimits& limits,
+                                          std::stop_token stop, const Pch* pch) {
   const CompileLimits started = limits.Started();
   const StopEvent stop_event(stop);
   if (!stop_event.valid()) {
@@ -54,33 +92,36 @@ Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const Compi
   }
   Result<FileDescriptor> sealed_job = SealJob(job);
   if (!sealed_job) return sealed_job.error();
-  Attempt attempt = RunWorker(job, started, stop, *sealed_job, stop_event.fd());
+  const Work work{job, started, *sealed_job, stop_event.fd(), pch};
+  if (pch != nullptr) return RunWorker(work, pch->zygote).output;
+  Attempt attempt = RunAnywhere(work, stop);
   if (!attempt.again) return std::move(attempt.output);
-  return RunWorker(job, started, stop, *sealed_job, stop_event.fd()).output;
+  return RunAnywhere(work, stop).output;
 }
 
-WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
-                                                  const CompileLimits& limits, std::stop_token stop,
-                                                  const FileDescriptor& sealed_job, int stop_fd) {
-  // A zygote may die between two jobs, or with one: a fresh one decides.
-  const auto retryable = [](Error error) {
-    const bool again = error.code == ErrorCode::kUnavailable;
-    return Attempt{std::move(error), again};
-  };
-  Result<std::shared_ptr<Zygote>> zygote =
-      pool_.Acquire(*job.toolchain, *limits.deadline, std::move(stop));
-  if (!zygote) return retryable(zygote.error());
-  const SandboxKind sandbox = (*zygote)->sandbox().sandbox;
+WorkerCompiler::Attempt WorkerCompiler::RunAnywhere(const Work& work, const std::stop_token& stop) {
+  const Result<std::shared_ptr<Zygote>> zygote =
+      pool_.Acquire(*work.job.toolchain, *work.limits.deadline, stop);
+  if (!zygote) return Retryable(zygote.error());
+  return RunWorker(work, *zygote);
+}
+
+WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
+                                                  const std::shared_ptr<Zygote>& zygote) {
+  const auto& [job, limits, sealed_job, stop_fd, pch] = work;
+  const SandboxKind sandbox = zygote->sandbox().sandbox;
   if (sandbox == SandboxKind::kNone && !NeedsNoSandbox(job)) return {NobodyElseIsServed()};
   const std::shared_ptr<JobFiles> asked = FilesFor(job, sandbox);
-  Result<WorkerSockets> sockets = (*zygote)->Spawn({.job = sealed_job,
-                                                    .memory_bytes = limits.memory_bytes,
-                                                    .asks = asked != nullptr,
-                                                    .may_lack_sandbox = NeedsNoSandbox(job),
-                                                    .background = job.background});
+  Result<WorkerSockets> sockets = zygote->Spawn({.job = sealed_job,
+                                                 .memory_bytes = limits.memory_bytes,
+                                                 .asks = asked != nullptr,
+                                                 .may_lack_sandbox = NeedsNoSandbox(job),
+                                                 .background = job.background,
+                                                 .pch = pch != nullptr ? pch->use : PchUse::kNone,
+                                                 .pch_fd = pch != nullptr ? pch->fd : -1});
   if (!sockets) {
-    pool_.Discard(*zygote, sockets.error().message);
-    return retryable(sockets.error());
+    pool_.Discard(zygote, sockets.error().message);
+    return Retryable(sockets.error());
   }
   std::optional<FileService> files;
   if (asked != nullptr)
@@ -90,13 +131,19 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const CompileJob& job,
                         files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);
   if (end.zygote_lost || end.cause == SessionEnd::Cause::kSpawnFailed) {
-    pool_.Discard(*zygote, end.detail);
+    pool_.Discard(zygote, end.detail);
   }
   // The files take one question at a time, and an error of theirs is for the caller to see.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));
   if (output.ok() || files_used_up) return {std::move(output)};
-  return retryable(output.error());
+  return Retryable(output.error());
+}
+
+WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {
+  // A zygote may die between two jobs, or with one: a fresh one decides.
+  const bool again = error.code == ErrorCode::kUnavailable;
+  return {std::move(error), again};
 }
 
 Status WorkerCompiler::Warm(const Toolchain& toolchain) {

@@ -28,6 +28,12 @@ class WorkerCompiler final : public Compiler {
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
+  /// In a worker that writes what it parsed into memory (precompiled_header.h), for the workers of
+  /// later jobs.
+  Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
+                                                        const CompileLimits& limits,
+                                                        std::stop_token stop) override;
+
   /// Loads a toolchain ahead of its first job.
   Status Warm(const Toolchain& toolchain);
   /// These are the toolchains that still exist: ends the zygotes of all others.
@@ -43,9 +49,27 @@ class WorkerCompiler final : public Compiler {
     bool again = false;  ///< whether another may fare better
   };
 
-  /// One worker, from its fork to its end. The limits have a deadline.
-  Attempt RunWorker(const CompileJob& job, const CompileLimits& limits, std::stop_token stop,
-                    const FileDescriptor& sealed_job, int stop_fd);
+  struct Pch {
+    PchUse use = PchUse::kNone;
+    int fd = -1;
+    std::shared_ptr<Zygote> zygote;  ///< the only one that can fork workers for it
+  };
+  struct Work {
+    const CompileJob& job;
+    const CompileLimits& limits;  ///< with a deadline
+    const FileDescriptor& sealed_job;
+    int stop_fd;
+    const Pch* pch;  ///< null: none
+  };
+
+  /// `pch`: null if there is none; else there is one attempt.
+  Result<CompileOutput> Run(const CompileJob& job, const CompileLimits& limits,
+                            std::stop_token stop, const Pch* pch);
+  /// In a zygote from the pool.
+  Attempt RunAnywhere(const Work& work, const std::stop_token& stop);
+  /// One worker, from its fork to its end.
+  Attempt RunWorker(const Work& work, const std::shared_ptr<Zygote>& zygote);
+  static Attempt Retryable(Error error);
 
   ZygotePool pool_;
   const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();

@@ -116,11 +116,13 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
   std::vector<int> fds = {order.job.get(), reply->theirs.get(), status->theirs.get()};
   Result<SocketPair> files = order.asks ? MakeSocketPair(SOCK_SEQPACKET) : SocketPair{};
   if (!files) return files.error();
+  if (order.pch != PchUse::kNone) fds.push_back(order.pch_fd);
   if (order.asks) fds.push_back(files->theirs.get());
   const SpawnRequest request{.job_id = ++spawned_,
                              .memory_bytes = order.memory_bytes,
                              .may_lack_sandbox = order.may_lack_sandbox,
-                             .background = order.background};
+                             .background = order.background,
+                             .pch = order.pch};
   Status sent = [&] {
     const std::lock_guard lock(mutex_);
     return SendPacket(control_.get(), EncodeControlMessage(request), fds);

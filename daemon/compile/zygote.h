@@ -44,6 +44,8 @@ class Zygote {
     bool asks = false;              ///< whether it may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
     bool background = false;        ///< see SpawnRequest
+    PchUse pch = PchUse::kNone;
+    int pch_fd = -1;  ///< if it has one
   };
   /// Asks for a worker. What became of that is told on the status socket.
   Result<WorkerSockets> Spawn(const Order& order);

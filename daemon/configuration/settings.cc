@@ -97,6 +97,8 @@ constexpr std::array kSettings = {
     One<&C::store_limit, SizeFormat>("store_limit", "artifacts kept on disk"),
     One<&C::build_timeout, DurationFormat>("build_timeout", "longest that one compile may run"),
     One<&C::worker_memory_limit, SizeFormat>("worker_memory_limit", "memory of one compile"),
+    One<&C::pch_memory_limit, SizeOrZeroFormat>("pch_memory_limit",
+                                                "precompiled headers kept in memory; 0: none"),
     One<&C::remember_failures, DurationFormat>("remember_failures",
                                                "how long a compile error is answered untried"),
     One<&C::shadow_check_every, FrequencyFormat>(

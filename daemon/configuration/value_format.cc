@@ -21,6 +21,7 @@ struct Unit {
   uint64_t factor;
 };
 
+constexpr std::string_view kZero = "0";
 constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB", 1ull << 30},
                                             Unit{"MiB", 1ull << 20}, Unit{"KiB", 1ull << 10},
                                             Unit{"B", 1}};
@@ -140,6 +141,15 @@ Result<uint64_t> SizeFormat::Parse(std::string_view text) {
         text));
   }
   return *bytes;
+}
+
+Result<uint64_t> SizeOrZeroFormat::Parse(std::string_view text) {
+  if (text == kZero) return 0;
+  return SizeFormat::Parse(text);
+}
+
+std::string SizeOrZeroFormat::Show(uint64_t value) {
+  return value == 0 ? std::string(kZero) : SizeFormat::Show(value);
 }
 
 Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {

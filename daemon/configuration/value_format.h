@@ -69,6 +69,12 @@ struct SizeFormat {
   static std::string Show(uint64_t value);
 };
 
+/// The same, or "0": none of it.
+struct SizeOrZeroFormat : SizeFormat {
+  static Result<uint64_t> Parse(std::string_view text);
+  static std::string Show(uint64_t value);
+};
+
 /// Bytes of one message: at most 1GiB, which is what gRPC can count.
 struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);

@@ -26,6 +26,7 @@ BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output) {
   answer.artifact = output.artifact;
   answer.log = WithClientNames(plan, output.artifact->log);
   answer.native_code = output.native_code;
+  answer.precompiled_headers = output.precompiled_headers;
   if (!output.succeeded)
     answer.reason = fmt::format("the compiler answered {}", output.native_name);
   return answer;

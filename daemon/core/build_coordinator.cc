@@ -46,11 +46,16 @@ class BuildCoordinator::Impl {
         flights_({table_,
                   memory_,
                   responder_,
-                  {parts_.toolchains, parts_.compiler, parts_.files, parts_.statistics},
+                  {.toolchains = parts_.toolchains,
+                   .compiler = parts_.compiler,
+                   .files = parts_.files,
+                   .statistics = parts_.statistics,
+                   .checks = &checks_},
                   parts_.report},
                  {limits.compile,
                   {limits.slots, limits.queued_per_uid, limits.queued},
-                  limits.shadow_check_every},
+                  limits.shadow_check_every,
+                  {.bytes = limits.preamble_bytes}},
                  [this](WaiterPtr waiter) { Start(std::move(waiter)); }) {}
 
   ~Impl() {

@@ -39,8 +39,9 @@ struct BuildAnswer {
   ArtifactPtr artifact;  ///< never null; without parts when the compile failed
   std::string log;       ///< under the caller's own names
   int native_code = 0;
-  std::string reason;       ///< why uncacheable or failed
-  bool remembered = false;  ///< a failure that was not tried again
+  std::string reason;                ///< why uncacheable or failed
+  bool remembered = false;           ///< a failure that was not tried again
+  bool precompiled_headers = false;  ///< compiled with them, for this caller
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
 };
@@ -52,7 +53,8 @@ struct BuildLimits {
   size_t queued = 8192;
   std::chrono::seconds remember_failures{60};
   std::chrono::seconds quarantine{600};
-  uint64_t shadow_check_every = 0;  ///< one hit of so many is compiled again; 0: none
+  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
+  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 
 /// What goes on right now.

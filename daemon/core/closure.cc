@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/closure.h"
 
-#include <map>
-#include <utility>
-
 #include "proto/fingerprint.h"
 
 namespace cccl_cached {
@@ -23,14 +20,18 @@ Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
 }
 
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of;
+  InodePlaces places;
+  return FirstUntrue(closure, files, &places);
+}
+
+size_t FirstUntrue(const Closure& closure, RequesterFiles& files, InodePlaces* places) {
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
     const ClosureEntry& entry = closure.entries[i];
     const Result<SeenFile> seen = files.Look(entry.name);
     if (!seen || seen->kind != entry.kind) return i;
     if (entry.kind == FileKind::kAbsent) continue;
     if (entry.kind == FileKind::kFile && seen->digest != entry.digest) return i;
-    if (first_of.try_emplace(seen->inode, i).first->second != entry.same_as) return i;
+    if (places->try_emplace(seen->inode, i).first->second != entry.same_as) return i;
   }
   return closure.entries.size();
 }

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/requester_files.h"
@@ -37,5 +40,11 @@ struct Closure {
 /// The first entry that is not so in these files, or could not be looked at; its index.
 /// closure.entries.size(): all of it is true. Blocks as long as the disk does.
 [[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files);
+
+/// Inodes, and the first place in a closure where each stands.
+using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;
+/// The same; `places` is what was found up to there.
+[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files,
+                                 InodePlaces* places);
 
 }  // namespace cccl_cached

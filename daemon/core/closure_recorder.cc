@@ -59,6 +59,9 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   const std::lock_guard lock(mutex_);
   if (finished_) return Error{ErrorCode::kCancelled, "the job is over"};
   if (const Status fits = CheckBounds(*contents); !fits) return fits.error();
+  if (const auto adopted = adopted_.find(name); adopted != adopted_.end()) {
+    return LookAgain(name, *contents, adopted->second);
+  }
   const auto place = static_cast<uint32_t>(record_.closure.entries.size());
   const SeenFile& seen = contents->seen;
   FileAnswer answer{seen.kind, 0, contents->bytes};
@@ -74,6 +77,38 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
     if (const Status goes_on = events_.path_token(); !goes_on) return goes_on.error();
   }
   return answer;
+}
+
+Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
+  const Closure& closure = parsed.closure;
+  if (closure.entries.empty()) return true;
+  InodePlaces places;
+  if (FirstUntrue(closure, *files_, &places) != closure.entries.size()) return false;  // may hang
+  const std::lock_guard lock(mutex_);
+  record_ = parsed;
+  first_of_ = std::move(places);
+  for (uint32_t i = 0; i < closure.entries.size(); ++i) adopted_[closure.entries[i].name] = i;
+  if (record_.traits.path_tokens && events_.path_token) {
+    if (const Status goes_on = events_.path_token(); !goes_on) return goes_on.error();
+  }
+  return true;
+}
+
+Result<FileAnswer> ClosureRecorder::LookAgain(const FileName& name,
+                                              const RequesterFiles::Contents& contents,
+                                              uint32_t place) {
+  const ClosureEntry& entry = record_.closure.entries[place];
+  const SeenFile& seen = contents.seen;
+  bool same = seen.kind == entry.kind && seen.digest == entry.digest;
+  if (same && seen.kind != FileKind::kAbsent) {
+    const auto first = first_of_.find(seen.inode);
+    same = first != first_of_.end() && first->second == entry.same_as;
+  }
+  if (!same) {
+    return Error{ErrorCode::kUnavailable, fmt::format("{} changed meanwhile", name.below)};
+  }
+  const uint64_t identity = seen.kind == FileKind::kAbsent ? 0 : entry.same_as + 1;
+  return answers_.emplace(name, FileAnswer{seen.kind, identity, contents.bytes}).first->second;
 }
 
 Status ClosureRecorder::CheckBounds(const RequesterFiles::Contents& contents) {

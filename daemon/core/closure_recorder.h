@@ -52,11 +52,20 @@ class ClosureRecorder final : public JobFiles {
     Traits traits;
     bool asked = false;  ///< anything, answered or not
   };
+  /// Before the job, which begins with what was parsed from these answers to another: they become
+  /// the first of its own, if all are true still. False: they are not, and this recorder is used
+  /// up. An error of the path token's event ends the job. Blocks as long as the disk does, and uses
+  /// nothing but what it owns; the first question's event is left to the caller.
+  [[nodiscard]] Result<bool> Adopt(const Record& parsed);
   [[nodiscard]] Record Finish();
 
  private:
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
+  /// What became of an adopted name is still so.
+  [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
+                                             const RequesterFiles::Contents& contents,
+                                             uint32_t place);
   [[nodiscard]] Status CheckBounds(const RequesterFiles::Contents& contents);
   void Scan(const FileName& name, std::string_view text);
 
@@ -67,7 +76,8 @@ class ClosureRecorder final : public JobFiles {
   std::mutex mutex_;
   bool finished_ = false;  // guarded by mutex_, as all below
   std::map<FileName, FileAnswer> answers_;
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of_;  // inode -> place in the closure
+  InodePlaces first_of_;
+  std::map<FileName, uint32_t> adopted_;  // -> place in the closure
   uint64_t bytes_ = 0;
   Record record_;
 };

@@ -21,4 +21,10 @@ CompileLimits CompileLimits::Started() const {
   return started;
 }
 
+Result<std::shared_ptr<const Precompiled>> Compiler::Precompile(const CompileJob& /*job*/,
+                                                                const CompileLimits& /*limits*/,
+                                                                std::stop_token /*stop*/) {
+  return Error{ErrorCode::kUnavailable, "this compiler keeps nothing that it has parsed"};
+}
+
 }  // namespace cccl_cached

@@ -27,6 +27,17 @@ struct Mount {
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
+/// A program's text that a compiler has parsed already, for programs that begin with it.
+class Precompiled {
+ public:
+  virtual ~Precompiled() = default;
+
+  /// Memory that it holds.
+  [[nodiscard]] virtual uint64_t bytes() const = 0;
+  /// Whether a compile can still begin with it. Once false, false for ever.
+  [[nodiscard]] virtual bool usable() const = 0;
+};
+
 /// Exactly what one worker does. The request gives the texts; everything that depends on options,
 /// roots or the toolchain was decided by the plan.
 struct CompileJob {
@@ -46,6 +57,10 @@ struct CompileJob {
   /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
   /// Null: nothing lies outside.
   std::shared_ptr<JobFiles> files;
+  /// What the compiler is spared: made by the same compiler object of a job that differs in the
+  /// program's text and base name, in name expressions and in the seed alone, and whose text this
+  /// program begins with. Null: nothing.
+  std::shared_ptr<const Precompiled> precompiled;
 };
 
 /// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
@@ -54,6 +69,7 @@ struct CompileOutput {
   int native_code = 0;      ///< the library's own result
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
+  bool precompiled_headers = false;  ///< the job had them
 };
 
 struct CompileLimits {
@@ -74,8 +90,18 @@ class Compiler {
   /// Ends by the deadline of `limits`, whatever the time went into. kWorkerCrashed, kTimedOut,
   /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
   /// compile failure is an output, not an error. An error of the job's files comes back as it is.
+  ///
+  /// With a precompiled beginning: kUnavailable also if that turned out to be of no use; the same
+  /// job may succeed without.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
+
+  /// Parses the job's program, which is all directives. Ends by the deadline, with the errors of
+  /// Compile; kUnavailable also if the compiler has something to say about the text, which it would
+  /// not say again, or can't keep it. Not every implementation can.
+  virtual Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
+                                                                const CompileLimits& limits,
+                                                                std::stop_token stop);
 };
 
 }  // namespace cccl_cached

@@ -6,10 +6,15 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/core/adoption.h"
+
 namespace cccl_cached {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Whom the kernel shows for a user that this name space has no number for: not one user.
+constexpr uid_t kOverflowUid = 65534;
 
 Counter CounterOf(CompilePurpose purpose) {
   switch (purpose) {
@@ -86,7 +91,57 @@ FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
 
 FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
                                                 const CompileLimits& limits, std::stop_token stop) {
-  // Shared with the recorder, which may outlive this call if a disk hangs.
+  std::optional<Preamble> preamble;
+  const bool kept = parts_.preambles != nullptr && order.peer.uid != kOverflowUid;
+  // Proofs and checks are about what the compiler makes of the whole.
+  if (kept && order.purpose == CompilePurpose::kCaller) preamble = PreambleOf(plan);
+  if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
+  std::optional<Attempt> quick = CompileRest(plan, order, *preamble, limits, stop);
+  if (quick) return *std::move(quick);
+  Attempt attempt = CompileAll(plan, order, limits, std::move(stop));
+  WantPreamble(plan, order, *preamble, attempt);
+  return attempt;
+}
+
+FlightRunner::Attempt FlightRunner::CompileAll(const BuildPlan& plan, const FlightOrder& order,
+                                               const CompileLimits& limits, std::stop_token stop) {
+  const Prepared prepared = Prepare(plan, order);
+  return Ended(prepared, parts_.compiler.Compile(prepared.job, limits, std::move(stop)));
+}
+
+std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& plan,
+                                                               const FlightOrder& order,
+                                                               const Preamble& preamble,
+                                                               const CompileLimits& limits,
+                                                               std::stop_token stop) {
+  const ParsedPreamblePtr parsed = parts_.preambles->Find(preamble.key);
+  if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
+  if (!parsed->record.closure.entries.empty() && order.first_question) order.first_question();
+  Prepared prepared = Prepare(plan, order);
+  const std::optional<Result<bool>> adopted =
+      AdoptSoon(*parts_.checks, order.peer.uid, prepared.recorder, parsed, stop);
+  if (!adopted) return std::nullopt;
+  if (!*adopted) return Ended(prepared, adopted->error());
+  if (!**adopted) {
+    parts_.preambles->Drop(preamble.key, parsed);
+    return std::nullopt;
+  }
+  prepared.job.precompiled = parsed->precompiled;
+  Result<CompileOutput> output = parts_.compiler.Compile(prepared.job, limits, stop);
+  const bool cancelled = stop.stop_requested() || *prepared.ended_for_paths;
+  if (output.ok() && output->succeeded) {
+    parts_.statistics.Add(Counter::kPchBuilds);
+    output.value().precompiled_headers = true;
+  } else if (!cancelled) {
+    // A compile failure too has to be what it is without.
+    if (!output) parts_.preambles->Blame(preamble.key, parsed);
+    return std::nullopt;
+  }
+  return Ended(prepared, std::move(output));
+}
+
+FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const FlightOrder& order) {
+  // Shared with the recorder, which may outlive the compile if a disk hangs.
   const auto ended_for_paths = std::make_shared<std::atomic<bool>>(false);
   ClosureRecorder::Events events{.first_question = order.first_question};
   if (!plan.path_dependent && order.purpose == CompilePurpose::kCaller) {
@@ -95,16 +150,38 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
-  const auto recorder = std::make_shared<ClosureRecorder>(
-      parts_.files.Of(order.peer, plan.directories), plan.visible_roots, std::move(events));
-  CompileJob job = plan.job;
-  job.requester = order.peer.uid;
-  job.files = recorder;
-  job.background = order.purpose == CompilePurpose::kShadowCheck;
-  Result<CompileOutput> output = parts_.compiler.Compile(job, limits, std::move(stop));
+  Prepared prepared{plan.job,
+                    std::make_shared<ClosureRecorder>(parts_.files.Of(order.peer, plan.directories),
+                                                      plan.visible_roots, std::move(events)),
+                    ended_for_paths};
+  prepared.job.requester = order.peer.uid;
+  prepared.job.files = prepared.recorder;
+  prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
+  return prepared;
+}
+
+FlightRunner::Attempt FlightRunner::Ended(const Prepared& prepared, Result<CompileOutput> output) {
   return {.output = std::move(output),
-          .record = recorder->Finish(),
-          .ended_for_paths = *ended_for_paths};
+          .record = prepared.recorder->Finish(),
+          .ended_for_paths = *prepared.ended_for_paths};
+}
+
+void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
+                                const Preamble& preamble, const Attempt& attempt) {
+  const bool good =
+      attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
+  if (!good) return;
+  parts_.preambles->Want(preamble.key, order.peer.uid,
+                         [&files = parts_.files, job = plan.job, peer = order.peer, preamble,
+                          directories = plan.directories, roots = plan.visible_roots]() mutable {
+                           PreamblePool::Order made{PreambleJob(job, preamble), nullptr};
+                           made.recorder = std::make_shared<ClosureRecorder>(
+                               files.Of(peer, std::move(directories)), std::move(roots),
+                               ClosureRecorder::Events{});
+                           made.job.requester = peer.uid;
+                           made.job.files = made.recorder;
+                           return made;
+                         });
 }
 
 void FlightRunner::Count(const Result<CompileOutput>& output) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,7 +14,10 @@
 #include "daemon/core/closure.h"
 #include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/file_checks.h"
 #include "daemon/core/peer.h"
+#include "daemon/core/preamble.h"
+#include "daemon/core/preamble_pool.h"
 #include "daemon/core/requester_files.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -72,6 +77,8 @@ class FlightRunner {
     Compiler& compiler;
     FileAccess& files;
     Statistics& statistics;
+    PreamblePool* preambles = nullptr;  ///< null: none are kept
+    FileChecks* checks = nullptr;       ///< looks at the files of preambles; with them
   };
 
   /// The parts must outlive the runner.
@@ -91,6 +98,22 @@ class FlightRunner {
   Attempt CompileWithRetry(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
   Attempt CompileOnce(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
                       std::stop_token stop);
+  Attempt CompileAll(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+                     std::stop_token stop);
+  /// What follows the preamble. None: that can't be, or did not work.
+  std::optional<Attempt> CompileRest(const BuildPlan& plan, const FlightOrder& order,
+                                     const Preamble& preamble, const CompileLimits& limits,
+                                     std::stop_token stop);
+  /// A job of the plan with files of its own.
+  struct Prepared {
+    CompileJob job;
+    std::shared_ptr<ClosureRecorder> recorder;
+    std::shared_ptr<std::atomic<bool>> ended_for_paths;
+  };
+  Prepared Prepare(const BuildPlan& plan, const FlightOrder& order);
+  static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
+  void WantPreamble(const BuildPlan& plan, const FlightOrder& order, const Preamble& preamble,
+                    const Attempt& attempt);
   void Judge(const BuildPlan& plan, Attempt attempt, Landing* landing);
   void Count(const Result<CompileOutput>& output);
 

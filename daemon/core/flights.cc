@@ -44,19 +44,27 @@ bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) 
   return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
 }
 
+FlightRunner::Parts WithPreambles(FlightRunner::Parts parts, PreamblePool* preambles) {
+  parts.preambles = preambles;
+  return parts;
+}
+
 }  // namespace
 
 Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      runner_(parts.compile, limits.compile),
-      idle_jobs_({}, [this] { return queue_.running() == 0 && queue_.waiting() == 0; }),
+      preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
+                 [this] { return Idle(); }),
+      runner_(WithPreambles(parts.compile, &preambles_), limits.compile),
+      idle_jobs_({}, [this] { return Idle(); }),
       shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
 
 void Flights::Close() {
   parts_.table.CancelAll();
+  preambles_.Stop();
   idle_jobs_.Stop();
   queue_.Close();
 }

@@ -11,6 +11,7 @@
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/flight_table.h"
 #include "daemon/core/idle_jobs.h"
+#include "daemon/core/preamble_pool.h"
 #include "daemon/core/responder.h"
 #include "daemon/core/shadow_checks.h"
 
@@ -24,13 +25,14 @@ class Flights {
     FlightTable& table;
     BuildMemory& memory;
     Responder& responder;
-    FlightRunner::Parts compile;
+    FlightRunner::Parts compile;                   ///< but for the preambles
     std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty
   };
   struct Limits {
     CompileLimits compile;
     FairQueue::Bounds queue;
     uint64_t shadow_check_every = 0;  ///< hits; 0: never
+    PreamblePool::Bounds preambles;
   };
   /// Looks a waiter's build up anew: what it waited for was no answer to it.
   using StartAgain = std::function<void(WaiterPtr)>;
@@ -57,6 +59,7 @@ class Flights {
 
  private:
   cccl_cache::Digest KeyFor(const Waiter& waiter);
+  [[nodiscard]] bool Idle() const { return queue_.running() == 0 && queue_.waiting() == 0; }
   void Run(uint64_t flight);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, uid_t uid);
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
@@ -66,9 +69,10 @@ class Flights {
 
   const Parts parts_;
   const StartAgain start_again_;
+  PreamblePool preambles_;
   FlightRunner runner_;
-  // Last, as their threads use what stands above them. Idle jobs ask the queue, too: from the first
-  // one that is added, and not after the destructor has stopped them.
+  // Last, as their threads use what stands above them. Idle jobs and preambles ask the queue, too:
+  // from the first one that is added, and not after the destructor has stopped them.
   IdleJobs idle_jobs_;
   ShadowChecks shadow_checks_;
   FairQueue queue_;

@@ -21,6 +21,7 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kCompiles, "compiles_total", "", "Jobs run for callers."},
     {Counter::kRetries, "retries_total", "", "Jobs run again because a worker died."},
     {Counter::kPchBuilds, "pch_builds_total", "", "Jobs that used precompiled headers."},
+    {Counter::kPreambles, "preambles_total", "", "Jobs run to precompile headers."},
     {Counter::kPathProofs, "path_proofs_total", "",
      "Jobs run to see whether an output shows paths."},
     {Counter::kRememberedFailures, "remembered_failures_total", "",

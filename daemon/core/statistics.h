@@ -21,6 +21,7 @@ enum class Counter : uint8_t {
   kCompiles,
   kRetries,
   kPchBuilds,
+  kPreambles,
   kPathProofs,
   kRememberedFailures,
   kCompileFailures,

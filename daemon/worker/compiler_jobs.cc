@@ -13,10 +13,10 @@ WorkerReply NoLibrary(const char* name) {
 
 }  // namespace
 
-WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries) {
+WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries, PchUse pch) {
   switch (job.kind) {
     case cccl_cache::BuildKind::kNvrtc:
-      return libraries.nvrtc ? RunNvrtcJob(job, *libraries.nvrtc) : NoLibrary("NVRTC");
+      return libraries.nvrtc ? RunNvrtcJob(job, *libraries.nvrtc, pch) : NoLibrary("NVRTC");
     case cccl_cache::BuildKind::kLink:
       return libraries.nvjitlink ? RunLinkJob(job, *libraries.nvjitlink) : NoLibrary("nvJitLink");
     case cccl_cache::BuildKind::kNvvm:

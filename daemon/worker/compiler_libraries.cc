@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/worker/pch_heap.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
@@ -67,6 +68,7 @@ Result<CompilerLibraries> CompilerLibraries::Load(const ZygoteHello& hello) {
   }
   if (libraries.nvrtc) {
     if (Status warm = libraries.nvrtc->WarmUp(); !warm) return warm.error();
+    ReservePchHeap(*libraries.nvrtc);
   }
   return libraries;
 }

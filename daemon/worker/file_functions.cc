@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -27,8 +28,8 @@
 // (file_functions.list): the dynamic linker looks in the executable first, so libraries opened
 // later call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open,
 // __xstat, __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir,
-// rmdir, chdir, dlopen. The rest is what glibc 2.33 and later make of the same calls, for releases
-// to come. Each answers as POSIX says: -1 or null, with errno.
+// rmdir, chdir, dlopen, mmap. The rest is what glibc 2.33 and later make of the same calls, for
+// releases to come. Each answers as POSIX says: -1 or null, with errno.
 
 namespace cccl_cached {
 namespace {
@@ -280,6 +281,17 @@ int rmdir(const char* name) noexcept {
 int chdir(const char* name) noexcept {
   if (RefuseInJob()) return -1;
   return static_cast<int>(syscall(SYS_chdir, name));
+}
+
+void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
+  if (current_view != nullptr && fd >= 0) {
+    return current_view->Map(address, length, protection, flags, fd, offset);
+  }
+  return real_files::Map(address, length, protection, flags, fd, offset);
+}
+void* mmap64(void* address, size_t length, int protection, int flags, int fd,
+             off64_t offset) noexcept {
+  return mmap(address, length, protection, flags, fd, offset);
 }
 
 /// Only what the daemon named has been loaded, by SharedLibrary: a compiler gets no other library,

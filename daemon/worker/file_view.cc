@@ -3,6 +3,8 @@
 #include "daemon/worker/file_view.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,13 +42,17 @@ std::string DirectoryOf(const std::string& path) {
 }  // namespace
 
 FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
-                   FileClient* files)
-    : paths_(job), files_(files), trusted_([&] {
+                   Others others)
+    : paths_(job),
+      asked_(others.asked),
+      pch_(others.pch),
+      trusted_([&] {
         for (const WorkerJob::MountPoint& mount : job.mounts) {
           trusted_directories.emplace_back(mount.target);
         }
         return std::move(trusted_directories);
-      }()) {}
+      }()),
+      scratch_(std::move(others.scratch)) {}
 
 bool FileView::IsAsked(const std::string& path) {
   return !trusted_.ContainAllTheWay(path) ||
@@ -54,7 +60,7 @@ bool FileView::IsAsked(const std::string& path) {
 }
 
 FileAnswer FileView::Ask(const std::string& visible) {
-  return files_ != nullptr ? files_->Ask(visible) : FileAnswer{};
+  return asked_ != nullptr ? asked_->Ask(visible) : FileAnswer{};
 }
 
 FileView::Opened FileView::OpenAsked(const std::string& visible) {
@@ -103,6 +109,7 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
   const std::lock_guard lock(mutex_);
+  if (path->visible == kPchName) return pch_ != nullptr ? pch_->Open(flags) : -ENOENT;
   if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
   if (Writes(flags)) return -ENOENT;
   if (path->made_up) opened_.insert(path->visible);
@@ -136,6 +143,9 @@ int FileView::Stat(std::string_view name, struct stat* status) {
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
   const std::lock_guard lock(mutex_);
+  if (path->visible == kPchName) {
+    return pch_ != nullptr ? pch_->Stat(status) : -ENOENT;
+  }
   if (ScratchFiles::Owns(path->path)) {
     const FileDescriptor file(scratch_.Open(path->path, O_RDONLY));
     if (!file.valid()) return -ENOENT;
@@ -166,9 +176,35 @@ int FileView::Remove(std::string_view name) {
   const VisiblePaths::Place place = paths_.Find(name);
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   const std::lock_guard lock(mutex_);
+  if (path != nullptr && path->visible == kPchName) return -ENOENT;
   if (path == nullptr || !ScratchFiles::Owns(path->path)) return -EACCES;
   scratch_.Remove(path->path);
   return 0;
+}
+
+void* FileView::Map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
+  if ((flags & MAP_TYPE) != MAP_PRIVATE || protection != (PROT_READ | PROT_WRITE)) {
+    errno = EACCES;
+    return MAP_FAILED;
+  }
+  const std::lock_guard lock(mutex_);
+  if ((flags & MAP_FIXED) != 0 && pch_ != nullptr && pch_->MoveTo(address, length, fd, offset)) {
+    return address;
+  }
+  void* const memory = real_files::Map(address, length, protection, flags | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return MAP_FAILED;
+  for (size_t done = 0; done < length;) {
+    const ssize_t part = pread(fd, static_cast<char*>(memory) + done, length - done,
+                               offset + static_cast<off_t>(done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part == 0) break;  // zeros follow the end of a file
+    if (part < 0) {
+      munmap(memory, length);
+      return MAP_FAILED;
+    }
+    done += static_cast<size_t>(part);
+  }
+  return memory;
 }
 
 std::string FileView::VisiblePath(std::string_view name) const {

@@ -13,6 +13,7 @@
 
 #include "daemon/compile/job.h"
 #include "daemon/worker/file_client.h"
+#include "daemon/worker/pch_file.h"
 #include "daemon/worker/scratch_files.h"
 #include "daemon/worker/trusted_directories.h"
 #include "daemon/worker/visible_paths.h"
@@ -25,15 +26,19 @@ namespace cccl_cached {
 ///   out of it (trusted_directories.h): opened as it lies there;
 ///   - all else is outside: what the daemon answers, for as long as the job runs;
 ///   - a name that the compiler made up is absent until it is opened like any other;
-///   - nothing is written but scratch files, which live in memory.
+///   - nothing is written but scratch files, which live in memory, and the precompiled header.
 /// What is refused does not exist: "permission denied" would end a compile that would do without
 /// the file. Answers are those of the system calls, -errno for a failure. Thread-safe: a compiler
 /// may use threads.
 class FileView {
  public:
-  /// `files`: whom to ask about what lies outside; null: nothing does.
-  FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
-           FileClient* files = nullptr);
+  /// Outlive the view.
+  struct Others {
+    FileClient* asked = nullptr;  ///< whom to ask about what lies outside; null: nothing does
+    PchFile* pch = nullptr;       ///< null: the job has no precompiled header
+    std::vector<FileDescriptor> scratch = {};  ///< files made ahead
+  };
+  FileView(const WorkerJob& job, std::vector<std::string> trusted_directories, Others others);
 
   /// What was opened: a descriptor or -errno; or a file or directory as the daemon answered.
   using Opened = std::variant<int, FileAnswer>;
@@ -44,6 +49,10 @@ class FileView {
   /// A directory of the toolchain for reading; listings of others are not given.
   [[nodiscard]] int OpenDirectory(std::string_view name);
   [[nodiscard]] int Remove(std::string_view name);
+  /// As mmap(2) of a private mapping that is read and written, made without mapping a file: what
+  /// the file holds now is moved or copied to there.
+  [[nodiscard]] void* Map(void* address, size_t length, int protection, int flags, int fd,
+                          off_t offset);
 
   /// The name without ".", ".." and "//", still as the compiler sees it: its view has no symlinks.
   [[nodiscard]] std::string VisiblePath(std::string_view name) const;
@@ -60,7 +69,8 @@ class FileView {
   int StatOwn(const std::string& path, struct stat* status);
 
   const VisiblePaths paths_;
-  FileClient* const files_;  ///< its use is guarded by mutex_
+  FileClient* const asked_;  ///< its use is guarded by mutex_, as that of the next
+  PchFile* const pch_;
   std::mutex mutex_;
   TrustedDirectories trusted_;  // guarded by mutex_, as all below
   ScratchFiles scratch_;

@@ -15,6 +15,8 @@
 #include <iterator>
 #include <string>
 
+#include "daemon/compile/frame.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -26,6 +28,9 @@ constexpr rlim_t kMaxOpenFiles = 64;
 /// Of scratch files, which lie in memory that RLIMIT_DATA does not count: with the limit above they
 /// hold less than the 4 GiB that a compile may have by default.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
+/// The same for a job with a precompiled header. The compiler has a scratch file as large as what
+/// it has parsed, though nearly all of it is a hole.
+constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
 /// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
 /// ends soon.
 constexpr rlim_t kStackBytes = 64ull << 20;
@@ -52,7 +57,7 @@ Status ApplyLimits(const IsolationLimits& limits) {
       {RLIMIT_DATA, limits.data_bytes, "limiting memory"},
       {RLIMIT_STACK, kStackBytes, "limiting the stack"},
       {RLIMIT_CORE, 0, "limiting core dumps"},
-      {RLIMIT_FSIZE, kMaxFileBytes, "limiting file sizes"},
+      {RLIMIT_FSIZE, limits.has_pch ? kMaxPchFileBytes : kMaxFileBytes, "limiting file sizes"},
       {RLIMIT_NPROC, kMaxThreads, "limiting threads"},
       {RLIMIT_NOFILE, kMaxOpenFiles, "limiting open files"},
   };
@@ -84,9 +89,10 @@ Status KeepOnly(const KeptDescriptors& kept) {
                {kept.null_device, STDERR_FILENO},
                {kept.job, kJobFd},
                {kept.reply, kReplyFd},
-               {kept.files, kFilesFd}};
+               {kept.files, kFilesFd},
+               {kept.pch, kPchFd}};
   // Out of the way first: each may be where another has to go.
-  constexpr int kFirstFree = kFilesFd + 1;
+  constexpr int kFirstFree = kPchFd + 1;
   int copies[std::size(moves)];
   for (size_t i = 0; i < std::size(moves); ++i) {
     copies[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD, kFirstFree);

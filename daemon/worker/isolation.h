@@ -13,6 +13,7 @@ namespace cccl_cached {
 struct IsolationLimits {
   pid_t zygote = 0;         ///< dies with it
   uint64_t data_bytes = 0;  ///< RLIMIT_DATA
+  bool has_pch = false;     ///< a precompiled header, to write or to read
 };
 
 /// Takes from this process what a compile does not need: new privileges, being looked into, its
@@ -22,16 +23,18 @@ struct IsolationLimits {
 inline constexpr int kJobFd = 3;
 inline constexpr int kReplyFd = 4;
 inline constexpr int kFilesFd = 5;
+inline constexpr int kPchFd = 6;
 
 struct KeptDescriptors {
   int job = -1;
   int reply = -1;
   int files = -1;  ///< -1: the job has none
+  int pch = -1;    ///< -1: the job has none
   int null_device = -1;
 };
 
-/// Keeps no descriptor but these, as kJobFd, kReplyFd and kFilesFd. 0, 1 and 2 are led to the null
-/// device: what a compiler prints is nobody's business.
+/// Keeps no descriptor but these, as kJobFd, kReplyFd, kFilesFd and kPchFd. 0, 1 and 2 are led to
+/// the null device: what a compiler prints is nobody's business.
 [[nodiscard]] Status KeepOnly(const KeptDescriptors& kept);
 
 }  // namespace cccl_cached

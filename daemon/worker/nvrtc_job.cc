@@ -49,15 +49,37 @@ void TakeOutputs(const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program, Worke
   AddPart(reply, ArtifactKind::kOptixIr, CompilerBytes(nvrtc.optixir_size, nvrtc.optixir, program));
 }
 
+/// Messages about precompiled headers would be the daemon's own, in the client's log.
+constexpr const char* kNoPchMessages = "--pch-messages=false";
+/// What a program makes of its headers comes in the order in which it would without. An option of
+/// both sides, or the compiler takes them for different.
+constexpr const char* kNoInstances = "--instantiate-templates-in-pch=false";
+
+int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program,
+            PchUse pch) {
+  std::vector<const char*> options = Pointers(job.options);
+  const std::string name(kPchName);
+  const std::string use = "--use-pch=" + name;
+  const std::string create = "--create-pch=" + name;
+  if (pch != PchUse::kNone) {
+    options.push_back(pch == PchUse::kRead ? use.c_str() : create.c_str());
+    options.push_back(kNoPchMessages);
+    options.push_back(kNoInstances);
+  }
+  const int result =
+      nvrtc.compile_program(program, static_cast<int>(options.size()), options.data());
+  if (result != NvrtcLibrary::kSuccess || pch != PchUse::kWrite) return result;
+  return nvrtc.pch_create_status != nullptr ? nvrtc.pch_create_status(program) : result;
+}
+
 }  // namespace
 
-WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc) {
+WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc, PchUse pch) {
   WorkerReply reply;
   NvrtcLibrary::Program program = nullptr;
   int result = Create(job, nvrtc, program);
   if (result == NvrtcLibrary::kSuccess) {
-    const std::vector<const char*> options = Pointers(job.options);
-    result = nvrtc.compile_program(program, static_cast<int>(options.size()), options.data());
+    result = Compile(job, nvrtc, program, pch);
     reply.log = CompilerText(nvrtc.log_size, nvrtc.log, program);
   }
   for (const std::string_view expression : job.name_expressions) {

@@ -50,6 +50,8 @@ Result<NvrtcLibrary> NvrtcLibrary::Open(const LibraryFiles& files) {
   library->Find("nvrtcGetOptiXIR", nvrtc.optixir);
   library->Find("nvrtcGetNumSupportedArchs", nvrtc.supported_arch_count);
   library->Find("nvrtcGetSupportedArchs", nvrtc.supported_archs);
+  library->Find("nvrtcSetPCHHeapSize", nvrtc.set_pch_heap_size);
+  library->Find("nvrtcGetPCHCreateStatus", nvrtc.pch_create_status);
   if (Status complete = library->Complete(); !complete) return complete.error();
   return nvrtc;
 }

@@ -39,6 +39,8 @@ struct NvrtcLibrary {
   int (*optixir)(Program, char*);
   int (*supported_arch_count)(int*);
   int (*supported_archs)(int*);
+  int (*set_pch_heap_size)(size_t);
+  int (*pch_create_status)(Program);
 };
 
 }  // namespace cccl_cached

@@ -49,4 +49,8 @@ std::string PathOf(int fd) {
 
 int Reopen(int fd, int flags) { return Open(SelfPath(fd).c_str(), flags | O_CLOEXEC, 0); }
 
+void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, fd, offset));
+}
+
 }  // namespace cccl_cached::real_files

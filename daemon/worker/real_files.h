@@ -22,4 +22,7 @@ namespace cccl_cached::real_files {
 /// An open file once more: with an offset of its own and other flags.
 [[nodiscard]] int Reopen(int fd, int flags);
 
+/// As mmap(2).
+void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset);
+
 }  // namespace cccl_cached::real_files

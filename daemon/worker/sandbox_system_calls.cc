@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -215,6 +216,25 @@ void AddPaths(Rules& rules, SystemCallFilter::Paths paths) {
   rules.Allow(SCMP_SYS(newfstatat), SCMP_A3_32(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
 }
 
+Status EnterProgram(std::vector<sock_filter> program) {
+  const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
+                          .filter = program.data()};
+  // Kernels before 5.16 slow down whoever is filtered, against spying on secrets of the same
+  // process: a worker holds none.
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) == 0) {
+    return Ok{};
+  }
+  return Error{ErrorCode::kUnavailable, std::string("seccomp: ") + strerror(errno)};
+}
+
+/// Beside a filter that looks at all else: of the answers of both the kernel takes the harder one.
+std::vector<sock_filter> NoMemoryFiles() {
+  return {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
+          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+}
+
 }  // namespace
 
 bool SystemCallFilter::Available() {
@@ -234,21 +254,17 @@ Result<SystemCallFilter> SystemCallFilter::Make(Paths paths) {
   return SystemCallFilter(*std::move(program));
 }
 
-Status SystemCallFilter::Enter() const {
+Status SystemCallFilter::Enter(MemoryFiles memory_files) const {
+  if (memory_files == MemoryFiles::kNoMore) {
+    if (Status entered = EnterProgram(NoMemoryFiles()); !entered) return entered;
+  }
   std::vector<sock_filter> program = program_;
   for (sock_filter& instruction : program) {
     if (BPF_CLASS(instruction.code) == BPF_JMP && instruction.k == kOwnPid) {
       instruction.k = static_cast<uint32_t>(getpid());
     }
   }
-  const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
-                          .filter = program.data()};
-  // Kernels before 5.16 slow down whoever is filtered, against spying on secrets of the same
-  // process: a worker holds none.
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) == 0) {
-    return Ok{};
-  }
-  return Error{ErrorCode::kUnavailable, std::string("seccomp: ") + strerror(errno)};
+  return EnterProgram(std::move(program));
 }
 
 }  // namespace cccl_cached

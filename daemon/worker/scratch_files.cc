@@ -13,8 +13,25 @@ namespace cccl_cached {
 namespace {
 
 constexpr size_t kMaxFiles = 16;
+/// One is what NVRTC has been seen to use.
+constexpr size_t kMadeAhead = 4;
+
+FileDescriptor MakeFile() { return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC)); }
 
 }  // namespace
+
+std::vector<FileDescriptor> ScratchFiles::MakeAhead() {
+  std::vector<FileDescriptor> made;
+  for (size_t i = 0; i < kMadeAhead; ++i) made.push_back(MakeFile());
+  return made;
+}
+
+FileDescriptor ScratchFiles::Make() {
+  if (made_.empty()) return MakeFile();
+  FileDescriptor file = std::move(made_.back());
+  made_.pop_back();
+  return file;
+}
 
 bool ScratchFiles::Owns(std::string_view path) {
   constexpr std::string_view kBeginning = "/tmp/edg";
@@ -28,7 +45,7 @@ int ScratchFiles::Open(const std::string& path, int flags) {
   if (file == files_.end()) {
     if ((flags & O_CREAT) == 0) return -ENOENT;
     if (files_.size() >= kMaxFiles) return -ENOSPC;
-    FileDescriptor memory(memfd_create("scratch", MFD_CLOEXEC));
+    FileDescriptor memory = Make();
     if (!memory.valid()) return -errno;
     file = files_.emplace(path, std::move(memory)).first;
   } else if ((flags & O_EXCL) != 0) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/core/file_descriptor.h"
 
@@ -14,6 +16,12 @@ namespace cccl_cached {
 /// disk. Not thread-safe.
 class ScratchFiles {
  public:
+  /// Some ahead, for a process that may make none later.
+  [[nodiscard]] static std::vector<FileDescriptor> MakeAhead();
+
+  /// Takes files from `made` as long as there are any.
+  explicit ScratchFiles(std::vector<FileDescriptor> made = {}) : made_(std::move(made)) {}
+
   /// Whether this is a name that a compiler gives to its scratch files.
   [[nodiscard]] static bool Owns(std::string_view path);
 
@@ -23,6 +31,9 @@ class ScratchFiles {
   void Remove(const std::string& path) { files_.erase(path); }
 
  private:
+  FileDescriptor Make();
+
+  std::vector<FileDescriptor> made_;
   std::map<std::string, FileDescriptor, std::less<>> files_;
 };
 

@@ -9,15 +9,21 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/compile/job.h"
 #include "daemon/worker/compiler_jobs.h"
 #include "daemon/worker/file_client.h"
 #include "daemon/worker/file_functions.h"
+#include "daemon/worker/pch_file.h"
 #include "daemon/worker/real_files.h"
+#include "daemon/worker/scratch_files.h"
 
 namespace cccl_cached {
 namespace {
+
+using MemoryFiles = SystemCallFilter::MemoryFiles;
 
 [[noreturn]] void Refuse() { _exit(kExitNotStarted); }
 [[noreturn]] void RefuseOutsideSandbox() { _exit(kExitNoSandbox); }
@@ -38,22 +44,30 @@ uint64_t PeakResidentBytes() {
 }
 
 /// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do
-/// without.
-void EnterSandbox(const WorkerSetup& setup) {
+/// without. A job with a precompiled header may have larger files, so it gets scratch files at once
+/// and never another.
+std::vector<FileDescriptor> EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
   if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
   if (!setup.sandbox.LimitReach()) RefuseOutsideSandbox();
-  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.null_device})) Refuse();
-  if (!setup.sandbox.LimitCalls()) RefuseOutsideSandbox();
+  if (!KeepOnly({setup.job, setup.reply, setup.files, setup.pch, setup.null_device})) Refuse();
+  std::vector<FileDescriptor> scratch;
+  if (setup.pch >= 0) scratch = ScratchFiles::MakeAhead();
+  if (!setup.sandbox.LimitCalls(setup.pch >= 0 ? MemoryFiles::kNoMore : MemoryFiles::kAllowed)) {
+    RefuseOutsideSandbox();
+  }
+  return scratch;
 }
 
-WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup) {
+WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup,
+                            FileView::Others others) {
   FileClient files(kFilesFd);
   const bool asks_for_all = setup.sandbox.kind() == SandboxKind::kOpensNothing;
+  if (setup.files >= 0) others.asked = &files;
   FileView view(job, asks_for_all ? std::vector<std::string>() : setup.trusted_directories,
-                setup.files >= 0 ? &files : nullptr);
+                std::move(others));
   UseFileView(&view);
-  WorkerReply reply = RunCompilerJob(job, setup.libraries);
+  WorkerReply reply = RunCompilerJob(job, setup.libraries, setup.pch_use);
   UseFileView(nullptr);
   reply.peak_resident_bytes = PeakResidentBytes();
   return reply;
@@ -71,12 +85,14 @@ void Send(const WorkerReply& reply) {
 void RunWorker(const WorkerSetup& setup) {
   if (!Isolate(setup.limits)) Refuse();
   const std::string_view bytes = MapJob(setup.job);  // a sandboxed process maps no files
-  EnterSandbox(setup);
+  PchFile pch(setup.pch, setup.pch_use);
+  std::vector<FileDescriptor> scratch = EnterSandbox(setup);
+  pch.Renumber(kPchFd);
   Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
   // Then the toolchain's own headers too are asked for, not taken.
   if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
-  Send(RunWithFileView(*job, setup));
+  Send(RunWithFileView(*job, setup, {.pch = &pch, .scratch = std::move(scratch)}));
   _exit(
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
 }

@@ -18,9 +18,11 @@ struct WorkerSetup {
   const Sandbox& sandbox;
   IsolationLimits limits;
   bool may_lack_sandbox = false;
+  PchUse pch_use = PchUse::kNone;
   int job = -1;    ///< sealed memfd
   int reply = -1;  ///< stream socket
   int files = -1;  ///< packet socket: answers questions about files; -1: there are none
+  int pch = -1;    ///< memfd; -1: there is none
   int null_device = -1;
 };
 

@@ -28,7 +28,6 @@ namespace cccl_cached {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
-constexpr size_t kSpawnFdsWithFiles = 4;
 
 Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
@@ -101,6 +100,15 @@ void YieldToAll() {
   [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
 }
 
+size_t FdsBeforeFiles(const SpawnRequest& request) {
+  return request.pch == PchUse::kNone ? kSpawnFds : kSpawnFds + 1;
+}
+
+/// All that a request must have, and perhaps a files socket.
+bool CountFits(const SpawnRequest& request, size_t fds) {
+  return fds == FdsBeforeFiles(request) || fds == FdsBeforeFiles(request) + 1;
+}
+
 void RestoreSignals() {
   sigset_t none;
   sigemptyset(&none);
@@ -167,8 +175,7 @@ Result<bool> Zygote::TakeRequest() {
   const Result<ControlMessage> message = DecodeControlMessage(packet->bytes);
   if (!message) return message.error();
   const auto* request = std::get_if<SpawnRequest>(&*message);
-  const size_t fds = packet->fds.size();
-  if (request == nullptr || (fds != kSpawnFds && fds != kSpawnFdsWithFiles)) {
+  if (request == nullptr || !CountFits(*request, packet->fds.size())) {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
   Spawn(*request, std::move(packet->fds));
@@ -177,20 +184,24 @@ Result<bool> Zygote::TakeRequest() {
 
 void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds) {
   FileDescriptor& status = fds[2];
+  const size_t files = FdsBeforeFiles(request);
   const pid_t zygote = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
     RestoreSignals();
     if (request.background) YieldToAll();
-    RunWorker({.libraries = libraries_,
-               .trusted_directories = hello_.trusted_directories,
-               .sandbox = sandbox_,
-               .limits = {zygote, own_data_bytes_ + request.memory_bytes},
-               .may_lack_sandbox = request.may_lack_sandbox,
-               .job = fds[0].get(),
-               .reply = fds[1].get(),
-               .files = fds.size() == kSpawnFdsWithFiles ? fds[kSpawnFds].get() : -1,
-               .null_device = null_device_.get()});
+    RunWorker(
+        {.libraries = libraries_,
+         .trusted_directories = hello_.trusted_directories,
+         .sandbox = sandbox_,
+         .limits = {zygote, own_data_bytes_ + request.memory_bytes, request.pch != PchUse::kNone},
+         .may_lack_sandbox = request.may_lack_sandbox,
+         .pch_use = request.pch,
+         .job = fds[0].get(),
+         .reply = fds[1].get(),
+         .files = fds.size() > files ? fds[files].get() : -1,
+         .pch = request.pch != PchUse::kNone ? fds[kSpawnFds].get() : -1,
+         .null_device = null_device_.get()});
   }
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
   // Until it is reaped the pid can't be another's.

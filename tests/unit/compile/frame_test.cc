@@ -32,8 +32,12 @@ void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
 }  // namespace
 
 TEST_CASE("control messages survive the way") {
-  const std::vector<ControlMessage> messages = {
-      Hello(), ZygoteHello{}, SpawnRequest{1ull << 63, 4ull << 30}, SpawnRequest{1, 2, true}};
+  const std::vector<ControlMessage> messages = {Hello(),
+                                                ZygoteHello{},
+                                                SpawnRequest{1ull << 63, 4ull << 30},
+                                                SpawnRequest{1, 2, true},
+                                                SpawnRequest{1, 2, false, true},
+                                                SpawnRequest{3, 4, false, false, PchUse::kRead}};
   for (const ControlMessage& message : messages) {
     const std::string bytes = EncodeControlMessage(message);
     const Result<ControlMessage> decoded = DecodeControlMessage(bytes);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class RealNvrtc {
   [[nodiscard]] CompileJob Job(const std::string& source, std::vector<std::string> options) const;
   Result<CompileOutput> Compile(const CompileJob& job) {
     return compiler_.Compile(job, CompileLimits{}, {});
+  }
+  Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job) {
+    return compiler_.Precompile(job, CompileLimits{}, {});
   }
 
  private:

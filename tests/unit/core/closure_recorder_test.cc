@@ -129,5 +129,73 @@ TEST_CASE("nothing is answered once the closure was taken") {
   CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());
 }
 
+/// What a job is answered that asks for two headers, one of them absent and one twice.
+ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
+  Job job(disk);
+  job.Ask("/cccl-root-0/a.h");
+  job.Ask("/cccl-root-1/a.h");
+  job.Ask("/cccl-root-1/link.h");
+  return job.recorder.Finish();
+}
+
+TEST_CASE("what was answered to the parsing of a preamble comes first in a job that goes on") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "a", 7);
+  disk->Write("/include/link.h", "a", 7);
+  disk->Write("/include/b.h", "__TIME__");
+  const auto parsed = Parsed(disk);
+  Job job(disk);
+  const Result<bool> adopted = job.recorder.Adopt(parsed);
+  REQUIRE(adopted.ok());
+  REQUIRE(*adopted);
+  job.Ask("/cccl-root-1/b.h");
+  CHECK(job.Ask("/cccl-root-1/a.h").identity == 2);
+  CHECK(*job.Ask("/cccl-root-1/link.h").contents == "a");
+  CHECK(job.Ask("/cccl-root-1/link.h").identity == 2);
+  CHECK(job.Ask("/cccl-root-0/a.h").kind == FileKind::kAbsent);
+  const auto record = job.recorder.Finish();
+  Closure expected = parsed.closure;
+  expected.entries.push_back({{1, "b.h"}, FileKind::kFile, Sha256("__TIME__"), 3});
+  CHECK(record.closure == expected);
+  CHECK_FALSE(record.traits.time_token.empty());
+}
+
+TEST_CASE("a preamble is not adopted once one of its files has changed") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "a", 7);
+  disk->Write("/include/link.h", "a", 7);
+  const auto parsed = Parsed(disk);
+  SECTION("another text") { disk->Write("/include/a.h", "b", 7); }
+  SECTION("an earlier one appeared") { disk->Write("/src/a.h", "a"); }
+  SECTION("it is gone") { disk->Remove("/include/a.h"); }
+  SECTION("no link any more") { disk->Write("/include/link.h", "a", 8); }
+  const Result<bool> adopted = Job(disk).recorder.Adopt(parsed);
+  REQUIRE(adopted.ok());
+  CHECK_FALSE(*adopted);
+}
+
+TEST_CASE("an adopted file that changes before it is asked for again ends the job") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "a", 7);
+  const auto parsed = Parsed(disk);
+  Job job(disk);
+  REQUIRE(*job.recorder.Adopt(parsed));
+  disk->Write("/include/a.h", "b", 7);
+  CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());
+}
+
+TEST_CASE("path tokens of a preamble count for the job that adopts it") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "__FILE__");
+  const auto parsed = Parsed(disk);
+  Job ending(disk, {.first_question = {}, .path_token = []() -> Status {
+                      return Error{ErrorCode::kCancelled, "paths"};
+                    }});
+  CHECK_FALSE(ending.recorder.Adopt(parsed).ok());
+  Job going_on(disk);
+  REQUIRE(*going_on.recorder.Adopt(parsed));
+  CHECK(going_on.recorder.Finish().traits.path_tokens);
+}
+
 }  // namespace
 }  // namespace cccl_cached

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -117,6 +118,19 @@ inline CompileOutput Fail(const std::string& log) {
   return output;
 }
 
+/// A parsed text that can be made useless.
+class FakePrecompiled final : public Precompiled {
+ public:
+  explicit FakePrecompiled(uint64_t bytes) : bytes_(bytes) {}
+  [[nodiscard]] uint64_t bytes() const override { return bytes_; }
+  [[nodiscard]] bool usable() const override { return usable_; }
+  void Spoil() { usable_ = false; }
+
+ private:
+  const uint64_t bytes_;
+  std::atomic<bool> usable_{true};
+};
+
 /// Each compile waits while the gate is shut, then answers what `behaviour` says for the
 /// how-many-th call it is.
 class FakeCompiler final : public Compiler {
@@ -145,6 +159,24 @@ class FakeCompiler final : public Compiler {
     ++ended_;
     changed_.notify_all();
     return output;
+  }
+
+  using Precompilation =
+      std::function<Result<std::shared_ptr<const Precompiled>>(const CompileJob&)>;
+  /// What Precompile does, at once; before that it fails.
+  void SetPrecompilation(Precompilation precompilation) {
+    std::lock_guard lock(mutex_);
+    precompilation_ = std::move(precompilation);
+  }
+  Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job, const CompileLimits&,
+                                                        std::stop_token) override {
+    Precompilation precompilation;
+    {
+      std::lock_guard lock(mutex_);
+      precompilation = precompilation_;
+    }
+    if (precompilation) return precompilation(job);
+    return Error{ErrorCode::kUnavailable, "nothing is kept"};
   }
 
   void Shut() {
@@ -188,6 +220,7 @@ class FakeCompiler final : public Compiler {
   int ended_ = 0;
   int cancelled_ = 0;
   std::vector<CompileLimits> limits_;
+  Precompilation precompilation_;
 };
 
 class MapTier final : public Tier {

@@ -29,7 +29,7 @@ class JobInProgress {
   explicit JobInProgress(const TemporaryDirectory& directory) : target_(directory.path()) {
     job_.visible_working_directory = "/cccl-cwd";
     job_.mounts = {{"/cccl-root-1", target_}};
-    view_ = std::make_unique<FileView>(job_, std::vector<std::string>{});
+    view_ = std::make_unique<FileView>(job_, std::vector<std::string>{}, FileView::Others{});
     UseFileView(view_.get());
   }
   ~JobInProgress() { UseFileView(nullptr); }
@@ -87,7 +87,7 @@ TEST_CASE("in a job a file that the daemon handed over is read where it lies") {
   FileClient client(daemon.socket());
   WorkerJob job;
   job.visible_working_directory = "/cccl-cwd";
-  FileView view(job, {}, &client);
+  FileView view(job, {}, {.asked = &client});
   UseFileView(&view);
   CHECK(ReadStream("/opt/a.h") == "text");
   CHECK(ReadStream("/opt/b.h") == "-" + std::to_string(ENOENT));

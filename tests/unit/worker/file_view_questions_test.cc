@@ -65,7 +65,7 @@ struct Scene {
                           {"/cccl-root-1/../up.h", {FileKind::kFile, 22, "up"}},
                           {"/opt/x.h", {FileKind::kFile, 23, "x"}}}};
   FileClient client{daemon.socket()};
-  FileView view{JobOver(trusted), {trusted}, &client};
+  FileView view{JobOver(trusted), {trusted}, {.asked = &client}};
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ struct Scene {
   std::string user = directory.path() + "/user";
   AnsweringDaemon daemon{{}};
   FileClient client{daemon.socket()};
-  FileView view{JobOver(trusted), {trusted}, &client};
+  FileView view{JobOver(trusted), {trusted}, {.asked = &client}};
 };
 
 using Names = std::vector<std::string>;
@@ -84,7 +84,7 @@ TEST_CASE("the toolchain's own files are given and not asked for, absent ones ne
 
 TEST_CASE("where nobody is to be asked nothing outside exists") {
   Scene scene;
-  FileView view(JobOver(scene.trusted), {scene.trusted});
+  FileView view(JobOver(scene.trusted), {scene.trusted}, {});
   CHECK(Read(view, "/cccl-root-1/top.h") == "top");
   for (const std::string& name :
        {scene.user + "/mine.h", scene.trusted + "/../user/mine.h", std::string("mine.h")}) {

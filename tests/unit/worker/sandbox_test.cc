@@ -242,6 +242,23 @@ TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not co
   }
 }
 
+TEST_CASE("a process that may make no more files in memory has those that it made") {
+  const Scene scene;
+  const Sandbox sandbox = scene.Prepared();
+  const auto limited = [&](const std::function<int(int)>& action) {
+    return InChild([&] {
+      const int made = static_cast<int>(syscall(SYS_memfd_create, "made", MFD_CLOEXEC));
+      const bool entered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                           sandbox.LimitCalls(SystemCallFilter::MemoryFiles::kNoMore).ok();
+      return entered ? action(made) : kNoSandbox;
+    });
+  };
+  CHECK(limited([](int made) { return Outcome(write(made, "text", 4)); }) == kDone);
+  CHECK(limited([](int) { return Outcome(syscall(SYS_memfd_create, "more", MFD_CLOEXEC)); }) ==
+        EMFILE);
+  CHECK(limited([](int) { return Outcome(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0)); }) < 0);
+}
+
 TEST_CASE("without Landlock nothing is opened by name, the readable directories neither") {
   const Scene scene;
   for (const int error : {ENOSYS, EOPNOTSUPP, EPERM}) {

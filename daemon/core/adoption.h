@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "daemon/core/closure_recorder.h"
+#include "daemon/core/file_checks.h"
+#include "daemon/core/preamble_pool.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// What ClosureRecorder::Adopt answers for the record of this preamble, on a thread for looking at
+/// this user's files. None: not soon enough for the preamble to be of use, or the daemon stops; the
+/// recorder is used up then.
+[[nodiscard]] std::optional<Result<bool>> AdoptSoon(
+    FileChecks& checks, uid_t uid, const std::shared_ptr<ClosureRecorder>& recorder,
+    const ParsedPreamblePtr& parsed, const std::stop_token& stop);
+
+}  // namespace cccl_cached

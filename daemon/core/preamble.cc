@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/preamble.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "daemon/core/preamble_scan.h"
+#include "proto/fingerprint.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::NvrtcProgram;
+
+constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
+
+/// Differs with each source. The compiler takes it for what it makes, not for what it parses.
+bool IsSeed(std::string_view option) { return option.starts_with("-frandom-seed="); }
+
+/// With its slash; empty: none is named.
+std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
+
+std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+/// Names in the toolchain's own directories are in no closure, so nobody could tell whether a
+/// program there was included by its own preamble.
+bool LiesInToolchain(const CompileJob& job) {
+  const std::string_view directory = DirectoryOf(job.program_name);
+  const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
+  const auto lies_in_headers = [&](const HeaderDirectory& headers) {
+    return lies_in(headers.path) || std::ranges::any_of(headers.aliases, lies_in);
+  };
+  return std::ranges::any_of(job.toolchain->headers, lies_in_headers) ||
+         std::ranges::any_of(job.mounts, [&](const Mount& mount) {
+           return mount.trusted && lies_in(mount.visible);
+         });
+}
+
+cccl_cache::Digest KeyOf(const BuildPlan& plan, std::string_view text) {
+  const CompileJob& job = plan.job;
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("toolchain", job.toolchain->serial);
+  hasher.AppendValue("view", plan.view.View());
+  for (const std::string& option : job.options) {
+    if (!IsSeed(option)) hasher.AppendValue("option", option);
+  }
+  hasher.AppendValue("program directory", DirectoryOf(job.program_name));
+  hasher.AppendValue("visible working directory", job.visible_working_directory);
+  for (const Mount& mount : job.mounts) {
+    hasher.AppendValue("mount", mount.visible);
+    hasher.AppendValue("target", mount.target);
+  }
+  for (const VisibleRoot& root : plan.visible_roots) {
+    hasher.AppendValue("root", root.visible);
+    hasher.AppendValue("number", root.number);
+  }
+  for (const auto& header : std::get<NvrtcProgram>(job.request->program).headers) {
+    hasher.AppendValue("header", header.name);
+    hasher.AppendValue("contents", header.contents);
+  }
+  hasher.AppendValue("preamble", text);
+  return hasher.Finish();
+}
+
+}  // namespace
+
+std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
+  const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
+  if (program == nullptr || !plan.job.toolchain->capabilities.pch) return std::nullopt;
+  if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
+  const size_t length = PreambleLength(program->source);
+  if (length == 0) return std::nullopt;
+  return Preamble{KeyOf(plan, std::string_view(program->source).substr(0, length)), length};
+}
+
+CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
+  const auto& program = std::get<NvrtcProgram>(job.request->program);
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program =
+      NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
+  CompileJob result = job;
+  result.request = std::move(request);
+  result.program_name = std::string(DirectoryOf(job.program_name)).append(kPreambleName);
+  return result;
+}
+
+bool NamesProgram(const Closure& closure, const CompileJob& job) {
+  const std::string_view own = BaseNameOf(job.program_name);
+  return std::ranges::any_of(closure.entries, [&](const ClosureEntry& entry) {
+    return BaseNameOf(entry.name.below) == own;
+  });
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/preamble_pool.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+constexpr std::chrono::milliseconds kLookAgain{100};
+constexpr size_t kMostFailures = 1024;
+
+CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
+  limits.time = std::min(limits.time, time);
+  return limits;
+}
+
+/// Of entries that belong to users, the one of least `age` of the user whose weights sum to most.
+template <typename Entries, typename Weight, typename Age>
+auto OldestOfHeaviest(Entries& entries, const Weight& weight, const Age& age) {
+  std::map<uid_t, uint64_t> sums;
+  for (const auto& [key, entry] : entries) sums[entry.uid] += weight(entry);
+  const auto heaviest =
+      std::ranges::max_element(sums, {}, [](const auto& sum) { return sum.second; });
+  return std::ranges::min_element(entries, {}, [&](const auto& entry) {
+    return std::pair(entry.second.uid != heaviest->first, age(entry.second));
+  });
+}
+
+}  // namespace
+
+PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
+                           const Bounds& bounds, std::function<bool()> idle)
+    : compiler_(compiler),
+      statistics_(statistics),
+      limits_(Within(limits, bounds.time)),
+      bounds_(bounds),
+      idle_(std::move(idle)),
+      thread_([this](const std::stop_token& stop) { Work(stop); }) {}
+
+void PreamblePool::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+// In all methods what is dropped is declared before the lock: memory is given back without it.
+
+ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  const auto found = kept_.find(key);
+  if (found == kept_.end()) return nullptr;
+  if (found->second.parsed->precompiled->usable()) {
+    found->second.last_use = ++uses_;
+    return found->second.parsed;
+  }
+  DropUnusable(&dropped);
+  return nullptr;
+}
+
+void PreamblePool::Want(const Digest& key, uid_t uid, MakeOrder make) {
+  if (bounds_.bytes == 0) return;
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  DropUnusable(&dropped);
+  if (kept_.contains(key) || parsing_ == key) return;
+  if (const auto failed = failed_.find(key); failed != failed_.end()) {
+    if (Clock::now() < failed->second) return;
+    failed_.erase(failed);
+  }
+  const auto [wish, first] = wishes_.try_emplace(key);
+  if (!first) {
+    wish->second.urgent = true;
+  } else {
+    wish->second = {std::move(make), uid, false, ++uses_};
+    if (wishes_.size() > bounds_.wanted) {
+      wishes_.erase(OldestOfHeaviest(
+          wishes_, [](const Wish&) { return 1; }, [](const Wish& each) { return each.age; }));
+    }
+  }
+  changed_.notify_all();
+}
+
+void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  Remove(key, parsed, &dropped);
+}
+
+void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  Remove(key, parsed, &dropped);
+  // Whatever happened in a zygote that is gone may have been its fault.
+  if (parsed->precompiled->usable()) NoteFailure(key);
+}
+
+void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped) {
+  const auto found = kept_.find(key);
+  if (found == kept_.end() || found->second.parsed != parsed) return;
+  dropped->push_back(std::move(found->second.parsed));
+  kept_.erase(found);
+}
+
+void PreamblePool::Work(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return !wishes_.empty(); })) return;
+    }
+    const std::optional<Taken> taken = TakeWish();
+    if (taken) {
+      Keep(*taken, Parse(taken->wish.make, stop));
+      statistics_.Add(Counter::kPreambles);
+    } else {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, kLookAgain, [] { return false; });
+    }
+  }
+}
+
+std::optional<PreamblePool::Taken> PreamblePool::TakeWish() {
+  const bool idle = idle_();
+  const std::lock_guard lock(mutex_);
+  // The urgent ones first; users in turn; of one user the oldest.
+  const auto next = std::ranges::min_element(wishes_, {}, [this](const auto& entry) {
+    const Wish& wish = entry.second;
+    return std::tuple(!wish.urgent, wish.uid <= last_served_, wish.uid, wish.age);
+  });
+  if (next == wishes_.end() || (!next->second.urgent && !idle)) return std::nullopt;
+  parsing_ = next->first;
+  last_served_ = next->second.uid;
+  Taken taken{next->first, std::move(next->second)};
+  wishes_.erase(next);
+  return taken;
+}
+
+ParsedPreamblePtr PreamblePool::Parse(const MakeOrder& make, const std::stop_token& stop) {
+  const Order order = make();
+  Result<std::shared_ptr<const Precompiled>> precompiled =
+      compiler_.Precompile(order.job, limits_, stop);
+  ClosureRecorder::Record record = order.recorder->Finish();
+  if (!precompiled || !record.traits.time_token.empty()) return nullptr;
+  return std::make_shared<const ParsedPreamble>(
+      ParsedPreamble{*std::move(precompiled), std::move(record)});
+}
+
+void PreamblePool::Keep(const Taken& taken, ParsedPreamblePtr parsed) {
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  parsing_.reset();
+  if (parsed == nullptr || parsed->precompiled->bytes() > bounds_.bytes) {
+    dropped.push_back(std::move(parsed));
+    return NoteFailure(taken.key);
+  }
+  kept_[taken.key] = {std::move(parsed), taken.wish.uid, ++uses_};
+  Shrink(&dropped);
+}
+
+void PreamblePool::DropUnusable(Dropped* dropped) {
+  for (auto entry = kept_.begin(); entry != kept_.end();) {
+    if (entry->second.parsed->precompiled->usable()) {
+      ++entry;
+    } else {
+      dropped->push_back(std::move(entry->second.parsed));
+      entry = kept_.erase(entry);
+    }
+  }
+}
+
+void PreamblePool::Shrink(Dropped* dropped) {
+  DropUnusable(dropped);
+  const auto bytes_of = [](const Kept& kept) { return kept.parsed->precompiled->bytes(); };
+  const auto one = [](const Kept&) { return uint64_t{1}; };
+  const auto last_use = [](const Kept& kept) { return kept.last_use; };
+  const auto drop = [&](auto entry) {
+    dropped->push_back(std::move(entry->second.parsed));
+    kept_.erase(entry);
+  };
+  uint64_t bytes = 0;
+  for (const auto& [key, kept] : kept_) bytes += bytes_of(kept);
+  while (bytes > bounds_.bytes) {
+    const auto oldest = OldestOfHeaviest(kept_, bytes_of, last_use);
+    bytes -= bytes_of(oldest->second);
+    drop(oldest);
+  }
+  while (kept_.size() > bounds_.preambles) drop(OldestOfHeaviest(kept_, one, last_use));
+}
+
+void PreamblePool::NoteFailure(const Digest& key) {
+  failed_[key] = Clock::now() + bounds_.retry;
+  const auto until = [](const auto& entry) { return entry.second; };
+  while (failed_.size() > kMostFailures)
+    failed_.erase(std::ranges::min_element(failed_, {}, until));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "daemon/core/preamble_scan.h"
+#include "tests/fuzz/seeds.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const size_t length = cccl_cached::PreambleLength(text);
+  if (length > size) abort();
+  // A preamble is the whole of itself.
+  if (cccl_cached::PreambleLength(text.substr(0, length)) != length) abort();
+  return 0;
+}
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  return {"#include <a>\n#define X 1\nint x;\n", "// c\n/* d */ # include \"a\"\n",
+          "#ifdef X\n#include <b>\n#else\n#include <c>\n#endif\n", "#define X \\\n \"/*\" '\"'\n"};
+}

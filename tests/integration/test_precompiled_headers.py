@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a compile gives that was spared its leading includes is what it gives without, byte for byte."""
+
+import concurrent.futures
+import os
+
+import pytest
+from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+from programs_over_headers import PROGRAMS
+
+WITH = ("--pch-memory-limit", "4GiB")
+WITHOUT = ("--pch-memory-limit", "0")
+OUTPUTS = {"code": (), "ltoir": ("-dlto", "-rdc=true")}  # PTX and cubin come from one compile
+
+
+@pytest.fixture
+def pair(make_daemon):
+    """A daemon with precompiled headers and one without."""
+    roots = (PLACES.cuda13,)
+    return (make_daemon(*WITH, roots=roots, name="with").start(), make_daemon(*WITHOUT, roots=roots, name="without").start())
+
+
+class Client:
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.stub = build_pb2_grpc.BuildStub(daemon.channel())
+
+    def build(self, source, *options, **keywords):
+        request = nvrtc_request(source, *options, **keywords)
+        request.nvrtc.append_toolchain_headers = True
+        return self.stub.Build(request, timeout=2 * PATIENCE)
+
+    def count(self, name):
+        return self.daemon.stats()[name]
+
+    def teach(self, source, *options, **keywords):
+        """Has the preamble of a program parsed."""
+        before = self.count("preambles_total")
+        reply = self.build(source, *options, **keywords)
+        wait_for(lambda: self.count("preambles_total") > before, "a preamble")
+        return reply
+
+
+def artifacts(reply):
+    return {each.kind: each.contents for each in reply.artifacts}
+
+
+def compare(name, options, with_headers, without, spared=True):
+    begin, rest = PROGRAMS[name]
+    source = begin + rest
+    spared_reply = with_headers.build(source, *options, name=f"{name}.cu")
+    whole = without.build(source, *options, name=f"{name}.cu")
+    assert artifacts(spared_reply) == artifacts(whole) != {}, name
+    assert spared_reply.log == whole.log, name
+    assert list(spared_reply.lowered_names) == list(whole.lowered_names), name
+    assert spared_reply.precompiled_headers == spared, name
+    assert not whole.precompiled_headers
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_same_bytes_with_precompiled_headers_as_without(pair, output):
+    with_headers, without = map(Client, pair)
+    options = OUTPUTS[output]
+    for begin in dict.fromkeys(begin for begin, _ in PROGRAMS.values()):
+        with_headers.teach(begin + 'extern "C" __global__ void first(int* p) { *p = 1; }\n', *options)
+    with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() // 2)) as pool:
+        for done in [pool.submit(compare, name, options, with_headers, without) for name in PROGRAMS]:
+            done.result()
+    assert with_headers.count("pch_builds_total") == len(PROGRAMS) >= 40
+
+
+SMALL = "#include <cuda_fp16.h>\n#define TWO 2\n"
+
+
+def small(value):
+    return SMALL + f'extern "C" __global__ void k(__half* p) {{ p[0] = __half({value}.0f * TWO); }}\n'
+
+
+@pytest.mark.parametrize("options", [
+    ("-lineinfo",), ("-G",), ("-G", "-dlto", "-rdc=true"), ("--optix-ir",), ("-arch=compute_90",), ("-DX=1", "-I/nowhere"),
+    ("--device-as-default-execution-space",), ("-frandom-seed=mine",),
+])
+def test_same_bytes_under_other_options(pair, options):
+    with_headers, without = map(Client, pair)
+    arch = "sm_90"
+    with_headers.teach(small(1), *options, arch=arch)
+    spared, whole = with_headers.build(small(2), *options, arch=arch), without.build(small(2), *options, arch=arch)
+    assert spared.precompiled_headers
+    assert artifacts(spared) == artifacts(whole) != {}
+    assert spared.log == whole.log
+
+
+def test_name_expressions_warnings_and_errors_are_what_they_are_without(pair):
+    with_headers, without = map(Client, pair)
+    with_headers.teach(small(1))
+    template = SMALL + "template <typename T> __global__ void scale(T* p, int unused) { int never; *p *= TWO; }\n"
+    replies = []
+    for client in (with_headers, without):
+        request = nvrtc_request(template, name="scale.cu")
+        request.nvrtc.append_toolchain_headers = True
+        request.nvrtc.name_expressions.extend(["scale<float>", "&scale<int>"])
+        replies.append(client.stub.Build(request, timeout=PATIENCE))
+    assert replies[0].precompiled_headers
+    assert list(replies[0].lowered_names) == list(replies[1].lowered_names)
+    assert "never" in replies[0].log and replies[0].log == replies[1].log
+    assert artifacts(replies[0]) == artifacts(replies[1])
+    failures = [client.build(SMALL + "int x = ;\n") for client in (with_headers, without)]
+    assert failures[0].log == failures[1].log
+    assert failures[0].outcome == failures[1].outcome == build_pb2.OUTCOME_FAILED
+    assert with_headers.count("compiles_total") == 3  # and not one more for the preamble
+
+
+def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
+    with_headers, without = map(Client, pair)
+    include = directory / "include"
+    include.mkdir()
+    header = include / "mine.h"
+    header.write_text("#define MINE 1\n")
+
+    def source(value):
+        return f'#include "mine.h"\n#include <cuda_fp16.h>\nextern "C" __global__ void k(int* p) {{ *p = MINE + {value}; }}\n'
+
+    with_headers.teach(source(1), f"-I{include}")
+    assert with_headers.build(source(2), f"-I{include}").precompiled_headers
+    header.write_text("#define MINE 40000\n")
+    changed = with_headers.build(source(3), f"-I{include}")
+    assert not changed.precompiled_headers
+    assert artifacts(changed) == artifacts(without.build(source(3), f"-I{include}"))
+    wait_for(lambda: with_headers.count("preambles_total") == 2, "the preamble that includes the changed header")
+    again = with_headers.build(source(4), f"-I{include}")
+    assert again.precompiled_headers
+    assert artifacts(again) == artifacts(without.build(source(4), f"-I{include}"))
+    header.write_text("#define MINE 1\n")  # what was compiled with it is a hit, whatever it was compiled with
+    assert with_headers.build(source(2), f"-I{include}").outcome == build_pb2.OUTCOME_HIT
+
+
+def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
+    daemon = make_daemon(*WITH, "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
+    for value in ("1", "2"):
+        source = daemon.directory / f"{value}.cu"
+        source.write_text(small(value))
+        daemon.cli("build", str(source), "--arch", "sm_90", "-o", os.devnull, user=65534, cwd="/")
+    daemon.cli("--json", "stats")
+    assert daemon.stats()["preambles_total"] == daemon.stats()["pch_builds_total"] == 0

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::Answers;
+using testing::CoordinatorBench;
+using testing::Fail;
+using testing::FakePrecompiled;
+using testing::kAlice;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::Succeed;
+
+constexpr const char* kHeader = "/cccl-root-0/local.h";
+const std::string kBegin = "#include \"local.h\"\n";
+
+/// A compiler that asks for the one header wherever it parses it: not in a job that is spared that.
+class Scene {
+ public:
+  Scene() {
+    bench.files.disk->Write("/home/someone/local.h", "one");
+    bench.compiler.SetPrecompilation(
+        [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+          const Result<FileAnswer> header = job.files->Ask(kHeader);
+          if (!header) return header.error();
+          last = std::make_shared<FakePrecompiled>(10);
+          return std::shared_ptr<const Precompiled>(last);
+        });
+  }
+
+  /// A program that begins as all here do, and how it was compiled.
+  BuildAnswer Build(const std::string& rest, const Peer& peer = kAlice) {
+    return bench.BuildOne(kBegin + rest, peer);
+  }
+  /// Waits until so many preambles have been parsed.
+  bool WaitForPreambles(uint64_t count) {
+    const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+    while (bench.Count(Counter::kPreambles) < count) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  /// What a job that is spared its preamble comes to.
+  std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
+  std::atomic<int> jobs_spared{0};
+  std::shared_ptr<FakePrecompiled> last;
+  CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
+    if (job.precompiled != nullptr) {
+      ++jobs_spared;
+      return spared();
+    }
+    const Result<FileAnswer> header = job.files->Ask(kHeader);
+    if (!header) return header.error();
+    return Succeed("output");
+  }};
+};
+
+TEST_CASE("the second miss of a user with the same leading includes is spared them") {
+  Scene scene;
+  CHECK_FALSE(scene.Build("int a;").precompiled_headers);
+  REQUIRE(scene.WaitForPreambles(1));
+  const BuildAnswer second = scene.Build("int b;");
+  CHECK(second.outcome == Outcome::kBuilt);
+  CHECK(second.precompiled_headers);
+  CHECK(scene.bench.Count(Counter::kPchBuilds) == 1);
+  CHECK(scene.bench.Count(Counter::kCompiles) == 2);
+}
+
+TEST_CASE("a build that was spared its includes is a hit as long as they are the same") {
+  Scene scene;
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  const BuildAnswer built = scene.Build("int b;");
+  REQUIRE(built.precompiled_headers);
+  const BuildAnswer hit = scene.Build("int b;");
+  CHECK(hit.outcome == Outcome::kHit);
+  CHECK_FALSE(hit.precompiled_headers);
+  CHECK(hit.key == built.key);
+  scene.bench.files.disk->Write("/home/someone/local.h", "two");
+  CHECK(scene.Build("int b;").outcome == Outcome::kBuilt);
+}
+
+TEST_CASE("a preamble with a changed header serves nobody, and is parsed anew") {
+  Scene scene;
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  scene.bench.files.disk->Write("/home/someone/local.h", "two");
+  CHECK_FALSE(scene.Build("int b;").precompiled_headers);
+  CHECK(scene.jobs_spared == 0);
+  REQUIRE(scene.WaitForPreambles(2));
+  CHECK(scene.Build("int c;").precompiled_headers);
+}
+
+TEST_CASE("another user has preambles of his own") {
+  Scene scene;
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK_FALSE(scene.Build("int b;", kBob).precompiled_headers);
+  REQUIRE(scene.WaitForPreambles(2));
+  CHECK(scene.Build("int c;", kBob).precompiled_headers);
+}
+
+TEST_CASE("the overflow user has no preambles") {
+  Scene scene;
+  const Peer nobody{65534, 65534, {}, 9};
+  scene.Build("int a;", nobody);
+  scene.Build("int b;", nobody);
+  scene.Build("int c;");
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(scene.jobs_spared == 0);
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
+}
+
+TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it") {
+  Scene scene;
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  SECTION("the worker dies") {
+    scene.spared = [] { return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"}; };
+  }
+  SECTION("the preamble is of no use") {
+    scene.spared = [] { return Error{ErrorCode::kUnavailable, "of no use"}; };
+  }
+  SECTION("the compiler refuses the program") {
+    scene.spared = [] { return Fail("error"); };
+  }
+  SECTION("its zygote is gone") { scene.last->Spoil(); }
+  const BuildAnswer answer = scene.Build("int b;");
+  CHECK(answer.outcome == Outcome::kBuilt);
+  CHECK_FALSE(answer.precompiled_headers);
+  CHECK(scene.bench.Count(Counter::kPchBuilds) == 0);
+  CHECK(scene.bench.Count(Counter::kWorkerCrashes) == 0);
+}
+
+TEST_CASE("a program that does not compile has no preamble parsed") {
+  CoordinatorBench bench([](const CompileJob&, int) { return Fail("error"); });
+  bench.BuildOne(kBegin + "int a;");
+  bench.BuildOne(kBegin + "int b;");
+  bench.coordinator.reset();
+  CHECK(bench.Count(Counter::kPreambles) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/preamble.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::NvrtcProgram;
+using testing::MakeRequest;
+using testing::MakeToolchain;
+
+const std::string kBegin = "#include <a>\n#define X 1\n";
+
+NvrtcProgram& ProgramOf(cccl_cache::BuildRequest& request) {
+  return std::get<NvrtcProgram>(request.program);
+}
+
+Result<BuildPlan> Plan(std::shared_ptr<cccl_cache::BuildRequest> request, uid_t uid = 1000,
+                       ToolchainPtr toolchain = MakeToolchain()) {
+  return PlanBuild(std::move(request), std::move(toolchain), {.uid = uid});
+}
+
+std::optional<Preamble> PreambleFor(std::shared_ptr<cccl_cache::BuildRequest> request,
+                                    uid_t uid = 1000) {
+  const Result<BuildPlan> plan = Plan(std::move(request), uid);
+  REQUIRE(plan.ok());
+  return PreambleOf(*plan);
+}
+
+TEST_CASE("programs that differ behind their includes share a preamble") {
+  const auto one = MakeRequest(kBegin + "int one;\n");
+  const auto other = MakeRequest(kBegin + "int other;\n");
+  ProgramOf(*other).name = "another.cu";
+  ProgramOf(*other).name_expressions = {"&other"};
+  const auto preamble = PreambleFor(one);
+  REQUIRE(preamble.has_value());
+  CHECK(preamble->length == kBegin.size());
+  CHECK(PreambleFor(other)->key == preamble->key);
+}
+
+TEST_CASE("all that the compiler gets with a preamble is in its key, and whose it is") {
+  const auto key_with = [](auto change) {
+    auto request = MakeRequest(kBegin + "int x;\n");
+    change(*request);
+    return PreambleFor(request)->key;
+  };
+  const auto same = key_with([](auto&) {});
+  CHECK(same == key_with([](auto&) {}));
+  CHECK(same !=
+        key_with([](auto& request) { ProgramOf(request).source = "#include <a>\nint x;\n"; }));
+  CHECK(same != key_with([](auto& request) { ProgramOf(request).options.push_back("-DX"); }));
+  CHECK(same != key_with([](auto& request) { ProgramOf(request).options.push_back("-I/inc"); }));
+  CHECK(same != key_with([](auto& request) { ProgramOf(request).headers = {{"a", "text"}}; }));
+  CHECK(same != key_with([](auto& request) { ProgramOf(request).name = "/elsewhere/kernel.cu"; }));
+  CHECK(same != key_with([](auto& request) { request.working_directory = "/home/else"; }));
+  CHECK(same != PreambleFor(MakeRequest(kBegin + "int x;\n"), 1001)->key);
+}
+
+TEST_CASE("a toolchain identified anew has preambles of its own") {
+  const auto request = MakeRequest(kBegin + "int x;\n");
+  auto other = std::make_shared<Toolchain>(*MakeToolchain());
+  other->serial = 77;
+  CHECK(PreambleOf(*Plan(request))->key != PreambleOf(*Plan(request, 1000, other))->key);
+}
+
+TEST_CASE("what can't be parsed ahead has no preamble") {
+  CHECK_FALSE(PreambleFor(MakeRequest("int x;\n")));
+  CHECK_FALSE(PreambleFor(MakeRequest(kBegin + "const char* t = __TIME__;\n")));
+  const auto inside = MakeRequest(kBegin + "int x;\n");
+  ProgramOf(*inside).options.push_back("-lineinfo");  // for the real paths
+  CHECK(PreambleFor(inside));
+  for (const char* name :
+       {"/opt/cuda/include/kernel.cu", "/usr/local/cuda/include/sub/kernel.cu"}) {
+    ProgramOf(*inside).name = name;
+    CHECK_FALSE(PreambleFor(inside));
+  }
+  auto old = std::make_shared<Toolchain>(*MakeToolchain());
+  old->capabilities.pch = false;
+  CHECK_FALSE(PreambleOf(*Plan(MakeRequest(kBegin + "int x;\n"), 1000, old)));
+}
+
+TEST_CASE("the job that parses a preamble is the build's own, as far as the preamble goes") {
+  const auto request = MakeRequest(kBegin + "int x;\n");
+  ProgramOf(*request).headers = {{"a", "text"}};
+  ProgramOf(*request).name_expressions = {"x"};
+  const Result<BuildPlan> plan = Plan(request);
+  REQUIRE(plan.ok());
+  const CompileJob job = PreambleJob(plan->job, *PreambleOf(*plan));
+  const auto& program = std::get<NvrtcProgram>(job.request->program);
+  CHECK(program.source == kBegin);
+  CHECK(program.headers.size() == 1);
+  CHECK(program.name_expressions.empty());
+  CHECK(job.options == plan->job.options);
+  CHECK(job.program_name == "/cccl-root-0/cccl-cached-preamble.cu");
+  CHECK(job.visible_working_directory == plan->job.visible_working_directory);
+}
+
+TEST_CASE("a preamble that asked for the program itself is noticed") {
+  CompileJob job;
+  job.program_name = "/cccl-root-0/kernel.cu";
+  Closure closure;
+  closure.entries.push_back({{1, "sub/other.cu"}, FileKind::kFile, {}, 0});
+  CHECK_FALSE(NamesProgram(closure, job));
+  closure.entries.push_back({{1, "sub/kernel.cu"}, FileKind::kFile, {}, 1});
+  CHECK(NamesProgram(closure, job));
+}
+
+}  // namespace
+}  // namespace cccl_cached
