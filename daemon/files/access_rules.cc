@@ -12,17 +12,16 @@
 
 namespace cccl_cached {
 
-std::optional<Obstacle> AccessRules::CheckSearch(int directory, const struct statx& status) {
-  const Reached<FileSystem> place = CheckPlace(directory, "", status);
-  if (const auto* obstacle = std::get_if<Obstacle>(&place)) return *obstacle;
-  if (!reach_.IsStrangers()) return std::nullopt;
+Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& status) {
+  Reached<FileSystem> place = CheckPlace(directory, "", status);
+  if (std::holds_alternative<Obstacle>(place) || !reach_.IsStrangers()) return place;
   if (!reach_.MaySearch(status) || HasAccessList(directory)) {
     return Obstacle{Obstacle::Kind::kClientOnly};
   }
   const StrangerRights rights(true);
   const FileDescriptor searched(openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!searched.valid()) return Obstacle::Of(errno);
-  return std::nullopt;
+  return place;
 }
 
 Reached<FileSystem> AccessRules::CheckTarget(int directory, const std::string& name,

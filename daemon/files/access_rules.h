@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +26,8 @@ class AccessRules {
   AccessRules(Reach reach, std::vector<std::string> own_directories)
       : reach_(reach), refused_(std::move(own_directories)) {}
 
-  /// Whether names may be looked up in an open (O_PATH) directory.
-  [[nodiscard]] std::optional<Obstacle> CheckSearch(int directory, const struct statx& status);
+  /// Whether names may be looked up in an open (O_PATH) directory; if so, what it lies on.
+  Reached<FileSystem> CheckSearch(int directory, const struct statx& status);
 
   /// Whether `name` in `directory` ("": the descriptor itself) may be given; if so, what it lies
   /// on. Not for symlinks.

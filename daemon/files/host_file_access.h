@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/core/requester_files.h"
-#include "daemon/files/digest_memory.h"
+#include "daemon/files/file_memory.h"
 
 namespace cccl_cached {
 
@@ -27,19 +27,19 @@ class HostFileAccess final : public FileAccess {
     uid_t own_uid = 0;  ///< the daemon's
     std::optional<cccl_cache::FilesView> own_view =
         std::nullopt;  ///< what paths mean to the daemon; none: nobody's files are opened
-    /// Files whose digests are remembered; some 200 bytes each.
+    /// Files whose digests are remembered, and absent names; some 200 bytes each.
     size_t max_remembered = 65536;
   };
 
   explicit HostFileAccess(Options options)
       : options_(std::move(options)),
-        memory_(std::make_shared<DigestMemory>(options_.max_remembered)) {}
+        memory_(std::make_shared<FileMemory>(options_.max_remembered)) {}
 
   std::unique_ptr<RequesterFiles> Of(const Peer& peer, RootDirectories directories) override;
 
  private:
   const Options options_;
-  const std::shared_ptr<DigestMemory> memory_;
+  const std::shared_ptr<FileMemory> memory_;
 };
 
 }  // namespace cccl_cached

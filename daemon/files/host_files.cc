@@ -27,7 +27,7 @@ bool IsAbsence(const Reached<Place>& found) {
 Result<SeenFile> HostFiles::Look(const FileName& name) {
   const std::string path = directories_.PathOf(name);
   if (path.empty()) return SeenFile{};
-  const Reached<Place> found = walk_.Find(path);
+  const Reached<Place> found = walk_.Find(path, NameWalk::Absence::kRemembered);
   if (const auto* place = std::get_if<Place>(&found)) {
     if (const auto digest = reader_.Known(*place)) {
       SeenFile seen = Seen(FileKind::kFile, place->status);
@@ -59,7 +59,7 @@ Result<RequesterFiles::Contents> HostFiles::ReadPath(const std::string& path) {
 }
 
 Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
-  const Reached<Place> found = walk_.Find(path);
+  const Reached<Place> found = walk_.Find(path, NameWalk::Absence::kAsked);
   if (const auto* obstacle = std::get_if<Obstacle>(&found)) return *obstacle;
   const Place& place = std::get<Place>(found);
   if (S_ISDIR(place.status.stx_mode)) {

@@ -10,7 +10,7 @@
 #include "daemon/core/requester_files.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/contents_reader.h"
-#include "daemon/files/digest_memory.h"
+#include "daemon/files/file_memory.h"
 #include "daemon/files/name_walk.h"
 #include "daemon/files/obstacle.h"
 
@@ -22,12 +22,12 @@ class HostFiles final : public RequesterFiles {
  public:
   /// `own_directories`: the daemon's, refused to everybody.
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
-            std::shared_ptr<DigestMemory> memory)
+            std::shared_ptr<FileMemory> memory)
       : directories_(std::move(directories)),
         rules_(reach, std::move(own_directories)),
-        walk_(rules_),
         memory_(std::move(memory)),
-        reader_(rules_, *memory_) {}
+        walk_(rules_, memory_->absent),
+        reader_(rules_, memory_->digests) {}
   HostFiles(const HostFiles&) = delete;
   HostFiles& operator=(const HostFiles&) = delete;
 
@@ -41,8 +41,8 @@ class HostFiles final : public RequesterFiles {
 
   const RootDirectories directories_;
   AccessRules rules_;
+  const std::shared_ptr<FileMemory> memory_;  // a disk that hangs may outlast the daemon's end
   NameWalk walk_;
-  const std::shared_ptr<DigestMemory> memory_;  // a disk that hangs may outlast the daemon's end
   ContentsReader reader_;
 };
 

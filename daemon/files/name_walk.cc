@@ -40,7 +40,8 @@ SplitPath Split(std::string_view path) {
 
 }  // namespace
 
-Reached<Place> NameWalk::Find(std::string path) {
+Reached<Place> NameWalk::Find(std::string path, Absence absence) {
+  absence_ = absence;
   if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return Obstacle{};
   int symlinks = 0;
   for (;;) {
@@ -49,9 +50,10 @@ Reached<Place> NameWalk::Find(std::string path) {
     if (const auto* obstacle = std::get_if<Obstacle>(&way)) return *obstacle;
     const Way& from = std::get<Way>(way);
     Place place{.directory = from.directory, .name = std::move(split.name)};
+    if (KnownAbsent(from, place.name)) return Obstacle{};
     const int directory = place.directory->get();
     if (const int error = StatusAt(directory, place.name, &place.status); error != 0) {
-      return Obstacle::Of(error);
+      return Hindered(from, place.name, error);
     }
     if (!S_ISLNK(place.status.stx_mode)) {
       const Reached<FileSystem> checked = rules_.CheckTarget(directory, place.name, place.status);
@@ -100,11 +102,12 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
 
 Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks) {
+  if (KnownAbsent(from, name)) return Obstacle{};
   // O_DIRECTORY, because it makes an automounter mount what is meant.
   FileDescriptor next(
       openat(from.directory->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (next.valid()) return Arrive(std::move(next), from.symlinks);
-  if (errno != ENOTDIR) return Obstacle::Of(errno);
+  if (errno != ENOTDIR) return Hindered(from, name, errno);
   const Reached<Detour> followed = Follow(from, prefix, name, symlinks);
   if (const auto* obstacle = std::get_if<Obstacle>(&followed)) return *obstacle;
   const Detour& detour = std::get<Detour>(followed);
@@ -114,12 +117,27 @@ Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
 }
 
 Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks) {
+  const int64_t now = FileTimeNow();
   struct statx status {};
   if (const int error = StatusAt(directory.get(), "", &status); error != 0) {
     return Obstacle::Of(error);
   }
-  if (const auto obstacle = rules_.CheckSearch(directory.get(), status)) return *obstacle;
-  return Way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
+  const Reached<FileSystem> checked = rules_.CheckSearch(directory.get(), status);
+  if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+  Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
+  const ContentStamp stamp = ContentStamp::Of(status);
+  const bool local = std::get<FileSystem>(checked) == FileSystem::kLocal;
+  if (local && stamp.IsSettledAt(now)) way.stamp = stamp;
+  return way;
+}
+
+bool NameWalk::KnownAbsent(const Way& from, std::string_view name) const {
+  return absence_ == Absence::kRemembered && from.stamp && absent_.Knows(*from.stamp, name);
+}
+
+Obstacle NameWalk::Hindered(const Way& from, std::string_view name, int error) {
+  if (error == ENOENT && from.stamp && !name.empty()) absent_.Remember(*from.stamp, name);
+  return Obstacle::Of(error);
 }
 
 Reached<NameWalk::Way> NameWalk::Top() {

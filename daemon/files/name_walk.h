@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/files/absent_names.h"
 #include "daemon/files/access_rules.h"
+#include "daemon/files/content_stamp.h"
 #include "daemon/files/obstacle.h"
 
 namespace cccl_cached {
@@ -32,16 +35,24 @@ struct Place {
 /// thread-safe.
 class NameWalk {
  public:
-  explicit NameWalk(AccessRules& rules) : rules_(rules) {}
+  /// Both must outlive the walk.
+  NameWalk(AccessRules& rules, AbsentNames& absent) : rules_(rules), absent_(absent) {}
 
+  /// How it is found out that a directory does not have a name.
+  enum class Absence {
+    kAsked,
+    kRemembered,  ///< as it was when the walk came to the directory first
+  };
   /// `path`: absolute.
-  Reached<Place> Find(std::string path);
+  Reached<Place> Find(std::string path, Absence absence);
 
  private:
   /// An open directory that may be searched, and how many symlinks led there.
   struct Way {
     std::shared_ptr<const FileDescriptor> directory;
     int symlinks = 0;
+    /// When it was opened; none if it could change without that.
+    std::optional<ContentStamp> stamp = std::nullopt;
   };
   struct PathHash {
     using is_transparent = void;
@@ -62,8 +73,13 @@ class NameWalk {
   static Reached<Detour> Follow(const Way& from, std::string_view prefix, const std::string& name,
                                 int symlinks);
   void Remember(std::string_view path, const Way& way);
+  [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
+  /// What hinders the way to a name, and whether that is so for longer.
+  Obstacle Hindered(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;
+  AbsentNames& absent_;
+  Absence absence_ = Absence::kAsked;  ///< of the search in progress
   /// By path as it was spelled, without a slash at the end; "" is /.
   std::unordered_map<std::string, Way, PathHash, std::equal_to<>> ways_;
 };

@@ -35,7 +35,7 @@ TEST_CASE("a file that lies still is not read twice to be looked at") {
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");
-  tree.memory->Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
+  tree.memory->digests.Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
   const auto files = tree.Own({"include"});
   CHECK(files->Look({0, "a.h"})->digest == Sha256("remembered"));
 }
@@ -44,7 +44,7 @@ TEST_CASE("reading always gives what is there, and corrects what was remembered"
   FileTree tree;
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");
-  tree.memory->Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
+  tree.memory->digests.Remember(tree.Stamp("include/a.h"), {Sha256("remembered"), false});
   const auto files = tree.Own({"include"});
   CHECK(files->Read({0, "a.h"})->seen.digest == Sha256("true"));
   CHECK(files->Look({0, "a.h"})->digest == Sha256("true"));
@@ -55,7 +55,7 @@ TEST_CASE("a digest is remembered once the file lies still") {
   tree.Write("include/a.h", "true");
   tree.Settle("include/a.h");
   REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
-  const auto known = tree.memory->Find(tree.Stamp("include/a.h"));
+  const auto known = tree.memory->digests.Find(tree.Stamp("include/a.h"));
   REQUIRE(known);
   CHECK(known->digest == Sha256("true"));
   CHECK_FALSE(known->has_access_list);
@@ -69,7 +69,7 @@ TEST_CASE("a digest is not remembered while a change could go unnoticed") {
     REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
     const ContentStamp stamp = tree.Stamp("include/a.h");
     looked_in_time = !stamp.IsSettledAt(FileTimeNow());
-    if (looked_in_time) CHECK_FALSE(tree.memory->Find(stamp));
+    if (looked_in_time) CHECK_FALSE(tree.memory->digests.Find(stamp));
   }
 }
 

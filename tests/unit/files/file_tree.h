@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/files/digest_memory.h"
+#include "daemon/files/file_memory.h"
 #include "daemon/files/host_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -39,7 +39,7 @@ class FileTree {
                                                      const std::vector<std::string>& roots);
 
   std::vector<std::string> refused;  ///< the daemon's own directories, for requesters made later
-  std::shared_ptr<DigestMemory> memory = std::make_shared<DigestMemory>(1000);
+  std::shared_ptr<FileMemory> memory = std::make_shared<FileMemory>(1000);
 
  private:
   TemporaryDirectory directory_;
