@@ -8,6 +8,7 @@ import signal
 import sys
 
 import measurements
+from figures import Effort
 from servers import Servers
 
 
@@ -26,11 +27,12 @@ def arguments():
 
 
 def rows(servers, given):
-    effort = measurements.Effort.quick() if given.quick else measurements.Effort()
+    effort = Effort.quick() if given.quick else Effort()
     wanted = given.only or PARTS
     fake_root = servers.build / "tests/support/fake_cuda13"
     if "hits" in wanted:
         yield from measurements.hits(servers, fake_root, effort)
+        yield from measurements.rates(servers, effort)
     if "processes" in wanted:
         if "hits" not in wanted:
             servers.daemon("fake", fake_root)

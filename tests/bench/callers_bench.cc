@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS [RAW_OPTION]...
+// bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS same|different [RAW_OPTION]...
 //
-// What many processes get that need the same new programs at once. ROUNDS times in turn: "one", one
-// process asks the daemon for KEYS new programs; "many", PROCESSES processes ask for the same KEYS
-// new programs, each in an order of its own; "raw", as many processes compile them by themselves
-// (not if NVRTC is "-"). After each turn of the daemon's a line "one compiles" or "many compiles".
+// What many processes get that need new programs at once. ROUNDS times in turn: "one", one process
+// asks the daemon for KEYS new programs; "many", PROCESSES processes ask for KEYS new programs
+// each, the same for all, in an order of its own each, or different ones; "raw", as many processes
+// compile them by themselves (not if NVRTC is "-"). After each turn of the daemon's a line "one
+// compiles" or "many compiles".
 #include <cccl_cache/client.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/bench/forked_callers.h"
@@ -27,12 +29,13 @@ namespace {
 struct Programs {
   std::string source;
   int first = 0;  // number of the first one
-  int count = 1;
+  int count = 1;  // for one caller
+  bool same = true;
   const pid_t owner = getpid();
 
-  /// The same programs in another order for each caller.
+  /// The same programs in another order for each caller, or its own.
   [[nodiscard]] std::string Text(int caller, int index) const {
-    const int number = first + (index + caller * 3) % count;
+    const int number = first + (same ? (index + caller * 3) % count : caller * count + index);
     return "// " + std::to_string(owner) + "\n#define ROUND " + std::to_string(number) + "\n" +
            source;
   }
@@ -102,10 +105,10 @@ bool RunRaw(const std::string& library, const std::vector<std::string>& options,
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 7) {
+  if (argc < 8) {
     std::fprintf(stderr,
                  "usage: bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS "
-                 "[RAW_OPTION]...\n");
+                 "same|different [RAW_OPTION]...\n");
     return 2;
   }
   const std::string socket = argv[1];
@@ -116,12 +119,13 @@ int main(int argc, char** argv) {
   if (programs.source.empty()) return 5;
   const int processes = std::atoi(argv[5]);
   programs.count = std::atoi(argv[6]);
-  const std::vector<std::string> options(argv + 7, argv + argc);
+  programs.same = std::string_view(argv[7]) == "same";
+  const std::vector<std::string> options(argv + 8, argv + argc);
   for (int round = 0; round < std::atoi(argv[4]); ++round) {
     if (!RunDaemon("one", socket, programs, 1)) return 5;
     programs.first += programs.count;
     if (!RunDaemon("many", socket, programs, processes)) return 5;
     if (library != "-" && !RunRaw(library, options, programs, processes)) return 5;
-    programs.first += programs.count;
+    programs.first += programs.count * processes;
   }
 }

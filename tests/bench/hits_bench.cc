@@ -22,13 +22,6 @@ using cccl_cached::Question;
 using cccl_cached::Side;
 using Sides = std::vector<std::unique_ptr<Side>>;
 
-/// As long as the source of a small kernel.
-Question Ask(size_t size) {
-  Question question{size, "//fake: output-size " + std::to_string(size) + "\n"};
-  while (question.source.size() < 2000) question.source += "// one more line of a kernel\n";
-  return question;
-}
-
 bool Turn(Side& side, const Question& question, int calls, std::vector<double>& times) {
   for (int i = 0; i < calls; ++i) {
     const auto begin = std::chrono::steady_clock::now();
@@ -76,6 +69,6 @@ int main(int argc, char** argv) {
   for (const auto& side : sides) {
     if (side == nullptr) return 5;
   }
-  const Question question = Ask(std::strtoul(argv[4], nullptr, 10));
+  const Question question = cccl_cached::QuestionFor(std::strtoul(argv[4], nullptr, 10));
   return Run(sides, question, std::atoi(argv[5]), std::atoi(argv[6])) ? 0 : 5;
 }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The measurements: each runs a program of this folder and returns rows of the table."""
 
-import dataclasses
 import json
 import os
 import pathlib
@@ -13,73 +12,14 @@ import statistics
 import subprocess
 import time
 
+from figures import Row, microseconds, milliseconds, ratio, run
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 HIT_SIZES = ((2 << 10, "2 KB"), (180 << 10, "180 KB"), (1 << 20, "1 MB"))
 CLOSURE_NAMES = 3000
 STORM_CALLERS = 64
 SWARM_PROCESSES = 8
-
-
-@dataclasses.dataclass
-class Row:
-    """One line of the table: a figure of ours beside that of another, in microseconds or of its own unit."""
-
-    what: str
-    ours: str
-    beside: str
-    value: str
-    bar: str = ""
-    goal: str = ""
-    met: bool | None = None  # of the bar
-
-
-@dataclasses.dataclass
-class Effort:
-    """How often each thing is measured."""
-
-    hit_passes: int = 10
-    hit_rounds: int = 20
-    hit_calls: int = 50
-    processes: int = 400
-    misses: int = 15
-    storms: int = 5
-    swarm_keys: int = 20
-    restarts: int = 5
-    filled_entries: int = 100_000
-
-    @classmethod
-    def quick(cls):
-        return cls(hit_passes=2, hit_rounds=10, processes=60, misses=3, storms=1, swarm_keys=2, restarts=1, filled_entries=20_000)
-
-
-def run(program, *arguments, environment=None):
-    """The figures that a program printed, by side."""
-    done = subprocess.run(
-        [str(program), *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
-        env={**os.environ, **(environment or {})},
-    )
-    figures = {}
-    for line in done.stdout.splitlines():
-        side, _, figure = line.rpartition("\t")
-        figures.setdefault(side, []).append(float(figure))
-    return figures
-
-
-def percentile(figures, share):
-    ordered = sorted(figures)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def microseconds(figures):
-    return f"{statistics.median(figures):.0f} us (p99 {percentile(figures, 0.99):.0f})"
-
-
-def milliseconds(figures):
-    return f"{statistics.median(figures) / 1000:.1f} ms"
-
-
-def ratio(ours, beside):
-    return statistics.median(ours) / statistics.median(beside)
+RATE_CLIENTS = 8
 
 
 def hits(servers, fake_root, effort):
@@ -109,6 +49,22 @@ def hits(servers, fake_root, effort):
             f"hit, {name}: Redis GET, hiredis", microseconds(ours), microseconds(figures["redis"]),
             f"{ratio(ours, figures['redis']):.2f}x", "", "1.0x (later lane)" if bars else "",
         )
+
+
+def rates(servers, effort):
+    """Hits of all sizes by several clients at once: what they get through in the same time."""
+    sizes = [size for size, _ in HIT_SIZES]
+    figures = run(
+        servers.build / "tests/bench/bench_rates", servers.place / "fake" / "socket", servers.place / "echo.sock",
+        effort.rate_rounds, RATE_CLIENTS, effort.hit_calls * len(sizes), *sizes,
+    )
+    calls = RATE_CLIENTS * effort.hit_calls * len(sizes)
+    per_second = {side: calls / statistics.median(times) * 1e6 for side, times in figures.items()}
+    yield Row(
+        f"mixed hits, {RATE_CLIENTS} clients, calls per second: stock client, empty gRPC server",
+        f"{per_second['ours']:.0f}/s", f"{per_second['echo']:.0f}/s",
+        f"{per_second['ours'] / per_second['echo']:.2f}x", "", "at least 0.9x",
+    )
 
 
 def object_source(size):
@@ -192,7 +148,7 @@ def describe(servers, socket):
         [servers.build / "cli/cccl-cache-cli", "--socket", socket, "--json", "toolchains"], stdout=subprocess.PIPE,
         check=True,
     )
-    chosen = next(t for t in json.loads(done.stdout)["toolchains"] if t["selected_by_default"])
+    chosen = json.loads(done.stdout)["toolchains"][0]  # the newest: what a build gets that names neither one nor a driver
     library = next(c["path"] for c in chosen["components"] if c["name"] == "nvrtc")
     options = ["-arch=sm_90", *(f"-I{directory}" for directory in chosen["header_directories"])]
     if "--no-cache" in chosen["accepted_options"]:
@@ -253,7 +209,7 @@ def compiles(servers, cuda_root, effort):
     )
 
     figures = run(
-        programs / "bench_callers", socket, "-", FOLDER / "sort.cu", effort.storms, STORM_CALLERS, 1,
+        programs / "bench_callers", socket, "-", FOLDER / "sort.cu", effort.storms, STORM_CALLERS, 1, "same",
         environment=environment,
     )
     value, most = ratio(figures["many"], figures["one"]), max(figures["many compiles"])
@@ -263,14 +219,22 @@ def compiles(servers, cuda_root, effort):
         "1.10x, 1 compile", value <= 1.25 and most == 1,
     )
 
-    figures = run(
-        programs / "bench_callers", socket, library, FOLDER / "sort.cu", 1, SWARM_PROCESSES, effort.swarm_keys,
-        *options, environment=environment,
-    )
+    def swarm(which):
+        return run(
+            programs / "bench_callers", socket, library, FOLDER / "sort.cu", 1, SWARM_PROCESSES, effort.swarm_keys,
+            which, *options, environment=environment,
+        )
+
+    figures = swarm("same")
     value, most = ratio(figures["many"], figures["raw"]), max(figures["many compiles"])
     keys = effort.swarm_keys
     yield Row(
         f"{SWARM_PROCESSES} processes x the same {keys} new keys: by themselves", milliseconds(figures["many"]),
         milliseconds(figures["raw"]), f"{value:.2f}x, {most:.0f} compiles", f"{keys} compiles",
         f"0.2x, {keys} compiles", most == keys,
+    )
+    figures = swarm("different")
+    yield Row(
+        f"{SWARM_PROCESSES} processes x {keys} different new keys: by themselves", milliseconds(figures["many"]),
+        milliseconds(figures["raw"]), f"{ratio(figures['many'], figures['raw']):.2f}x", "", "1.05x",
     )

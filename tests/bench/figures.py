@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the table, and what the figures in them are made from."""
+
+import dataclasses
+import os
+import statistics
+import subprocess
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table: a figure of ours beside that of another, in microseconds or of its own unit."""
+
+    what: str
+    ours: str
+    beside: str
+    value: str
+    bar: str = ""
+    goal: str = ""
+    met: bool | None = None  # of the bar
+
+
+@dataclasses.dataclass
+class Effort:
+    """How often each thing is measured."""
+
+    hit_passes: int = 10
+    hit_rounds: int = 20
+    hit_calls: int = 50
+    rate_rounds: int = 10
+    processes: int = 400
+    misses: int = 15
+    storms: int = 5
+    swarm_keys: int = 20
+    restarts: int = 5
+    filled_entries: int = 100_000
+
+    @classmethod
+    def quick(cls):
+        return cls(hit_passes=2, hit_rounds=10, rate_rounds=3, processes=60, misses=3, storms=1, swarm_keys=2, restarts=1, filled_entries=20_000)
+
+
+def run(program, *arguments, environment=None):
+    """The figures that a program printed, by side."""
+    done = subprocess.run(
+        [str(program), *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
+        env={**os.environ, **(environment or {})},
+    )
+    figures = {}
+    for line in done.stdout.splitlines():
+        side, _, figure = line.rpartition("\t")
+        figures.setdefault(side, []).append(float(figure))
+    return figures
+
+
+def percentile(figures, share):
+    ordered = sorted(figures)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def microseconds(figures):
+    return f"{statistics.median(figures):.0f} us (p99 {percentile(figures, 0.99):.0f})"
+
+
+def milliseconds(figures):
+    return f"{statistics.median(figures) / 1000:.1f} ms"
+
+
+def ratio(ours, beside):
+    return statistics.median(ours) / statistics.median(beside)
