@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "client/src/wire_enum.h"
 #include "client/src/wire_reader.h"
 
 namespace cccl_cache {
@@ -110,7 +111,8 @@ bool BuildReply::SameArtifacts(const BuildReply& other) const {
   for (size_t i = 0; i < artifact_count(); ++i) {
     const CcclCache__V1__Artifact& ours = *fields_->artifacts[i];
     const CcclCache__V1__Artifact& theirs = *other.fields_->artifacts[i];
-    if (ours.kind != theirs.kind || View(ours.sha256) != View(theirs.sha256)) return false;
+    if (WireNumber(ours.kind) != WireNumber(theirs.kind)) return false;
+    if (View(ours.sha256) != View(theirs.sha256)) return false;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "client/src/c_handles.h"
+#include "client/src/wire_enum.h"
 
 using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
@@ -11,6 +12,7 @@ using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
+using cccl_cache::FromWire;
 using cccl_cache::MessagePtr;
 using cccl_cache::ReadStruct;
 using cccl_cache::ToBytes;
@@ -79,14 +81,14 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
                                      cccl_cache_explanation_info* info) {
   const CcclCache__V1__ExplainReply& fields = *explanation->reply;
   cccl_cache_explanation_info known = {};
-  known.verdict = static_cast<cccl_cache_verdict>(fields.verdict);
-  known.tier = static_cast<cccl_cache_tier>(fields.tier);
+  known.verdict = FromWire(fields.verdict, CCCL_CACHE_VERDICT_UNKNOWN_KEY);
+  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
   known.reason = ToBytes(fields.reason);
   known.since_ms = fields.since_ms;
   known.nearest_key = ToBytes("");
   if (const CcclCache__V1__EarlierBuild* nearest = fields.nearest) {
     known.nearest_key = ToBytes(nearest->key);
-    known.nearest_outcome = static_cast<cccl_cache_outcome>(nearest->outcome);
+    known.nearest_outcome = FromWire(nearest->outcome, CCCL_CACHE_FAILED);
     known.nearest_time_ms = nearest->time_ms;
   }
   known.difference_count = fields.n_differences;
@@ -99,7 +101,7 @@ void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation
   assert(index < explanation->reply->n_differences);
   const CcclCache__V1__Difference& fields = *explanation->reply->differences[index];
   cccl_cache_difference known = {};
-  known.field = static_cast<cccl_cache_difference_field>(fields.field);
+  known.field = FromWire(fields.field, CCCL_CACHE_FIELD_PROGRAM_NAME);
   known.name = ToBytes(fields.name);
   known.was = ToBytes(fields.was);
   known.is = ToBytes(fields.is);

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/c_handles.h"
+#include "client/src/wire_enum.h"
 
 using cccl_cache::FillStruct;
+using cccl_cache::FromWire;
 using cccl_cache::ToBytes;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
   cccl_cache_result_info known = {};
-  known.outcome = static_cast<cccl_cache_outcome>(fields.outcome);
-  known.tier = static_cast<cccl_cache_tier>(fields.tier);
+  known.outcome = FromWire(fields.outcome, CCCL_CACHE_FAILED);
+  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
   known.key = ToBytes(fields.key);
   known.fingerprint = ToBytes(fields.fingerprint);
   known.toolchain_id = ToBytes("");
@@ -39,7 +41,7 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
   assert(index < reply.artifact_count());
   const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
-  known.kind = static_cast<cccl_cache_artifact_kind>(fields.kind);
+  known.kind = FromWire(fields.kind, CCCL_CACHE_OPTIXIR);
   known.contents = ToBytes(reply.contents(index));
   known.sha256 = ToBytes(fields.sha256);
   FillStruct(known, artifact);

@@ -71,6 +71,18 @@ TEST_CASE("an artifact that is not as long as it claims is refused") {
   CHECK(decoded.error().status == CCCL_CACHE_PROTOCOL);
 }
 
+TEST_CASE("artifacts of a kind that nobody knows are compared like others") {
+  const auto decode = [](int kind) {
+    v1::BuildReply reply = TwoArtifacts();
+    reply.mutable_artifacts(1)->set_kind(static_cast<v1::ArtifactKind>(kind));
+    return BuildReply::Decode(ToMessage(reply.SerializeAsString()));
+  };
+  const auto reply = decode(-1);
+  REQUIRE(reply.ok());
+  CHECK(reply->SameArtifacts(*decode(-1)));
+  CHECK_FALSE(reply->SameArtifacts(*decode(77)));
+}
+
 TEST_CASE("a reply that is cut off anywhere is refused or an honest shorter one") {
   const std::string whole = TwoArtifacts().SerializeAsString();
   for (size_t size = 0; size < whole.size(); ++size) {

@@ -72,3 +72,28 @@ TEST_CASE("a hit comes with its bytes and everything that the daemon says of it"
   CHECK(seen.files_view().root_inode() != 0);
   CHECK(seen.wanted(0) == v1::ARTIFACT_KIND_CUBIN);
 }
+
+TEST_CASE("what a newer daemon says and this library does not know is unknown") {
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  int number = 0;
+  answers.build = [&number](auto*, const v1::BuildRequest&, v1::BuildReply* reply) {
+    *reply = HitWithCubin("the cubin");
+    reply->set_outcome(static_cast<v1::Outcome>(number));
+    reply->set_tier(static_cast<v1::Tier>(number));
+    reply->mutable_artifacts(0)->set_kind(static_cast<v1::ArtifactKind>(number));
+    return grpc::Status::OK;
+  };
+  const StandInDaemon daemon(directory / "socket", answers);
+  auto client = Client::Open(daemon.socket());
+  REQUIRE(client.ok());
+  for (const int strange : {6, 77, 0x7fffffff, -1}) {
+    number = strange;
+    const auto result = client->Build(NvrtcBuild{.source = "k"});
+    REQUIRE(result.ok());
+    CHECK(result->outcome() == Outcome::kUnknown);
+    CHECK(result->tier().empty());
+    CHECK(result->artifact(Kind::kCubin).empty());
+    CHECK(result->artifacts().at(0).contents == "the cubin");
+  }
+}
