@@ -34,7 +34,7 @@ struct Configuration {
 
   std::chrono::milliseconds build_timeout{120'000};
   uint64_t worker_memory_limit = 4ull << 30;
-  uint64_t pch_memory_limit = 0;
+  uint64_t pch_memory_limit = 1ull << 30;
   std::chrono::milliseconds remember_failures{60'000};
   uint64_t shadow_check_every = 1'000;
   uint64_t queue_limit = 8'192;

@@ -143,17 +143,17 @@ def restarts(servers, fake_root, effort):
 
 
 def describe(servers, socket):
-    """(path of NVRTC, options of a raw compile) of the toolchain that the daemon uses: same compiler, same headers."""
+    """(paths of NVRTC and nvJitLink, options of a raw compile) of the toolchain that the daemon uses: same compiler, same headers."""
     done = subprocess.run(
         [servers.build / "cli/cccl-cache-cli", "--socket", socket, "--json", "toolchains"], stdout=subprocess.PIPE,
         check=True,
     )
     chosen = json.loads(done.stdout)["toolchains"][0]  # the newest: what a build gets that names neither one nor a driver
-    library = next(c["path"] for c in chosen["components"] if c["name"] == "nvrtc")
+    library, linker = (next(c["path"] for c in chosen["components"] if c["name"] == name) for name in ("nvrtc", "nvjitlink"))
     options = ["-arch=sm_90", *(f"-I{directory}" for directory in chosen["header_directories"])]
     if "--no-cache" in chosen["accepted_options"]:
         options.append("--no-cache")
-    return library, options
+    return library, linker, options
 
 
 def elsewhere(servers, options):
@@ -171,8 +171,9 @@ def elsewhere(servers, options):
 
 
 def compiles(servers, cuda_root, effort):
-    socket = servers.daemon("cuda", cuda_root)
-    library, options = describe(servers, socket)
+    # Without precompiled headers: making one in the background would slow the other side down.
+    socket = servers.daemon("cuda", cuda_root, "--pch-memory-limit", "0")
+    library, linker, options = describe(servers, socket)
     environment = {"LD_LIBRARY_PATH": str(pathlib.Path(library).parent)}
     programs = servers.build / "tests/bench"
 
@@ -200,6 +201,21 @@ def compiles(servers, cuda_root, effort):
         "miss, never seen, a CCCL of the client's own: raw NVRTC", milliseconds(figures["ours"]),
         milliseconds(figures["raw"]), f"{value:.2f}x", "1.15x", "1.10x", value <= 1.15,
     )
+
+    figures = run(
+        programs / "bench_preambles", servers.daemon("preambles", cuda_root), library, linker, FOLDER.parents[1] / "examples/reduce.cu", FOLDER, effort.misses,
+        *options, environment=environment,
+    )
+    for what, ours, beside, bar in (
+        ("miss, seen preamble (CUB reduction): raw NVRTC", "ours", "raw", 0.35),
+        ("miss, seen preamble: raw NVRTC with --pch", "ours", "raw with pch", None),
+        ("miss, seen preamble, CCCL's reduce, linked: raw NVRTC, nvJitLink", "ours reduce", "raw reduce", None),
+    ):
+        value = ratio(figures[ours], figures[beside])
+        yield Row(
+            what, milliseconds(figures[ours]), milliseconds(figures[beside]), f"{value:.2f}x",
+            f"{bar:.2f}x" if bar else "", "0.30x" if bar else "", value <= bar if bar else None,
+        )
 
     figures = run(programs / "bench_closures", socket, servers.place / "headers", CLOSURE_NAMES, effort.hit_calls)
     added = (statistics.median(figures["with"]) - statistics.median(figures["without"])) / 1000

@@ -31,27 +31,53 @@ bool RawNvrtc::Find(void* library) {
          Look(library, "nvrtcCompileProgram", compile_) &&
          Look(library, "nvrtcGetProgramLogSize", log_size_) &&
          Look(library, "nvrtcGetProgramLog", log_) &&
-         Look(library, "nvrtcGetCUBINSize", cubin_size_) && Look(library, "nvrtcGetCUBIN", cubin_);
+         Look(library, "nvrtcAddNameExpression", add_expression_) &&
+         Look(library, "nvrtcGetLoweredName", lowered_name_) &&
+         Look(library, "nvrtcGetCUBINSize", cubin_.size) &&
+         Look(library, "nvrtcGetCUBIN", cubin_.bytes) &&
+         Look(library, "nvrtcGetLTOIRSize", ltoir_.size) &&
+         Look(library, "nvrtcGetLTOIR", ltoir_.bytes);
 }
 
 std::string RawNvrtc::Compile(const std::string& source, const std::vector<std::string>& options) {
-  std::vector<const char*> words;
-  for (const std::string& option : options) words.push_back(option.c_str());
-  Program program = nullptr;
-  if (create_(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) return {};
-  std::string cubin = Cubin(program, words);
-  if (cubin.empty()) PrintLog(program);
-  destroy_(&program);
-  return cubin;
+  return CompileTo(cubin_, source, options, {});
 }
 
-std::string RawNvrtc::Cubin(Program program, const std::vector<const char*>& options) {
-  if (compile_(program, static_cast<int>(options.size()), options.data()) != 0) return {};
+std::string RawNvrtc::CompileToLtoIr(const std::string& source,
+                                     const std::vector<std::string>& options,
+                                     const std::vector<std::string>& name_expressions) {
+  return CompileTo(ltoir_, source, options, name_expressions);
+}
+
+std::string RawNvrtc::CompileTo(const Output& output, const std::string& source,
+                                const std::vector<std::string>& options,
+                                const std::vector<std::string>& name_expressions) {
+  Program program = nullptr;
+  if (create_(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) return {};
+  std::string bytes = Take(program, output, options, name_expressions);
+  if (bytes.empty()) PrintLog(program);
+  destroy_(&program);
+  return bytes;
+}
+
+std::string RawNvrtc::Take(Program program, const Output& output,
+                           const std::vector<std::string>& options,
+                           const std::vector<std::string>& name_expressions) {
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  for (const std::string& expression : name_expressions) {
+    if (add_expression_(program, expression.c_str()) != 0) return {};
+  }
+  if (compile_(program, static_cast<int>(words.size()), words.data()) != 0) return {};
+  for (const std::string& expression : name_expressions) {
+    const char* lowered = nullptr;
+    if (lowered_name_(program, expression.c_str(), &lowered) != 0) return {};
+  }
   size_t size = 0;
-  if (cubin_size_(program, &size) != 0) return {};
-  std::string cubin(size, '\0');
-  if (cubin_(program, cubin.data()) != 0) return {};
-  return cubin;
+  if (output.size(program, &size) != 0) return {};
+  std::string bytes(size, '\0');
+  if (output.bytes(program, bytes.data()) != 0) return {};
+  return bytes;
 }
 
 void RawNvrtc::PrintLog(Program program) {

@@ -17,13 +17,24 @@ class RawNvrtc {
 
   /// The cubin; empty: it does not compile. Puts the log on stderr then.
   std::string Compile(const std::string& source, const std::vector<std::string>& options);
+  /// The same, LTO-IR of a program whose kernels are named so.
+  std::string CompileToLtoIr(const std::string& source, const std::vector<std::string>& options,
+                             const std::vector<std::string>& name_expressions);
 
  private:
   using Program = struct _nvrtcProgram*;
+  struct Output {
+    int (*size)(Program, size_t*);
+    int (*bytes)(Program, char*);
+  };
 
   RawNvrtc() = default;
   bool Find(void* library);
-  std::string Cubin(Program program, const std::vector<const char*>& options);
+  std::string CompileTo(const Output& output, const std::string& source,
+                        const std::vector<std::string>& options,
+                        const std::vector<std::string>& name_expressions);
+  std::string Take(Program program, const Output& output, const std::vector<std::string>& options,
+                   const std::vector<std::string>& name_expressions);
   void PrintLog(Program program);
 
   int (*create_)(Program*, const char*, const char*, int, const char* const*,
@@ -32,8 +43,10 @@ class RawNvrtc {
   int (*compile_)(Program, int, const char* const*) = nullptr;
   int (*log_size_)(Program, size_t*) = nullptr;
   int (*log_)(Program, char*) = nullptr;
-  int (*cubin_size_)(Program, size_t*) = nullptr;
-  int (*cubin_)(Program, char*) = nullptr;
+  int (*add_expression_)(Program, const char*) = nullptr;
+  int (*lowered_name_)(Program, const char*, const char**) = nullptr;
+  Output cubin_ = {};
+  Output ltoir_ = {};
 };
 
 }  // namespace cccl_cached

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_preambles DAEMON_SOCKET NVRTC NVJITLINK SOURCE FOLDER ROUNDS [RAW_OPTION]...
+//
+// SOURCE with another end each time, so that nobody has seen more than its headers: by NVRTC in
+// this process, by the same with --pch, and through a daemon that has parsed these headers. Sides:
+// raw, raw with pch, ours. Then a reduction as CCCL's C library makes it: FOLDER/device_reduce.cu
+// to LTO-IR, three kernels by name expressions, linked with an operation. Sides: raw reduce, ours
+// reduce.
+#include <cccl_cache/client.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/bench/raw_nvjitlink.h"
+#include "tests/bench/raw_nvrtc.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Options = std::vector<std::string>;
+
+constexpr int kMostLessons = 100;  // before a daemon has parsed what programs begin with
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+/// Another program each time, with the same beginning.
+std::string Text(const std::string& source, int round) {
+  return source + "\n// " + std::to_string(getpid()) + " " + std::to_string(round) + "\n";
+}
+
+Options With(Options options, const Options& more) {
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+/// What is compiled, and to what.
+struct Subject {
+  std::string source;
+  Options options;
+  Options name_expressions;
+  cccl_cache::Kind wanted = cccl_cache::Kind::kCubin;
+};
+
+Subject ToLtoIr(const std::string& file, const Options& name_expressions) {
+  return {ReadFile(file), {"-dlto", "-rdc=true"}, name_expressions, cccl_cache::Kind::kLtoIr};
+}
+
+Subject Reduction(const std::string& folder) {
+  const std::string place = "cub::detail::reduce::";
+  return ToLtoIr(folder + "/device_reduce.cu",
+                 {place + "DeviceReduceSingleTileKernel<Policy, const Storage*, Storage*, "
+                          "unsigned, Operation, Storage, Storage, cuda::std::__identity>",
+                  place + "DeviceReduceSingleTileKernel<Policy, Storage*, Storage*, int, "
+                          "Operation, Storage, Storage, cuda::std::__identity>",
+                  place + "DeviceReduceKernel<Policy, const Storage*, unsigned, Operation, "
+                          "Storage, cuda::std::__identity>"});
+}
+
+const Options kLink = {"-lto", "-arch=sm_90"};
+
+/// By the libraries in this process.
+class Raw {
+ public:
+  Raw(cccl_cached::RawNvrtc& nvrtc, cccl_cached::RawNvJitLink& linker, Options options)
+      : nvrtc_(nvrtc), linker_(linker), options_(std::move(options)) {}
+
+  std::string Compile(const Subject& subject, int round, const Options& more = {}) {
+    const Options options = With(With(options_, subject.options), more);
+    const std::string text = Text(subject.source, round);
+    if (subject.wanted == cccl_cache::Kind::kCubin) return nvrtc_.Compile(text, options);
+    return nvrtc_.CompileToLtoIr(text, options, subject.name_expressions);
+  }
+
+  bool Reduce(const Subject& kernels, const Subject& operation, int round) {
+    const std::string one = Compile(kernels, round);
+    const std::string other = Compile(operation, round);
+    return !one.empty() && !other.empty() && !linker_.Link({one, other}, kLink).empty();
+  }
+
+ private:
+  cccl_cached::RawNvrtc& nvrtc_;
+  cccl_cached::RawNvJitLink& linker_;
+  const Options options_;
+};
+
+/// By a daemon.
+class Ours {
+ public:
+  Ours(cccl_cache::Client& client, Options options)
+      : client_(client), options_(std::move(options)) {
+    std::erase(options_, "--no-cache");  // the driver's; a daemon would keep nothing
+  }
+
+  struct Compiled {
+    std::string bytes;  ///< empty: it did not compile
+    bool spared = false;
+  };
+  Compiled Compile(const Subject& subject, int round) {
+    const std::string text = Text(subject.source, round);
+    cccl_cache::NvrtcBuild build;
+    build.source = text;
+    build.name = "kernel.cu";
+    build.options = With(options_, subject.options);
+    build.name_expressions = subject.name_expressions;
+    cccl_cache::BuildOptions options;
+    options.wanted = {subject.wanted};
+    const auto result = client_.Build(build, options);
+    if (result && result->outcome() == cccl_cache::Outcome::kBuilt) {
+      return {std::string(result->artifact(subject.wanted)),
+              result->info().precompiled_headers != 0};
+    }
+    std::fprintf(stderr, "ours: %s\n",
+                 result ? std::string(result->log()).c_str() : result.error().message.c_str());
+    return {};
+  }
+
+  bool CompileSpared(const Subject& subject, int round) {
+    const Compiled compiled = Compile(subject, round);
+    if (!compiled.spared) std::fprintf(stderr, "ours: compiled with its headers\n");
+    return compiled.spared;
+  }
+
+  bool Reduce(const Subject& kernels, const Subject& operation, int round) {
+    const Compiled one = Compile(kernels, round);
+    const Compiled other = Compile(operation, round);
+    if (!one.spared || other.bytes.empty()) return false;
+    cccl_cache::LinkBuild build;
+    build.inputs = {{CCCL_CACHE_INPUT_LTOIR, "kernels", one.bytes},
+                    {CCCL_CACHE_INPUT_LTOIR, "operation", other.bytes}};
+    build.options = kLink;
+    const auto result = client_.Build(build);
+    return result && result->compiled();
+  }
+
+  /// Until the daemon has parsed what the program begins with.
+  bool Teach(const Subject& subject) {
+    for (int lesson = 1; lesson <= kMostLessons; ++lesson) {
+      const Compiled compiled = Compile(subject, -lesson);
+      if (compiled.spared || compiled.bytes.empty()) return compiled.spared;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    std::fprintf(stderr, "ours: the headers are not parsed\n");
+    return false;
+  }
+
+ private:
+  cccl_cache::Client& client_;
+  Options options_;
+};
+
+/// One compile or more, of the so-many-th text.
+using Side = std::pair<const char*, std::function<bool(int round)>>;
+
+/// The first round is not counted.
+bool TakeTurns(const std::vector<Side>& sides, int rounds) {
+  for (int round = 0; round <= rounds; ++round) {
+    for (size_t turn = 0; turn < sides.size(); ++turn) {
+      const auto& [name, side] = sides[(turn + static_cast<size_t>(round)) % sides.size()];
+      const auto begin = Clock::now();
+      if (!side(round)) return false;
+      const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
+      if (round > 0) std::printf("%s\t%.0f\n", name, took.count());
+    }
+  }
+  return true;
+}
+
+struct Places {
+  std::string source;
+  std::string folder;
+  std::string pch;  ///< for what NVRTC writes
+};
+
+bool Run(Raw raw, Ours ours, const Places& places, int rounds) {
+  const Options pch = {"--pch", "--pch-messages=false", "--pch-dir=" + places.pch};
+  const Subject program = {ReadFile(places.source), {}, {}};
+  const Subject kernels = Reduction(places.folder);
+  const Subject operation = ToLtoIr(places.folder + "/user_operation.cu", {});
+  return ours.Teach(program) && ours.Teach(kernels) &&
+         TakeTurns(
+             {{"raw", [&](int round) { return !raw.Compile(program, round).empty(); }},
+              {"raw with pch",
+               [&](int round) { return !raw.Compile(program, round, pch).empty(); }},
+              {"ours", [&](int round) { return ours.CompileSpared(program, round); }},
+              {"raw reduce", [&](int round) { return raw.Reduce(kernels, operation, round); }},
+              {"ours reduce", [&](int round) { return ours.Reduce(kernels, operation, round); }}},
+             rounds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 7) {
+    std::fprintf(stderr,
+                 "usage: bench_preambles DAEMON_SOCKET NVRTC NVJITLINK SOURCE FOLDER ROUNDS "
+                 "[RAW_OPTION]...\n");
+    return 2;
+  }
+  auto client = cccl_cache::Client::Open(argv[1]);
+  const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
+  const auto linker = cccl_cached::RawNvJitLink::Load(argv[3]);
+  std::string place = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();
+  if (!client || nvrtc == nullptr || linker == nullptr || mkdtemp(place.data()) == nullptr) {
+    return 5;
+  }
+  const Options options(argv + 7, argv + argc);
+  const bool done = Run(Raw(*nvrtc, *linker, options), Ours(*client, options),
+                        {argv[4], argv[5], place}, std::atoi(argv[6]));
+  std::filesystem::remove_all(place);
+  return done ? 0 : 5;
+}
