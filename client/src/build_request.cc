@@ -159,6 +159,13 @@ void BuildRequest::AppendQuestionTo(ByteChain* body) const {
   AppendMessage(question.base, body);
 }
 
+void BuildRequest::AppendWithFilesTo(ByteChain* body) const {
+  CcclCache__V1__BuildWithFilesRequest first = CCCL_CACHE__V1__BUILD_WITH_FILES_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  first.build = &build;
+  AppendMessage(first.base, body);
+}
+
 char* BuildRequest::Text(cccl_cache_bytes text, const char* field) {
   const std::string_view view(text.data, text.size);
   if (view.find('\0') != std::string_view::npos) invalid_field_ = field;

@@ -42,9 +42,11 @@ class BuildRequest {
   /// The blob's contents are there already, under this SHA-256.
   void NameUpload(const BlobUse& use, std::string sha256);
   void AppendTo(ByteChain* body) const;
-  /// As what an ExplainRequest asks about; its PackedSize and kAround at the most.
+  /// As what an ExplainRequest asks about, and as what a BuildWithFilesRequest begins with; its
+  /// PackedSize and kAround at the most.
   static constexpr size_t kAround = 16;
   void AppendQuestionTo(ByteChain* body) const;
+  void AppendWithFilesTo(ByteChain* body) const;
 
  private:
   char* Text(cccl_cache_bytes text, const char* field);

@@ -11,17 +11,29 @@ constexpr size_t kLargestReply = size_t{256} << 20;
 
 }  // namespace
 
-Call::Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline)
+Call::Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline,
+           MessageSource* source)
     : path_(path),
-      body_(body),
+      body_(&body),
       sink_(sink),
+      source_(source),
       deadline_(deadline),
       unsent_(body.size()),
       assembler_(kLargestReply) {}
 
+bool Call::TakeMore() {
+  if (source_ == nullptr || unsent_ > 0 || ended_) return false;
+  const ByteChain* more = source_->Next();
+  if (more == nullptr) return false;
+  body_ = more;
+  sent_ = {};
+  unsent_ = more->size();
+  return true;
+}
+
 void Call::MoveBody(size_t bytes, ByteChain* output) {
-  output->ReferTo(body_, sent_, bytes);
-  sent_ = body_.Advance(sent_, bytes);
+  output->ReferTo(*body_, sent_, bytes);
+  sent_ = body_->Advance(sent_, bytes);
   unsent_ -= bytes;
 }
 

@@ -24,6 +24,16 @@ class MessageSink {
   virtual bool Take(Message message) = 0;
 };
 
+/// What is said after the request, as the answer goes on.
+class MessageSource {
+ public:
+  virtual ~MessageSource() = default;
+
+  /// The next messages; null: there is nothing to say now. What was returned before is not used any
+  /// more.
+  virtual const ByteChain* Next() = 0;
+};
+
 /// How a call ended, as far as the transport is concerned.
 enum class CallEnd {
   kAnswered,  ///< with a gRPC status
@@ -36,16 +46,22 @@ enum class CallEnd {
 };
 
 /// One call on one connection: what is still to be sent, and the answer so far. Made anew for each
-/// attempt. Not thread-safe; body and sink must outlive it.
+/// attempt. Not thread-safe; body, sink and source must outlive it.
 class Call {
  public:
-  Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline);
+  /// Without a source the body is all that is sent.
+  Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline,
+       MessageSource* source = nullptr);
 
   [[nodiscard]] std::string_view path() const { return path_; }
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
   [[nodiscard]] const GrpcStatus& status() const { return status_; }
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
+  /// Whether more may be to be sent than what is there now.
+  [[nodiscard]] bool goes_on() const { return source_ != nullptr; }
+  /// Once all was sent and nothing refers to it: takes what the source has to say. True: something.
+  bool TakeMore();
   /// The next bytes of the body, as references into it.
   void MoveBody(size_t bytes, ByteChain* output);
 
@@ -64,8 +80,9 @@ class Call {
 
  private:
   const std::string_view path_;
-  const ByteChain& body_;
+  const ByteChain* body_;
   MessageSink* const sink_;
+  MessageSource* const source_;
   const Deadline deadline_;
   ByteChain::Position sent_;
   size_t unsent_;

@@ -101,13 +101,13 @@ class Attempts {
 }  // namespace
 
 Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
-                               Deadline deadline) {
+                               Deadline deadline, MessageSource* source) {
   Attempts attempts(socket_, &pool_, deadline);
   while (true) {
     auto connection = attempts.Connect();
     if (!connection.ok()) return std::move(connection).error();
     sink->Restart();
-    Call call(path, body, sink, deadline);
+    Call call(path, body, sink, deadline, source);
     const CallEnd end = (*connection)->Run(&call);
     if (end == CallEnd::kAnswered) {
       if ((*connection)->Reusable()) pool_.Give(std::move(*connection));

@@ -23,7 +23,7 @@ class Channel {
 
   /// Returns once the server's status is there: Done, or what it said was wrong.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
-                        Deadline deadline);
+                        Deadline deadline, MessageSource* source = nullptr);
 
   [[nodiscard]] const std::string& socket() const { return socket_; }
 

@@ -67,7 +67,7 @@ CallEnd Connection::Run(Call* call) {
   while (!call->ended()) {
     // A server that refuses a request may close before it read it all: what it said is still to be
     // read.
-    if (!broken_ && Flush() == Progress::kBroken) broken_ = true;
+    if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
     if (session_.over()) {
       call->End(CallEnd::kMalformed);
       break;
@@ -107,12 +107,13 @@ bool Connection::Wait(const Deadline& deadline) {
   }
 }
 
-Connection::Progress Connection::Flush() {
+Connection::Progress Connection::Flush(Call* call) {
   while (true) {
     // Again once all is out: the server may have made room for more meanwhile.
     if (unflushed_ == 0) {
       output_.Clear();
       flushed_ = {};
+      if (call != nullptr && call->TakeMore()) session_.Resume();
       session_.Send(&output_);
       unflushed_ = output_.size();
       if (unflushed_ == 0) return Progress::kMade;
@@ -163,7 +164,7 @@ void Connection::Finish(Call* call) {
   if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
   // The server asked something meanwhile (PING, SETTINGS), and this connection may say nothing for
   // a long time.
-  if (unflushed_ == 0) Flush();
+  if (unflushed_ == 0) Flush(nullptr);
 }
 
 }  // namespace cccl_cache

@@ -44,7 +44,8 @@ class Connection {
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline);
   /// Sends what waits to be sent, as far as the socket takes it.
-  Progress Flush();
+  /// `call`: asked for more to be sent once all is out; may be null.
+  Progress Flush(Call* call);
   /// Receives what there is; a large message goes straight to its place.
   Progress Receive(Call* call);
   [[nodiscard]] CallEnd EndOfConnection() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/src/build_conversation.h"
 #include "client/src/message_body.h"
 #include "client/src/message_sinks.h"
 #include "client/src/wire_reader.h"
@@ -73,9 +74,27 @@ Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline)
 }
 
 Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadline) {
-  if (Expected<Done> sent = SendAhead(request, 0, deadline); !sent.ok()) return sent.error();
+  Expected<Done> sent = SendAhead(request, BuildRequest::kAround, deadline);
+  if (!sent.ok()) return std::move(sent).error();
+  // An older daemon does not know the call.
+  const auto known = [](const Expected<BuildReply>& reply) {
+    return reply.ok() || reply.error().status != CCCL_CACHE_PROTOCOL;
+  };
+  if (elsewhere_) {
+    Expected<BuildReply> reply = BuildWithFiles(*request, deadline);
+    if (known(reply)) return reply;
+  }
+  Expected<BuildReply> reply = BuildByPath(*request, deadline);
+  if (reply.ok() || reply.error().status != CCCL_CACHE_FILES_NEEDED) return reply;
+  Expected<BuildReply> answered = BuildWithFiles(*request, deadline);
+  if (!known(answered)) return reply;
+  elsewhere_ = true;
+  return answered;
+}
+
+Expected<BuildReply> DaemonStub::BuildByPath(const BuildRequest& request, Deadline deadline) {
   ByteChain body;
-  request->AppendTo(&body);
+  request.AppendTo(&body);
   Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
   if (!message.ok()) return std::move(message).error();
   Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
@@ -86,6 +105,18 @@ Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadl
   if (!chunked.ok() || !reply->SameArtifacts(*chunked)) return chunked;
   reply->TakeContents(*std::move(chunked));
   return reply;
+}
+
+Expected<BuildReply> DaemonStub::BuildWithFiles(const BuildRequest& request, Deadline deadline) {
+  ByteChain body;
+  request.AppendWithFilesTo(&body);
+  BuildConversation conversation;
+  Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Build/BuildWithFiles", body,
+                                          &conversation, deadline, &conversation);
+  if (!called.ok()) return std::move(called).error();
+  ChunkedReply& reply = conversation.reply();
+  if (!reply.complete()) return NotUnderstood("a build with files");
+  return BuildReply::DecodeWithContents(std::move(reply.reply()), std::move(reply.contents()));
 }
 
 bool DaemonStub::LearnLimit(Deadline deadline) {

@@ -38,6 +38,7 @@ class DaemonStub {
  public:
   explicit DaemonStub(std::string socket) : channel_(std::move(socket)) {}
 
+  /// Where the daemon can't open the files of this process, it is sent them as it asks for them.
   /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
   /// too large for the answer. How large a message may be is learned from the daemon that refuses
   /// one.
@@ -61,6 +62,8 @@ class DaemonStub {
 
  private:
   Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
+  Expected<BuildReply> BuildByPath(const BuildRequest& request, Deadline deadline);
+  Expected<BuildReply> BuildWithFiles(const BuildRequest& request, Deadline deadline);
   /// Asks for the daemon's limit. True: it is lower than was thought.
   bool LearnLimit(Deadline deadline);
   Expected<Message> ExplainOnce(BuildRequest* request, Deadline deadline);
@@ -73,6 +76,8 @@ class DaemonStub {
   Channel channel_;
   /// What the daemon takes in one message; the default until it is known to be less.
   std::atomic<size_t> message_limit_{size_t{16} << 20};
+  /// The daemon could not open this client's files once: it will ask for them.
+  std::atomic<bool> elsewhere_{false};
 };
 
 }  // namespace cccl_cache

@@ -80,8 +80,9 @@ struct Http2Session::Callbacks {
     const Call* call = CallOf(user_data, stream_id);
     if (call == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const size_t size = std::min(room, call->unsent());
+    if (size == 0 && call->goes_on()) return NGHTTP2_ERR_DEFERRED;
     *flags = NGHTTP2_DATA_FLAG_NO_COPY;
-    if (size == call->unsent()) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (size == call->unsent() && !call->goes_on()) *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(size);
   }
 
@@ -186,6 +187,13 @@ void Http2Session::Forget() {
     nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, call_->stream_id, NGHTTP2_CANCEL);
   }
   call_ = nullptr;
+}
+
+void Http2Session::Resume() {
+  // Refused where the body is still being sent, which goes on by itself.
+  if (call_ != nullptr && call_->stream_open) {
+    nghttp2_session_resume_data(session_.get(), call_->stream_id);
+  }
 }
 
 bool Http2Session::Receive(std::string_view bytes) {

@@ -24,6 +24,8 @@ class Http2Session {
   /// From now on the answer goes to `call`, until Forget.
   void Start(Call* call);
   void Forget();
+  /// The call, whose body seemed to be sent, has more of it.
+  void Resume();
 
   /// False: the other end violates HTTP/2.
   [[nodiscard]] bool Receive(std::string_view bytes);

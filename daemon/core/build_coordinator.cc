@@ -27,6 +27,18 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxLooks = 4;
 // Of what `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
+// Most of what they do is to wait for callers' answers.
+constexpr size_t kSentChecksPerUid = 16;
+
+// What the compiler would end with, if it were started: up to here it would be answered as it was,
+// so it would ask the same next.
+std::optional<Error> FilesNeeded(const Closure& closure, RequesterFiles& files) {
+  const size_t untrue = FirstUntrue(closure, files);
+  if (untrue == closure.entries.size()) return std::nullopt;
+  const Result<SeenFile> seen = files.Look(closure.entries[untrue].name);
+  if (seen || seen.error().code != ErrorCode::kFilesNeeded) return std::nullopt;
+  return seen.error();
+}
 
 Error Stopping() { return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"}; }
 
@@ -41,6 +53,8 @@ class BuildCoordinator::Impl {
         history_(kHistoryBytes),
         responder_(table_, parts_.statistics, history_, parts_.observe),
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
+        sent_checks_(
+            FileChecks::Bounds{.threads_per_uid = kSentChecksPerUid, .time = limits.compile.time}),
         explainer_({parts_.toolchains, parts_.files, memory_, checks_, history_, parts_.departures},
                    limits.compile.time),
         flights_({table_,
@@ -61,18 +75,20 @@ class BuildCoordinator::Impl {
   ~Impl() {
     stopping_ = true;
     checks_.Close();
+    sent_checks_.Close();
     flights_.Close();
     for (WaiterPtr& waiter : table_.TakeAll()) responder_.Answer(std::move(waiter), Stopping());
   }
 
-  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
                Done done) {
     parts_.statistics.Add(Counter::kBuilds);
     auto waiter = std::make_unique<Waiter>();
     const Ticket ticket = table_.Open();
     waiter->ticket = ticket;
     waiter->request = std::move(request);
-    waiter->peer = peer;
+    waiter->peer = caller.peer;
+    waiter->files = caller.files;
     waiter->done = std::move(done);
     waiter->called = Clock::now();
     Start(std::move(waiter));
@@ -118,27 +134,34 @@ class BuildCoordinator::Impl {
     }
     const Ticket ticket = waiter->ticket;
     const uid_t uid = waiter->peer.uid;
+    FileChecks& checks = waiter->files == nullptr ? checks_ : sent_checks_;
     FileChecks::Look look = LookFor(*waiter);
     table_.Park(std::move(waiter));
-    const Status added = checks_.Add(uid, std::move(look));
+    const Status added = checks.Add(uid, std::move(look));
     if (added) return;
     if (WaiterPtr refused = table_.TakeParked(ticket)) {
       responder_.Refuse(std::move(refused), added.error());
     }
   }
 
+  // What a look at a waiter's files found.
+  struct Found {
+    const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
+    std::optional<Error> files_needed = std::nullopt;
+  };
+
   // Which of the manifest's closures is true for this waiter, who is parked meanwhile.
   FileChecks::Look LookFor(const Waiter& waiter) {
-    const auto true_one = std::make_shared<const KnownClosure*>(nullptr);
-    return {.look = [true_one, manifest = waiter.manifest,
-                     files = std::shared_ptr<RequesterFiles>(parts_.files.Of(
-                         waiter.peer,
-                         waiter.plan->directories))] { *true_one = manifest->FindTrue(*files); },
-            .then =
-                [this, true_one, ticket = waiter.ticket] {
-                  WaiterPtr parked = table_.TakeParked(ticket);
-                  if (parked != nullptr) Checked(std::move(parked), *true_one);
+    const auto found = std::make_shared<Found>();
+    return {.look =
+                [found, manifest = waiter.manifest,
+                 files = std::shared_ptr<RequesterFiles>(OpenFiles(
+                     parts_.files, {waiter.peer, waiter.files}, waiter.plan->directories))] {
+                  found->closure = manifest->FindTrue(*files);
+                  if (found->closure != nullptr) return;
+                  found->files_needed = FilesNeeded(manifest->closures.front().closure, *files);
                 },
+            .then = [this, found, ticket = waiter.ticket] { Looked(ticket, *found); },
             .late =
                 [this, ticket = waiter.ticket] {
                   WaiterPtr parked = table_.TakeParked(ticket);
@@ -146,6 +169,13 @@ class BuildCoordinator::Impl {
                     responder_.Answer(std::move(parked), FilesHang(limits_.compile.time));
                   }
                 }};
+  }
+
+  void Looked(Ticket ticket, const Found& found) {
+    WaiterPtr parked = table_.TakeParked(ticket);
+    if (parked == nullptr) return;
+    if (found.files_needed) return responder_.Answer(std::move(parked), *found.files_needed);
+    Checked(std::move(parked), found.closure);
   }
 
   // `closure`: the one that is true; null if none is.
@@ -229,6 +259,8 @@ class BuildCoordinator::Impl {
   BuildHistory history_;
   Responder responder_;
   FileChecks checks_;  // its threads use all that is here, until it is closed
+  /// The same of callers that send their files: who does not answer holds up no check of a disk.
+  FileChecks sent_checks_;
   const Explainer explainer_;
   Flights flights_;  // last: its threads use all of the above
 };
@@ -238,8 +270,8 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
 BuildCoordinator::~BuildCoordinator() = default;
 
 BuildCoordinator::Ticket BuildCoordinator::Build(
-    std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer, Done done) {
-  return impl_->Build(std::move(request), peer, std::move(done));
+    std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller, Done done) {
+  return impl_->Build(std::move(request), caller, std::move(done));
 }
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/core/artifact.h"
+#include "daemon/core/caller_files.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/peer.h"
 #include "daemon/core/requester_files.h"
@@ -101,7 +102,7 @@ class BuildCoordinator {
 
   /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread,
   /// never under a lock of the coordinator; after Leave it may or may not run.
-  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
                Done done);
 
   /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and

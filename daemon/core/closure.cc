@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/closure.h"
 
+#include <vector>
+
 #include "proto/fingerprint.h"
 
 namespace cccl_cached {
@@ -25,6 +27,10 @@ size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
 }
 
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files, InodePlaces* places) {
+  std::vector<const FileName*> names;
+  names.reserve(closure.entries.size());
+  for (const ClosureEntry& entry : closure.entries) names.push_back(&entry.name);
+  files.Expect(names);
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
     const ClosureEntry& entry = closure.entries[i];
     const Result<SeenFile> seen = files.Look(entry.name);

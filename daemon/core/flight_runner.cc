@@ -52,6 +52,8 @@ Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::
   }
   landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
   Judge(plan, std::move(attempt), &landing);
+  const CallerFilesPtr& files = order.caller.files;
+  if (landing.error && files != nullptr && files->failed()) landing.failed_files = files;
   return landing;
 }
 
@@ -92,7 +94,9 @@ FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
 FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
                                                 const CompileLimits& limits, std::stop_token stop) {
   std::optional<Preamble> preamble;
-  const bool kept = parts_.preambles != nullptr && order.peer.uid != kOverflowUid;
+  // Files that a caller sends are there for as long as it is, and to check them is to wait for it.
+  const bool kept = parts_.preambles != nullptr && order.caller.peer.uid != kOverflowUid &&
+                    order.caller.files == nullptr;
   // Proofs and checks are about what the compiler makes of the whole.
   if (kept && order.purpose == CompilePurpose::kCaller) preamble = PreambleOf(plan);
   if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
@@ -119,7 +123,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   if (!parsed->record.closure.entries.empty() && order.first_question) order.first_question();
   Prepared prepared = Prepare(plan, order);
   const std::optional<Result<bool>> adopted =
-      AdoptSoon(*parts_.checks, order.peer.uid, prepared.recorder, parsed, stop);
+      AdoptSoon(*parts_.checks, order.caller.peer.uid, prepared.recorder, parsed, stop);
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
@@ -150,11 +154,12 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
-  Prepared prepared{plan.job,
-                    std::make_shared<ClosureRecorder>(parts_.files.Of(order.peer, plan.directories),
-                                                      plan.visible_roots, std::move(events)),
-                    ended_for_paths};
-  prepared.job.requester = order.peer.uid;
+  Prepared prepared{
+      plan.job,
+      std::make_shared<ClosureRecorder>(OpenFiles(parts_.files, order.caller, plan.directories),
+                                        plan.visible_roots, std::move(events)),
+      ended_for_paths};
+  prepared.job.requester = order.caller.peer.uid;
   prepared.job.files = prepared.recorder;
   prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
   return prepared;
@@ -171,8 +176,8 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
   const bool good =
       attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
   if (!good) return;
-  parts_.preambles->Want(preamble.key, order.peer.uid,
-                         [&files = parts_.files, job = plan.job, peer = order.peer, preamble,
+  parts_.preambles->Want(preamble.key, order.caller.peer.uid,
+                         [&files = parts_.files, job = plan.job, peer = order.caller.peer, preamble,
                           directories = plan.directories, roots = plan.visible_roots]() mutable {
                            PreamblePool::Order made{PreambleJob(job, preamble), nullptr};
                            made.recorder = std::make_shared<ClosureRecorder>(

@@ -11,11 +11,11 @@
 #include <string>
 
 #include "daemon/core/build_plan.h"
+#include "daemon/core/caller_files.h"
 #include "daemon/core/closure.h"
 #include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/file_checks.h"
-#include "daemon/core/peer.h"
 #include "daemon/core/preamble.h"
 #include "daemon/core/preamble_pool.h"
 #include "daemon/core/requester_files.h"
@@ -41,6 +41,8 @@ struct Landing {
   /// real ones until it is proven that the output does not show them.
   bool may_show_paths = false;
   bool blames_input = false;  ///< the compiler died on it twice, each time by its own signal
+  /// The error came from, or with, the files that this caller sends: it is nobody else's.
+  CallerFilesPtr failed_files = nullptr;
   std::chrono::steady_clock::time_point started;
   std::chrono::microseconds compile_time{0};
 
@@ -62,7 +64,7 @@ enum class CompilePurpose {
 
 /// For whom, and why, a plan is compiled.
 struct FlightOrder {
-  Peer peer;  ///< whose files are read
+  Caller caller;  ///< whose files are read
   /// The first question about a file outside; on the thread that answers it, before it does. May be
   /// empty.
   std::function<void()> first_question = {};

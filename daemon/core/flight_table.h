@@ -14,6 +14,7 @@
 
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/build_plan.h"
+#include "daemon/core/caller_files.h"
 #include "daemon/core/manifest.h"
 #include "proto/digest.h"
 
@@ -25,6 +26,7 @@ struct Waiter {
   BuildCoordinator::Ticket ticket = 0;
   std::shared_ptr<const cccl_cache::BuildRequest> request;
   Peer peer;
+  CallerFilesPtr files;  ///< null: it sends none
   BuildCoordinator::Done done;
   std::chrono::steady_clock::time_point called;
   std::chrono::steady_clock::time_point joined;
@@ -68,7 +70,7 @@ class FlightTable {
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
-    Peer peer;                                 ///< who waits longest
+    Caller caller;                             ///< who waits longest
     std::shared_ptr<const Manifest> manifest;  ///< as this one saw it
     std::stop_token stop;
   };

@@ -20,25 +20,39 @@ using cccl_cache::Digest;
 // What changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 
-Digest FlightOfView(const BuildPlan& plan) {
+Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("flight", plan.fingerprint.View());
   hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("sent files", files == nullptr ? 0 : 1);
   return hasher.Finish();
 }
 
-Digest FlightOfUser(const BuildPlan& plan, uid_t uid) {
+Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("flight", plan.fingerprint.View());
-  hasher.AppendValue("uid", uid);
+  hasher.AppendValue("uid", caller.peer.uid);
+  hasher.AppendValue("sent files", caller.files == nullptr ? 0 : 1);
   return hasher.Finish();
+}
+
+// Whether what was made of the plan's files was made of the waiter's. Who does not say what its
+// paths mean and sends its files may have others under the same names.
+bool SameFiles(const Waiter& waiter, const BuildPlan& plan) {
+  if (!waiter.joined_before_start) return false;
+  if (waiter.plan.get() == &plan) return true;
+  const bool said = waiter.files == nullptr || waiter.plan->directories.view.has_value();
+  return said && waiter.plan->view == plan.view;
 }
 
 // Whether the landing is an answer to what this waiter asked.
 bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
   if (landing.tier != TierName::kNone) return true;
-  const bool same_files = waiter.plan->view == plan.view && waiter.joined_before_start;
-  if (landing.looked_outside && !same_files) return false;
+  if (landing.failed_files != nullptr && landing.failed_files != waiter.files) return false;
+  // What the daemon could not open for the leader, this one sends.
+  const bool files_needed = landing.error && landing.error->code == ErrorCode::kFilesNeeded;
+  if (files_needed && waiter.files != nullptr) return false;
+  if (landing.looked_outside && !SameFiles(waiter, plan)) return false;
   if (landing.shows_paths || landing.may_show_paths) return false;
   if (!landing.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
   return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
@@ -87,8 +101,9 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 // started again because the closure was not true for him: only with those who have his files.
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
-  if (waiter.restarts > 0) return FlightOfView(plan);
-  return parts_.memory.LooksOutside(plan) ? FlightOfUser(plan, waiter.peer.uid) : plan.fingerprint;
+  if (waiter.restarts > 0) return FlightOfView(plan, waiter.files);
+  return parts_.memory.LooksOutside(plan) ? FlightOfUser(plan, {waiter.peer, waiter.files})
+                                          : plan.fingerprint;
 }
 
 void Flights::Join(WaiterPtr waiter) {
@@ -121,20 +136,21 @@ void Flights::Run(uint64_t flight) {
     for (WaiterPtr& waiter : parts_.table.Finish(flight)) start_again_(std::move(waiter));
     return;
   }
-  const uid_t uid = started->peer.uid;
-  FlightOrder order{.peer = started->peer};
+  const Caller& caller = started->caller;
+  FlightOrder order{.caller = caller};
   if (!plan.include_view) {
-    order.first_question = [this, flight, uid, kept = started->plan] {
-      LooksOutside(flight, *kept, uid);
+    order.first_question = [this, flight, caller, kept = started->plan] {
+      LooksOutside(flight, *kept, caller);
     };
   }
-  Land(flight, started->plan, uid, runner_.Run(plan, order, started->stop));
+  Land(flight, started->plan, caller.peer.uid, runner_.Run(plan, order, started->stop));
 }
 
 // What this flight waits for from now on are files of one user: others go their own way.
-void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, uid_t uid) {
+void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
+  const uid_t uid = caller.peer.uid;
   parts_.memory.NoteLooksOutside(plan, uid);
-  for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, uid))) {
+  for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
     start_again_(std::move(waiter));
   }
 }
@@ -150,7 +166,8 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else if (waiter->restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), Unsettled());
     } else {
-      ++waiter->restarts;
+      // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
+      if (landing.failed_files == nullptr) ++waiter->restarts;
       start_again_(std::move(waiter));
     }
   }

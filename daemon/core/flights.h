@@ -61,7 +61,7 @@ class Flights {
   cccl_cache::Digest KeyFor(const Waiter& waiter);
   [[nodiscard]] bool Idle() const { return queue_.running() == 0 && queue_.waiting() == 0; }
   void Run(uint64_t flight);
-  void LooksOutside(uint64_t flight, const BuildPlan& plan, uid_t uid);
+  void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
             const Landing& landing);
   void ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,

@@ -61,7 +61,7 @@ bool Compiled(const Landing& landing) {
 }  // namespace
 
 PathFinding FindOut(const PathProof& proof, FlightRunner& runner, const std::stop_token& stop) {
-  const FlightOrder order{.peer = proof.peer, .purpose = CompilePurpose::kPathProof};
+  const FlightOrder order{.caller = proof.peer, .purpose = CompilePurpose::kPathProof};
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,7 +62,11 @@ class RequesterFiles {
  public:
   virtual ~RequesterFiles() = default;
 
-  /// What lies there now. The contents are read only where their digest is not known.
+  /// These will be looked at next, so they can be looked at together.
+  virtual void Expect(std::span<const FileName* const> /*names*/) {}
+
+  /// What lies there now, or lay there when it was expected. The contents are read only where their
+  /// digest is not known.
   virtual Result<SeenFile> Look(const FileName& name) = 0;
 
   struct Contents {

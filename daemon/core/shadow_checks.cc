@@ -44,7 +44,7 @@ void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const 
 
 void ShadowChecks::Check(const BuildPlan& plan, const Peer& peer, const Landing& hit,
                          const Closure& closure, std::stop_token stop) {
-  const FlightOrder order{.peer = peer, .purpose = CompilePurpose::kShadowCheck};
+  const FlightOrder order{.caller = peer, .purpose = CompilePurpose::kShadowCheck};
   const Landing again = parts_.runner.Run(plan, order, std::move(stop));
   // Says nothing of the entry: a compile that was ended, a file that changed since.
   if (again.error || again.toolchain_changed || again.closure != closure) return;

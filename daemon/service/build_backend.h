@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
+#include "daemon/core/sent_contents.h"
 #include "daemon/core/statistics.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/builder.h"
@@ -20,6 +23,7 @@ struct BuildBackend {
   Budget& budget;
   ReadGate& read_gate;
   Uploads& uploads;
+  std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };
 
 }  // namespace cccl_cached

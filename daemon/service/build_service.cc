@@ -4,6 +4,7 @@
 
 #include "daemon/service/build_call.h"
 #include "daemon/service/upload_call.h"
+#include "daemon/service/with_files_call.h"
 
 namespace cccl_cached {
 
@@ -14,6 +15,10 @@ BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
   Serve("/cccl_cache.v1.Build/BuildInChunks",
         [&backend, peer_of](grpc::CallbackServerContext& context) {
           return new BuildCall(backend, peer_of(context), context, BuildCall::Form::kChunks);
+        });
+  Serve("/cccl_cache.v1.Build/BuildWithFiles",
+        [&backend, peer_of](grpc::CallbackServerContext& context) {
+          return new WithFilesCall(backend, peer_of(context), context);
         });
   Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](grpc::CallbackServerContext& context) {
     return new UploadCall(backend, peer_of(context), context);

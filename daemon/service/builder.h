@@ -17,7 +17,7 @@ class Builder {
   virtual ~Builder() = default;
 
   virtual BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                         const Peer& peer, BuildCoordinator::Done done) = 0;
+                                         const Caller& caller, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
   /// Why builds are misses: the contract of both is that of Explainer.
@@ -32,8 +32,8 @@ class CoordinatorBuilder final : public Builder {
   explicit CoordinatorBuilder(BuildCoordinator& coordinator) : coordinator_(coordinator) {}
 
   BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                 const Peer& peer, BuildCoordinator::Done done) override {
-    return coordinator_.Build(std::move(request), peer, std::move(done));
+                                 const Caller& caller, BuildCoordinator::Done done) override {
+    return coordinator_.Build(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
   Explanation ExplainKey(const cccl_cache::Digest& key, uid_t uid) override {

@@ -2,66 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/explain_request.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <string>
 #include <utility>
 
-#include "daemon/service/field_count.h"
+#include "daemon/service/nested_build.h"
 #include "daemon/service/utf8.h"
 
 namespace cccl_cached {
 namespace {
 
-namespace io = google::protobuf::io;
 namespace v1 = cccl_cache::v1;
-using google::protobuf::internal::WireFormatLite;
-
-/// Fields of one question, unknown ones among them.
-constexpr int kMostFields = 64;
 
 Error NotAQuestion() {
   return Error{ErrorCode::kInvalidRequest,
                "the message is not a cccl_cache.v1.ExplainRequest with either a key or a build"};
-}
-
-/// The next field's number; 0 at the end, and then `length` says whether all was well formed. Of a
-/// build the stream stands before its `length` bytes, any other field is skipped.
-int NextField(io::ZeroCopyInputStream& stream, int* length) {
-  io::CodedInputStream input(&stream);
-  *length = 0;
-  const uint32_t tag = input.ReadTag();
-  if (tag == 0) {
-    *length = input.ConsumedEntireMessage() ? 0 : -1;
-    return 0;
-  }
-  const int number = WireFormatLite::GetTagFieldNumber(tag);
-  const bool build =
-      number == v1::ExplainRequest::kBuildFieldNumber &&
-      WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-  const bool well =
-      build ? input.ReadVarintSizeAsInt(length) : WireFormatLite::SkipField(&input, tag);
-  if (well) return build ? number : -1;
-  *length = -1;
-  return 0;
-}
-
-/// Two builds in one message would be merged into one beyond every bound.
-Status CheckCounts(io::ZeroCopyInputStream& stream, const ServiceLimits& limits) {
-  bool build = false;
-  for (int fields = 0; fields < kMostFields; ++fields) {
-    int length = 0;
-    const int number = NextField(stream, &length);
-    if (number == 0) return length == 0 ? Status(Ok{}) : Status(NotAQuestion());
-    if (number != v1::ExplainRequest::kBuildFieldNumber) continue;
-    if (std::exchange(build, true)) return NotAQuestion();
-    io::LimitingInputStream inner(&stream, length);
-    if (auto counted = CheckFieldCounts(inner, limits); !counted) return counted;
-  }
-  return NotAQuestion();
 }
 
 uint64_t Milliseconds(std::chrono::system_clock::time_point time) {
@@ -85,7 +41,9 @@ Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes, const Servic
   v1::ExplainRequest message;
   {
     grpc::ProtoBufferReader counted(&bytes);
-    if (auto counts = CheckCounts(counted, limits); !counts) return counts.error();
+    auto counts =
+        CheckNestedBuild(counted, v1::ExplainRequest::kBuildFieldNumber, limits, NotAQuestion());
+    if (!counts) return counts.error();
     grpc::ProtoBufferReader parsed(&bytes);
     if (!message.ParseFromZeroCopyStream(&parsed)) return NotAQuestion();
   }

@@ -7,8 +7,8 @@
 namespace cccl_cached {
 
 bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
-                         std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
-                         Answer answer) {
+                         std::shared_ptr<const cccl_cache::BuildRequest> request,
+                         const Caller& caller, Answer answer) {
   // The caller's own reference may go while the builder answers.
   const std::shared_ptr<PendingBuild> self = pending;
   {
@@ -17,7 +17,7 @@ bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
     self->answer_ = std::move(answer);
   }
   const auto ticket =
-      self->builder_.Build(std::move(request), peer,
+      self->builder_.Build(std::move(request), caller,
                            [self](Result<BuildAnswer> result) { self->End(std::move(result)); });
   bool left = false;
   {

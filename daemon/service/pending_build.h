@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "daemon/core/build_coordinator.h"
-#include "daemon/core/peer.h"
+#include "daemon/core/caller_files.h"
 #include "daemon/service/builder.h"
 
 namespace cccl_cached {
@@ -26,7 +26,7 @@ class PendingBuild {
   /// it refers to may be gone already. False, and nothing is asked, if the caller has left before.
   [[nodiscard]] static bool Start(const std::shared_ptr<PendingBuild>& pending,
                                   std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                  const Peer& peer, Answer answer);
+                                  const Caller& caller, Answer answer);
 
   /// The caller leaves. True if that ended the wait: `answer` will not run. False: it has run or is
   /// running, or Start is still to come and will return false.

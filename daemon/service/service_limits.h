@@ -28,6 +28,8 @@ struct ServiceLimits {
   /// Bytes of requests that are being read or built, and of replies that are being sent.
   uint64_t bytes_in_flight_per_uid = 1ull << 30;
   uint64_t bytes_in_flight = 4ull << 30;
+  /// How long a client that is to send its files may say nothing.
+  std::chrono::milliseconds answer_patience{30'000};
   size_t idle_peer_servers = 64;  ///< kept for users who have no connection now
 };
 

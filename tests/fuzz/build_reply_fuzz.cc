@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/src/build_conversation.h"
 #include "client/src/build_reply.h"
 #include "client/src/grpc_status.h"
 #include "client/src/message_assembler.h"
@@ -24,6 +25,7 @@
 
 namespace {
 
+using cccl_cache::BuildConversation;
 using cccl_cache::BuildReply;
 using cccl_cache::ChunkedReply;
 using cccl_cache::Message;
@@ -139,6 +141,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   if (const auto reply = BuildReply::Decode(ToMessage(input)); reply.ok()) CheckReply(*reply);
   assert(cccl_cache::PercentDecode(input).size() <= size);
+
+  // Questions about files are only taken: to answer them would open files.
+  BuildConversation conversation;
+  if (!conversation.Take(ToMessage(input))) conversation.Restart();
+  static_cast<void>(conversation.Take(ToMessage(input)));
 
   const auto messages = Messages(input, std::max<size_t>(size, 1));
   assert(Messages(input, 3) == messages);

@@ -52,7 +52,7 @@ def test_two_users_are_told_apart(shared, directory):
     assert json.loads(build_beside_a_header(shared, place).stdout)["outcome"] == "hit"
     other = build_beside_a_header(shared, place, user=ALICE)
     assert other.returncode == 4
-    assert f"{place / 'local.h'} is not open to everybody".encode() in other.stderr
+    assert f"{place / 'local.h'}: Permission denied".encode() in other.stderr
 
 
 def test_a_closed_file_in_an_open_directory_is_its_owners_alone(shared, directory):

@@ -47,11 +47,25 @@ class FakeBuilder final : public Builder {
     answerer_ = std::move(answerer);
   }
 
+  /// Calls this for each build from now on, and leaves the rest to it.
+  using Later = std::function<void(const Caller&, BuildCoordinator::Done)>;
+  void AnswerLater(Later later) {
+    std::lock_guard lock(mutex_);
+    later_ = std::move(later);
+  }
+
   BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                 const Peer& peer, BuildCoordinator::Done done) override {
+                                 const Caller& caller, BuildCoordinator::Done done) override {
+    const Peer& peer = caller.peer;
     std::unique_lock lock(mutex_);
     const auto ticket = ++last_ticket_;
     peers_.push_back(peer);
+    if (later_) {
+      const Later later = later_;
+      lock.unlock();
+      later(caller, std::move(done));
+      return ticket;
+    }
     if (answerer_) {
       const Answerer answerer = answerer_;
       lock.unlock();
@@ -125,6 +139,7 @@ class FakeBuilder final : public Builder {
   std::mutex mutex_;
   std::condition_variable changed_;
   Answerer answerer_;
+  Later later_;
   std::map<BuildCoordinator::Ticket, BuildCoordinator::Done> waiting_;
   std::vector<Peer> peers_;
   std::vector<Explainer::Done> questions_;

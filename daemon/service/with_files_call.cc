@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/with_files_call.h"
+
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <utility>
+#include <vector>
+
+#include "daemon/service/field_count.h"
+#include "daemon/service/file_answers.h"
+#include "daemon/service/grpc_status.h"
+#include "daemon/service/nested_build.h"
+
+namespace cccl_cached {
+namespace {
+
+Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
+
+}  // namespace
+
+WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context)
+    : backend_(backend),
+      peer_(std::move(peer)),
+      context_(context),
+      pending_(std::make_shared<PendingBuild>(backend.builder)),
+      link_(std::make_shared<Link>()),
+      exchange_(std::make_shared<FileExchange>(
+          FileExchange::Options{.uid = peer_.uid, .patience = backend.limits.answer_patience},
+          backend.sent_contents, [link = link_] { GoOn(link); })) {
+  link_->call = this;
+  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  if (!call) {
+    reading_ = Reading::kNot;
+    Fail(call.error());
+    return;
+  }
+  call_ = std::move(*call);
+  backend_.read_gate.Enter(peer_.uid, *this);
+}
+
+void WithFilesCall::StartReading() {
+  // By copy: once the lock is free, the call may end and this object go.
+  const std::shared_ptr<Link> link = link_;
+  ReadGate& gate = backend_.read_gate;
+  const uid_t uid = peer_.uid;
+  {
+    const std::lock_guard lock(link->mutex);
+    if (!end_) {
+      reading_ = Reading::kUnderWay;
+      StartRead(&message_);
+      return;
+    }
+    reading_ = Reading::kNot;
+  }
+  gate.Leave(uid);
+  GoOn(link);
+}
+
+void WithFilesCall::OnReadDone(bool ok) {
+  backend_.read_gate.Leave(peer_.uid);
+  if (!ok) {
+    {
+      const std::lock_guard lock(link_->mutex);
+      reading_ = Reading::kNot;
+    }
+    Abandon(CallerLeft());
+  } else if (!started_) {
+    TakeFirst();
+  } else {
+    TakeAnswers();
+  }
+}
+
+void WithFilesCall::TakeFirst() {
+  const Status read = ReadRequest();
+  {
+    const std::lock_guard lock(link_->mutex);
+    reading_ = Reading::kNot;
+    started_ = true;
+  }
+  if (!read) {
+    Fail(read.error());
+    return;
+  }
+  StartBuild();
+}
+
+Status WithFilesCall::ReadRequest() {
+  const uint64_t size = message_.Length();
+  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
+  if (!bytes) return bytes.error();
+  if (size > backend_.limits.message_bytes) return NotARequest();
+  cccl_cache::v1::BuildWithFilesRequest message;
+  {
+    grpc::ProtoBufferReader counted(&message_);
+    auto counts =
+        CheckNestedBuild(counted, cccl_cache::v1::BuildWithFilesRequest::kBuildFieldNumber,
+                         backend_.limits, NotARequest());
+    if (!counts) return counts;
+    grpc::ProtoBufferReader parsed(&message_);
+    if (!message.ParseFromZeroCopyStream(&parsed) || !message.has_build()) return NotARequest();
+  }
+  message_.Clear();
+  auto request =
+      FromProto(std::move(*message.mutable_build()), backend_.limits,
+                [this](const auto& digest) { return backend_.uploads.Find(peer_.uid, digest); });
+  if (!request) return request.error();
+  bytes->Release();
+  auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, request->bytes);
+  if (!held) return held.error();
+  bytes_ = std::move(*held);
+  request_ = std::move(*request);
+  return Ok{};
+}
+
+void WithFilesCall::StartBuild() {
+  const bool started =
+      PendingBuild::Start(pending_, request_.request, {peer_, exchange_},
+                          [this](Result<BuildAnswer> answer) { Answer(std::move(answer)); });
+  if (!started) Fail(CallerLeft());
+}
+
+void WithFilesCall::TakeAnswers() {
+  const Status read = ReadAnswers();
+  {
+    const std::lock_guard lock(link_->mutex);
+    reading_ = Reading::kNot;
+  }
+  if (!read) {
+    Abandon(read.error());
+  } else {
+    GoOn(link_);
+  }
+}
+
+Status WithFilesCall::ReadAnswers() {
+  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, message_.Length());
+  if (!bytes) return bytes.error();
+  if (auto read = ReadFileAnswers(message_, *exchange_); !read) return read;
+  message_.Clear();
+  bytes->Release();
+  incoming_.Release();
+  const uint64_t incomplete = exchange_->incomplete_bytes();
+  if (incomplete == 0) return Ok{};
+  auto incoming = backend_.budget.Take(peer_.uid, Resource::kBytes, incomplete);
+  if (!incoming) return incoming.error();
+  incoming_ = std::move(*incoming);
+  return Ok{};
+}
+
+void WithFilesCall::OnCancel() { Abandon(CallerLeft()); }
+
+void WithFilesCall::Answer(Result<BuildAnswer> answer) {
+  exchange_->End(Error{ErrorCode::kCancelled, "the build is over"});
+  request_.request.reset();
+  bytes_.Release();
+  if (!answer) {
+    Fail(answer.error());
+    return;
+  }
+  auto bytes =
+      backend_.budget.Take(peer_.uid, Resource::kBytes, WantedBytes(*answer, request_.wanted));
+  if (!bytes) {
+    Fail(bytes.error());
+    return;
+  }
+  const std::shared_ptr<Link> link = link_;
+  {
+    const std::lock_guard lock(link->mutex);
+    bytes_ = std::move(*bytes);
+    chunks_.emplace(std::move(*answer), request_.wanted);
+  }
+  GoOn(link);
+}
+
+void WithFilesCall::OnWriteDone(bool ok) {
+  bool answered = false;
+  {
+    const std::lock_guard lock(link_->mutex);
+    writing_ = false;
+    answered = chunks_ || end_;
+  }
+  if (ok) {
+    GoOn(link_);
+  } else if (answered) {
+    Fail(CallerLeft());
+  } else {
+    Abandon(CallerLeft());
+  }
+}
+
+void WithFilesCall::Abandon(const Error& error) {
+  exchange_->End(error);
+  bool ended = pending_->Cancel();
+  {
+    const std::lock_guard lock(link_->mutex);
+    // Nothing was started that would end the call.
+    ended = ended || (!started_ && reading_ != Reading::kUnderWay);
+  }
+  if (ended) Fail(error);
+}
+
+void WithFilesCall::Fail(const Error& error) {
+  const std::shared_ptr<Link> link = link_;
+  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+  {
+    const std::lock_guard lock(link->mutex);
+    if (!end_) end_ = ToGrpcStatus(error, context_);
+  }
+  GoOn(link);
+}
+
+void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
+  // By copy: the call that holds it may go.
+  const std::shared_ptr<Link> kept = link;
+  WithFilesCall* reader = nullptr;
+  {
+    const std::lock_guard lock(kept->mutex);
+    if (kept->call == nullptr || !kept->call->Advance()) return;
+    reader = kept->call;
+  }
+  // It does not end before it has had its turn, or was taken out of the line.
+  reader->backend_.read_gate.Enter(reader->peer_.uid, *reader);
+  const std::lock_guard lock(kept->mutex);
+  if (kept->call != nullptr && kept->call->end_) kept->call->FinishIfIdle();
+}
+
+bool WithFilesCall::Advance() {
+  if (over_) return false;
+  if (!end_ && !writing_) WriteNext();
+  if (end_) {
+    FinishIfIdle();
+    return false;
+  }
+  const bool reads = reading_ == Reading::kNot && !chunks_ && exchange_->awaits_answers();
+  if (reads) reading_ = Reading::kWaitsForTurn;
+  return reads;
+}
+
+void WithFilesCall::WriteNext() {
+  if (chunks_) {
+    writing_ = chunks_->Next(written_);
+    if (!writing_) end_ = grpc::Status::OK;
+  } else if (const std::vector<CallerQuestion> questions = exchange_->Take(); !questions.empty()) {
+    written_ = EncodeQuestions(questions);
+    writing_ = true;
+  }
+  if (writing_) StartWrite(&written_);
+}
+
+void WithFilesCall::FinishIfIdle() {
+  if (over_) return;
+  if (reading_ == Reading::kWaitsForTurn && backend_.read_gate.Withdraw(peer_.uid, *this)) {
+    reading_ = Reading::kNot;
+  }
+  if (reading_ == Reading::kWaitsForTurn || writing_) return;
+  over_ = true;
+  Finish(*end_);
+}
+
+void WithFilesCall::OnDone() {
+  exchange_->End(CallerLeft());
+  // By copy: the lock outlives this object.
+  const std::shared_ptr<Link> link = link_;
+  {
+    const std::lock_guard lock(link->mutex);
+    link->call = nullptr;
+  }
+  delete this;
+}
+
+}  // namespace cccl_cached

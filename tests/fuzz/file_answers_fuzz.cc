@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What a client may send when it is asked about files: what is refused has a reason, what is taken
+// keeps the bounds, and it does not matter in how many pieces the bytes come.
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/file_answers.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+namespace v1 = cccl_cache::v1;
+using cccl_cached::FileExchange;
+using cccl_cached::FileName;
+using cccl_cached::SentContents;
+
+constexpr uid_t kUid = 1000;
+constexpr size_t kQuestions = 8;
+
+/// What the caller's files seem to be after these bytes, as text.
+std::string Seen(std::string_view bytes, size_t piece) {
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    const std::string_view part = bytes.substr(at, piece);
+    slices.emplace_back(part.data(), part.size());
+  }
+  grpc::ByteBuffer buffer(slices.data(), slices.size());
+  const auto sent = std::make_shared<SentContents>(std::chrono::steady_clock::now);
+  std::string seen;
+  // The caller is asked on this thread, says what the bytes say, and leaves.
+  FileExchange* asked = nullptr;
+  const auto exchange =
+      std::make_shared<FileExchange>(FileExchange::Options{.uid = kUid}, sent, [&] {
+        assert(asked->Take().size() == kQuestions);
+        const cccl_cached::Status read = ReadFileAnswers(buffer, *asked);
+        assert(read.ok() || !read.error().message.empty());
+        assert(asked->incomplete_bytes() <= bytes.size());
+        seen += read.ok() ? "taken " : "refused ";
+        asked->End({});
+      });
+  asked = exchange.get();
+  const auto files = exchange->Open({.roots = {"/p"}});
+  std::vector<FileName> names;
+  for (size_t i = 0; i < kQuestions; ++i) names.push_back({0, std::to_string(i)});
+  std::vector<const FileName*> expected;
+  for (const FileName& name : names) expected.push_back(&name);
+  files->Expect(expected);
+  for (const FileName& name : names) {
+    const auto looked = files->Look(name);
+    if (!looked) {
+      seen += "error ";
+      continue;
+    }
+    seen += std::to_string(static_cast<int>(looked->kind)) + looked->digest.Hex() + " ";
+    // No digest counts that this user did not send the contents of.
+    const bool file = looked->kind == cccl_cached::FileKind::kFile;
+    assert(!file || sent->WasSent(kUid, looked->digest));
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  v1::BuildWithFilesRequest message;
+  message.add_answers()->set_kind(v1::FILE_KIND_ABSENT);
+  auto& file = *message.add_answers();
+  file.set_kind(v1::FILE_KIND_REGULAR);
+  file.set_device(1);
+  file.set_inode(2);
+  file.set_size(7);
+  v1::BuildWithFilesRequest digest = message;
+  digest.mutable_answers(1)->set_sha256(std::string(32, 'd'));
+  auto& refused = *digest.add_answers();
+  refused.set_kind(v1::FILE_KIND_REFUSED);
+  refused.set_reason("Permission denied");
+  file.set_contents("con");
+  v1::BuildWithFilesRequest more;
+  more.set_more("tent");
+  return {message.SerializeAsString() + more.SerializeAsString(), digest.SerializeAsString()};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  assert(Seen(bytes, std::max<size_t>(size, 1)) == Seen(bytes, 3));
+  return 0;
+}

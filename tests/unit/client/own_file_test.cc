@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/own_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/unit/client/temporary_directory.h"
+
+using cccl_cache::LookAtOwnFile;
+using cccl_cache::OwnFile;
+using cccl_cache::Sha256;
+
+namespace {
+
+void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST_CASE("a regular file is told by its digest, or sent") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("a.h");
+  Write(path, "text");
+  const OwnFile looked = LookAtOwnFile(path, false);
+  CHECK(looked.kind == OwnFile::Kind::kRegular);
+  CHECK(looked.digest == Sha256("text"));
+  const OwnFile read = LookAtOwnFile(path, true);
+  CHECK(read.contents == "text");
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK(read.inode == status.st_ino);
+  CHECK(read.device != 0);
+  Write(path, "");
+  CHECK(LookAtOwnFile(path, false).digest == Sha256(""));
+  CHECK(LookAtOwnFile(path, true).kind == OwnFile::Kind::kRegular);
+}
+
+TEST_CASE("links are followed, and are one inode") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("a.h");
+  Write(path, "text");
+  std::filesystem::create_symlink("a.h", directory.File("symlink"));
+  std::filesystem::create_hard_link(path, directory.File("link"));
+  Write(directory.File("copy"), "text");
+  const OwnFile file = LookAtOwnFile(path, false);
+  CHECK(LookAtOwnFile(directory.File("symlink"), false).inode == file.inode);
+  CHECK(LookAtOwnFile(directory.File("link"), false).inode == file.inode);
+  CHECK(LookAtOwnFile(directory.File("copy"), false).inode != file.inode);
+}
+
+TEST_CASE("what is not there is absent") {
+  const TemporaryDirectory directory;
+  Write(directory.File("a.h"), "text");
+  std::filesystem::create_symlink("nowhere", directory.File("dangling"));
+  std::filesystem::create_symlink("loop", directory.File("loop"));
+  for (const std::string& name :
+       {std::string("b.h"), std::string("a.h/b.h"), std::string("dangling"), std::string("loop"),
+        std::string(5000, 'x')}) {
+    CHECK(LookAtOwnFile(directory.File(name), true).kind == OwnFile::Kind::kAbsent);
+  }
+}
+
+TEST_CASE("a directory is one") {
+  const TemporaryDirectory directory;
+  const OwnFile found = LookAtOwnFile(directory.path(), true);
+  CHECK(found.kind == OwnFile::Kind::kDirectory);
+  CHECK(found.inode != 0);
+}
+
+TEST_CASE("nothing but regular files is opened") {
+  const TemporaryDirectory directory;
+  const std::string fifo = directory.File("fifo");
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  for (const std::string& path :
+       {fifo, std::string("/dev/null"), std::string("/proc/self/status")}) {
+    INFO(path);
+    const OwnFile found = LookAtOwnFile(path, true);
+    CHECK(found.kind == OwnFile::Kind::kRefused);
+    CHECK_FALSE(found.reason.empty());
+    CHECK(found.contents.empty());
+  }
+}
+
+TEST_CASE("what is too large to be sent is refused") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("large");
+  Write(path, "");
+  REQUIRE(truncate(path.c_str(), (64 << 20) + 1) == 0);
+  const OwnFile found = LookAtOwnFile(path, true);
+  CHECK(found.kind == OwnFile::Kind::kRefused);
+  CHECK(found.reason.find("64 MiB") != std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/answering_caller.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::AnsweringCaller;
+using testing::Answers;
+using testing::CoordinatorBench;
+using testing::kAlice;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::Succeed;
+
+const std::string kLocal = "/home/someone/local.h";
+const Error kClosed{ErrorCode::kFilesNeeded, "only the client can tell"};
+
+// A program that includes "local.h" from beside itself: its output is what that says.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
+  const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
+  const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
+  if (!local) return local.error();
+  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
+  return Succeed("from " + *local->contents);
+}
+
+std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
+
+std::shared_ptr<cccl_cache::BuildRequest> Request() {
+  auto request = MakeRequest("a");
+  request->files_view = cccl_cache::FilesView{7, 1, 2};
+  return request;
+}
+
+Result<BuildAnswer> Build(CoordinatorBench& bench, const Caller& caller) {
+  Answers answers;
+  bench.coordinator->Build(Request(), caller, answers.Collect());
+  return answers.Wait(1).at(0);
+}
+
+TEST_CASE("a build over files that its caller sends has the key that it has by path") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Refuse(kLocal, kClosed);
+  CHECK(Build(bench, kAlice).error().code == ErrorCode::kFilesNeeded);
+
+  AnsweringCaller sender;
+  sender.files = {{kLocal, "one"}};
+  const auto built = Build(bench, {kAlice, sender.exchange});
+  REQUIRE(built.ok());
+  CHECK(built->outcome == Outcome::kBuilt);
+  CHECK(TextOf(*built) == "from one");
+
+  AnsweringCaller again(kAlice.uid, sender.sent);
+  again.files = sender.files;
+  const auto hit = Build(bench, {kAlice, again.exchange});
+  REQUIRE(hit.ok());
+  CHECK(hit->outcome == Outcome::kHit);
+  CHECK(again.asked == std::vector<std::string>{kLocal});  // no contents
+
+  bench.files.disk->Write("/home/else/local.h", "one");
+  auto by_path = MakeRequest("a");
+  by_path->working_directory = "/home/else";
+  by_path->files_view = Request()->files_view;
+  const auto same = bench.Ask(by_path, kBob);
+  REQUIRE(same.ok());
+  CHECK(same->outcome == Outcome::kHit);
+  CHECK(same->key == built->key);
+
+  AnsweringCaller changed(kAlice.uid, sender.sent);
+  changed.files = {{kLocal, "two"}};
+  const auto other = Build(bench, {kAlice, changed.exchange});
+  REQUIRE(other.ok());
+  CHECK(TextOf(*other) == "from two");
+  CHECK(other->key != built->key);
+}
+
+TEST_CASE("what is known to need files is not compiled to find that out") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Refuse(kLocal, kClosed);
+  AnsweringCaller sender;
+  sender.files = {{kLocal, "one"}};
+  REQUIRE(Build(bench, {kAlice, sender.exchange}).ok());
+  const int started = bench.compiler.started();
+  CHECK(Build(bench, kAlice).error().code == ErrorCode::kFilesNeeded);
+  CHECK(bench.compiler.started() == started);
+}
+
+TEST_CASE("a digest that somebody heard of gets him nothing") {
+  CoordinatorBench bench(IncludesLocal);
+  bench.files.disk->Refuse(kLocal, kClosed);
+  AnsweringCaller alice(kAlice.uid);
+  alice.files = {{kLocal, "secret"}};
+  REQUIRE(Build(bench, {kAlice, alice.exchange}).ok());
+
+  AnsweringCaller bob(kBob.uid, alice.sent);
+  bob.files = {{kLocal, "a guess"}};
+  bob.claims = {{kLocal, cccl_cache::Sha256("secret")}};
+  const auto answer = Build(bench, {kBob, bob.exchange});
+  REQUIRE(answer.ok());
+  CHECK(TextOf(*answer) == "from a guess");
+}
+
+TEST_CASE("who waits for a leader that sends nothing any more starts again with his own files") {
+  CoordinatorBench bench(IncludesLocal, {.slots = 1});
+  bench.files.disk->Refuse(kLocal, kClosed);
+  bench.compiler.Shut();
+  Answers blocked, leaders, followers;
+  bench.coordinator->Build(MakeRequest("blocker"), kBob, blocked.Collect());
+  REQUIRE(bench.compiler.WaitUntilStarted(1));
+  AnsweringCaller leader;
+  leader.silent = true;
+  AnsweringCaller follower(kAlice.uid, leader.sent);
+  follower.files = {{kLocal, "one"}};
+  bench.coordinator->Build(Request(), {kAlice, leader.exchange}, leaders.Collect());
+  bench.coordinator->Build(Request(), {kAlice, follower.exchange}, followers.Collect());
+  SECTION("a leader that is silent") {}
+  SECTION("a leader that is gone") { leader.exchange->End(Error{ErrorCode::kCancelled, "left"}); }
+  bench.compiler.Open();
+  const auto answer = followers.Wait(1).at(0);
+  REQUIRE(answer.ok());
+  CHECK(TextOf(*answer) == "from one");
+  CHECK_FALSE(leaders.Wait(1).at(0).ok());
+}
+
+TEST_CASE("who sends files does not take over that others could not") {
+  CoordinatorBench bench(IncludesLocal, {.slots = 1});
+  bench.files.disk->Refuse(kLocal, kClosed);
+  bench.compiler.Shut();
+  AnsweringCaller sender;
+  sender.files = {{kLocal, "one"}};
+  Answers without, with;
+  bench.coordinator->Build(Request(), kAlice, without.Collect());
+  REQUIRE(bench.compiler.WaitUntilStarted(1));
+  bench.coordinator->Build(Request(), {kAlice, sender.exchange}, with.Collect());
+  bench.compiler.Open();
+  CHECK(without.Wait(1).at(0).error().code == ErrorCode::kFilesNeeded);
+  REQUIRE(with.Wait(1).at(0).ok());
+}
+
+TEST_CASE("callers who don't say what their paths mean are given nothing of each other's files") {
+  CoordinatorBench bench(IncludesLocal, {.slots = 1});
+  bench.files.disk->Refuse(kLocal, kClosed);
+  // Takes the slot, so that both join before the compile.
+  bench.compiler.Shut();
+  Answers blocked, answers;
+  bench.coordinator->Build(MakeRequest("blocker"), kBob, blocked.Collect());
+  REQUIRE(bench.compiler.WaitUntilStarted(1));
+  AnsweringCaller one, two;
+  one.files = {{kLocal, "one"}};
+  two.files = {{kLocal, "two"}};
+  for (const auto* caller : {&one, &two}) {
+    bench.coordinator->Build(MakeRequest("a"), {kAlice, caller->exchange}, answers.Collect());
+  }
+  bench.compiler.Open();
+  const auto all = answers.Wait(2);
+  REQUIRE(all.size() == 2);
+  REQUIRE((all[0].ok() && all[1].ok()));
+  CHECK(TextOf(*all[0]) != TextOf(*all[1]));
+}
+
+}  // namespace
+}  // namespace cccl_cached

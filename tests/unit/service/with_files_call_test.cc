@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+using Stream = grpc::ClientReaderWriter<v1::BuildWithFilesRequest, v1::BuildWithFilesReply>;
+
+/// One call of BuildWithFiles; its request is sent.
+struct Conversation {
+  explicit Conversation(RunningServer& running)
+      : stub(running.BuildStub()), stream(stub->BuildWithFiles(&context)) {
+    v1::BuildWithFilesRequest first;
+    *first.mutable_build() = SmallRequest();
+    stream->Write(first);
+  }
+
+  void Answer(v1::FileKind kind, const std::string& contents = "", uint64_t size = 0) {
+    v1::BuildWithFilesRequest message;
+    auto& answer = *message.add_answers();
+    answer.set_kind(kind);
+    answer.set_inode(1);
+    answer.set_size(size == 0 ? contents.size() : size);
+    answer.set_contents(contents);
+    stream->Write(message);
+  }
+  /// The next path that is asked for; empty: the call is over, or answered.
+  std::string NextPath() {
+    if (!stream->Read(&reply) || reply.questions_size() == 0) return {};
+    return reply.questions(0).path();
+  }
+
+  std::unique_ptr<v1::Build::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<Stream> stream;
+  v1::BuildWithFilesReply reply;
+};
+
+/// Reads this path of its caller's and answers with the contents as the cubin, on a thread of its
+/// own as the core does.
+class ReadingBuilds {
+ public:
+  ReadingBuilds(RunningServer& running, std::string path) : path_(std::move(path)) {
+    running.builder.AnswerLater([this](const Caller& caller, BuildCoordinator::Done done) {
+      const std::lock_guard lock(mutex_);
+      threads_.emplace_back([this, files = caller.files, done = std::move(done)] {
+        const auto read = files->Open({.roots = {"/"}})->Read({kAbsoluteRoot, path_});
+        if (!read) return done(read.error());
+        done(MakeAnswer(read->bytes ? *read->bytes : "nothing there"));
+      });
+    });
+  }
+  ~ReadingBuilds() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  const std::string path_;
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;  // guarded by mutex_, until the end
+};
+
+TEST_CASE("a build asks its caller for files, and answers with chunks") {
+  RunningServer running;
+  const ReadingBuilds builds(running, "/p/a.h");
+  Conversation talk(running);
+  REQUIRE(talk.NextPath() == "/p/a.h");
+  CHECK(talk.reply.questions(0).contents());
+  talk.Answer(v1::FILE_KIND_REGULAR, "text of a");
+  REQUIRE(talk.stream->Read(&talk.reply));
+  CHECK(talk.reply.reply().artifacts(0).size() == 9);
+  REQUIRE(talk.stream->Read(&talk.reply));
+  CHECK(talk.reply.data() == "text of a");
+  CHECK_FALSE(talk.stream->Read(&talk.reply));
+  CHECK(talk.stream->Finish().ok());
+}
+
+TEST_CASE("a large file comes in several messages") {
+  RunningServer running;
+  const ReadingBuilds builds(running, "/p/a.h");
+  Conversation talk(running);
+  REQUIRE(talk.NextPath() == "/p/a.h");
+  const std::string piece(1 << 20, 'x');
+  talk.Answer(v1::FILE_KIND_REGULAR, piece, 3 * piece.size());
+  for (int i = 0; i < 2; ++i) {
+    v1::BuildWithFilesRequest more;
+    more.set_more(piece);
+    talk.stream->Write(more);
+  }
+  REQUIRE(talk.stream->Read(&talk.reply));
+  CHECK(talk.reply.reply().artifacts(0).size() == 3 * piece.size());
+  talk.context.TryCancel();
+  talk.stream->Finish();
+}
+
+TEST_CASE("a build that asks for nothing is answered at once") {
+  RunningServer running;
+  running.builder.AnswerWith(
+      [](const cccl_cache::BuildRequest&, const Peer&) { return MakeAnswer("cubin"); });
+  Conversation talk(running);
+  REQUIRE(talk.stream->Read(&talk.reply));
+  REQUIRE(talk.stream->Read(&talk.reply));
+  CHECK(talk.reply.data() == "cubin");
+  CHECK_FALSE(talk.stream->Read(&talk.reply));
+  CHECK(talk.stream->Finish().ok());
+}
+
+TEST_CASE("what a caller may not say ends its call with the reason") {
+  RunningServer running;
+  const ReadingBuilds builds(running, "/p/a.h");
+  Conversation talk(running);
+  REQUIRE(talk.NextPath() == "/p/a.h");
+  std::string says;
+  SECTION("another build") {
+    v1::BuildWithFilesRequest message;
+    *message.mutable_build() = SmallRequest();
+    talk.stream->Write(message);
+    says = "another build";
+  }
+  SECTION("an answer too many") {
+    talk.Answer(v1::FILE_KIND_REGULAR, "", 1);
+    talk.Answer(v1::FILE_KIND_ABSENT);
+    says = "contents are missing";
+  }
+  SECTION("a kind that there is not") {
+    talk.Answer(v1::FILE_KIND_UNSPECIFIED);
+    says = "no kind of file";
+  }
+  SECTION("a message that is too large") {
+    talk.Answer(v1::FILE_KIND_REGULAR, std::string(2 << 20, 'x'));
+    says = "may be contents";
+  }
+  CHECK_FALSE(talk.stream->Read(&talk.reply));
+  const grpc::Status status = talk.stream->Finish();
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(status.error_message().find(says) != std::string::npos);
+  CHECK(Trailer(talk.context, "cccl-error") == "invalid-request");
+}
+
+TEST_CASE("what does not begin with a build is refused") {
+  RunningServer running;
+  auto stub = running.BuildStub();
+  grpc::ClientContext context;
+  const auto stream = stub->BuildWithFiles(&context);
+  v1::BuildWithFilesRequest first;
+  first.add_answers()->set_kind(v1::FILE_KIND_ABSENT);
+  stream->Write(first);
+  v1::BuildWithFilesReply reply;
+  CHECK_FALSE(stream->Read(&reply));
+  CHECK(stream->Finish().error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("a caller that does not answer ends its own build") {
+  ServiceLimits limits;
+  limits.answer_patience = std::chrono::milliseconds(50);
+  RunningServer running(limits);
+  const ReadingBuilds builds(running, "/p/a.h");
+  Conversation talk(running);
+  REQUIRE(talk.NextPath() == "/p/a.h");
+  CHECK_FALSE(talk.stream->Read(&talk.reply));
+  const grpc::Status status = talk.stream->Finish();
+  CHECK(status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
+  CHECK(status.error_message().find("/p/a.h") != std::string::npos);
+}
+
+TEST_CASE("a caller that leaves ends the wait for its answers") {
+  RunningServer running;
+  std::promise<ErrorCode> heard;
+  std::thread reads;
+  running.builder.AnswerLater([&](const Caller& caller, BuildCoordinator::Done) {
+    reads = std::thread([&heard, files = caller.files] {
+      heard.set_value(files->Open({.roots = {"/"}})->Read({kAbsoluteRoot, "/a"}).error().code);
+    });
+  });
+  Conversation talk(running);
+  REQUIRE(talk.NextPath() == "/a");
+  SECTION("by cancelling") { talk.context.TryCancel(); }
+  SECTION("by saying that it is done") {
+    talk.stream->WritesDone();
+    CHECK_FALSE(talk.stream->Read(&talk.reply));
+  }
+  CHECK(heard.get_future().get() == ErrorCode::kCancelled);
+  reads.join();
+  talk.stream->Finish();
+  CHECK(running.builder.WaitForLeft(1));
+}
+
+TEST_CASE("many callers are asked at one time") {
+  RunningServer running;
+  const ReadingBuilds builds(running, "/p/a.h");
+  constexpr int kCallers = 30;
+  std::vector<std::unique_ptr<Conversation>> talks;
+  for (int i = 0; i < kCallers; ++i) talks.push_back(std::make_unique<Conversation>(running));
+  for (auto& talk : talks) REQUIRE(talk->NextPath() == "/p/a.h");
+  for (auto talk = talks.rbegin(); talk != talks.rend(); ++talk) {
+    (*talk)->Answer(v1::FILE_KIND_REGULAR, "text");
+  }
+  int built = 0;
+  for (auto& talk : talks) {
+    while (talk->stream->Read(&talk->reply)) built += talk->reply.data() == "text" ? 1 : 0;
+    CHECK(talk->stream->Finish().ok());
+  }
+  CHECK(built == kCallers);
+}
+
+}  // namespace
+}  // namespace cccl_cached
