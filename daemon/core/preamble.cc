@@ -19,7 +19,8 @@ using cccl_cache::NvrtcProgram;
 constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 
 /// Differs with each source. The compiler takes it for what it makes, not for what it parses.
-bool IsSeed(std::string_view option) { return option.starts_with("-frandom-seed="); }
+constexpr std::string_view kSeed = "-frandom-seed=";
+bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
 /// With its slash; empty: none is named.
 std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
@@ -84,6 +85,11 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
       NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
   CompileJob result = job;
   result.request = std::move(request);
+  // A client's seed is in no key of the builds that use the result, so it must not reach a compiler
+  // here.
+  for (std::string& option : result.options) {
+    if (IsSeed(option)) option = std::string(kSeed).append(kPreambleName);
+  }
   result.program_name = std::string(DirectoryOf(job.program_name)).append(kPreambleName);
   return result;
 }
