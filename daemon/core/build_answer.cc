@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "daemon/core/canonical_names.h"
+
 namespace cccl_cached {
 namespace {
 

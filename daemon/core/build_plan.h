@@ -58,11 +58,4 @@ struct PlanOptions {
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
-/// The compiler's text with the client's own names in place of the canonical ones.
-[[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
-
-/// Whether canonical names stand in a cubin or PTX: the output shows its paths in a way that the
-/// plan could not foresee. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
-[[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
-
 }  // namespace cccl_cached

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/core/adoption.h"
+#include "daemon/core/canonical_names.h"
 
 namespace cccl_cached {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/core/build_answer.h"
+#include "daemon/core/canonical_names.h"
 
 namespace cccl_cached {
 

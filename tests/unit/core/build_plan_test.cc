@@ -137,15 +137,10 @@ TEST_CASE("the toolchain's headers are searched after the client's directories w
   CHECK(plan.job.mounts.back().target == "/opt/cuda/include/cccl");
 }
 
-TEST_CASE("logs carry the client's own names") {
-  auto request = Request("src/k.cu", {"-Iinc", "-I/abs/inc/"});
-  const BuildPlan plan = Plan(request);
-  CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1): error\n/cccl-root-1/x.h(2): warning") ==
-        "src/k.cu(1): error\ninc/x.h(2): warning");
-  CHECK(WithClientNames(plan, "/cccl-root-2/y.h /cccl-root-77/z /cccl-root-") ==
-        "/abs/inc/y.h /cccl-root-77/z /cccl-root-");
-  CHECK(WithClientNames(Plan(Request("", {})), "/cccl-root-0/default_program(3)") ==
-        "default_program(3)");
+TEST_CASE("the client's own names of its directories are kept for what the compiler says") {
+  const BuildPlan plan = Plan(Request("src/k.cu", {"-Iinc", "-I/abs/inc/"}));
+  CHECK(plan.client_prefixes == std::vector<std::string>{"src/", "inc/", "/abs/inc/"});
+  CHECK(Plan(Request("", {})).client_prefixes == std::vector<std::string>{""});
 }
 
 TEST_CASE(
@@ -178,19 +173,6 @@ TEST_CASE("a NUL byte in a text is refused with its place") {
       PlanBuild(Request("k.cu", {}, std::string("ab\0c", 4)), MakeToolchain(), {});
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().message.find("offset 2") != std::string::npos);
-}
-
-TEST_CASE("canonical names are noticed in a cubin and in the numbers of a PTX") {
-  const BuildPlan plan = Plan(Request("k.cu", {}));
-  Artifact artifact;
-  artifact.parts = {{cccl_cache::ArtifactKind::kCubin, "...../cccl-root-0/k.cu...", {}}};
-  CHECK(ShowsCanonicalNames(plan, artifact));
-  artifact.parts = {{cccl_cache::ArtifactKind::kPtx,
-                     ".b8 s[] = {47, 99, 99, 99, 108, 45, 114, 111, 111, 116, 45, 48}",
-                     {}}};
-  CHECK(ShowsCanonicalNames(plan, artifact));
-  artifact.parts = {{cccl_cache::ArtifactKind::kLtoIr, "/cccl-root-0/", {}}};
-  CHECK_FALSE(ShowsCanonicalNames(plan, artifact));
 }
 
 }  // namespace
