@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "proto/digest.h"
-#include "tests/unit/client/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace v1 = cccl_cache::v1;
 using cccl_cache::BuildConversation;
@@ -21,6 +21,8 @@ using cccl_cache::ByteChain;
 using cccl_cache::Message;
 
 namespace {
+
+using cccl_cached::TemporaryDirectory;
 
 bool Take(BuildConversation& conversation, const v1::BuildWithFilesReply& reply) {
   const std::string bytes = reply.SerializeAsString();
@@ -58,11 +60,11 @@ v1::BuildWithFilesReply Ask(const std::vector<std::string>& paths, bool contents
 
 TEST_CASE("questions are answered in their order") {
   const TemporaryDirectory directory;
-  std::ofstream(directory.File("a.h")) << "text";
+  std::ofstream(directory / "a.h") << "text";
   BuildConversation conversation;
   CHECK(Next(conversation) == nullptr);
-  REQUIRE(Take(conversation, Ask({directory.File("a.h"), directory.File("b.h")}, true)));
-  REQUIRE(Take(conversation, Ask({directory.File("a.h"), directory.path()}, false)));
+  REQUIRE(Take(conversation, Ask({directory / "a.h", directory / "b.h"}, true)));
+  REQUIRE(Take(conversation, Ask({directory / "a.h", directory.path()}, false)));
   const auto said = Next(conversation);
   REQUIRE((said && said->answers_size() == 4));
   CHECK(said->answers(0).kind() == v1::FILE_KIND_REGULAR);
@@ -80,11 +82,10 @@ TEST_CASE("questions are answered in their order") {
 TEST_CASE("a large file is sent in pieces") {
   const TemporaryDirectory directory;
   const std::string large((2 << 20) + 7, 'x');
-  std::ofstream(directory.File("large")) << large;
-  std::ofstream(directory.File("small")) << "small";
+  std::ofstream(directory / "large") << large;
+  std::ofstream(directory / "small") << "small";
   BuildConversation conversation;
-  const auto asked =
-      Ask({directory.File("small"), directory.File("large"), directory.File("small")}, true);
+  const auto asked = Ask({directory / "small", directory / "large", directory / "small"}, true);
   REQUIRE(Take(conversation, asked));
   const auto first = Next(conversation);
   REQUIRE((first && first->answers_size() == 2));

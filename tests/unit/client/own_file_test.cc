@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/unit/client/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 using cccl_cache::LookAtOwnFile;
 using cccl_cache::OwnFile;
@@ -18,11 +18,13 @@ using cccl_cache::Sha256;
 
 namespace {
 
+using cccl_cached::TemporaryDirectory;
+
 void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 TEST_CASE("a regular file is told by its digest, or sent") {
   const TemporaryDirectory directory;
-  const std::string path = directory.File("a.h");
+  const std::string path = directory / "a.h";
   Write(path, "text");
   const OwnFile looked = LookAtOwnFile(path, false);
   CHECK(looked.kind == OwnFile::Kind::kRegular);
@@ -40,26 +42,26 @@ TEST_CASE("a regular file is told by its digest, or sent") {
 
 TEST_CASE("links are followed, and are one inode") {
   const TemporaryDirectory directory;
-  const std::string path = directory.File("a.h");
+  const std::string path = directory / "a.h";
   Write(path, "text");
-  std::filesystem::create_symlink("a.h", directory.File("symlink"));
-  std::filesystem::create_hard_link(path, directory.File("link"));
-  Write(directory.File("copy"), "text");
+  std::filesystem::create_symlink("a.h", directory / "symlink");
+  std::filesystem::create_hard_link(path, directory / "link");
+  Write(directory / "copy", "text");
   const OwnFile file = LookAtOwnFile(path, false);
-  CHECK(LookAtOwnFile(directory.File("symlink"), false).inode == file.inode);
-  CHECK(LookAtOwnFile(directory.File("link"), false).inode == file.inode);
-  CHECK(LookAtOwnFile(directory.File("copy"), false).inode != file.inode);
+  CHECK(LookAtOwnFile(directory / "symlink", false).inode == file.inode);
+  CHECK(LookAtOwnFile(directory / "link", false).inode == file.inode);
+  CHECK(LookAtOwnFile(directory / "copy", false).inode != file.inode);
 }
 
 TEST_CASE("what is not there is absent") {
   const TemporaryDirectory directory;
-  Write(directory.File("a.h"), "text");
-  std::filesystem::create_symlink("nowhere", directory.File("dangling"));
-  std::filesystem::create_symlink("loop", directory.File("loop"));
+  Write(directory / "a.h", "text");
+  std::filesystem::create_symlink("nowhere", directory / "dangling");
+  std::filesystem::create_symlink("loop", directory / "loop");
   for (const std::string& name :
        {std::string("b.h"), std::string("a.h/b.h"), std::string("dangling"), std::string("loop"),
         std::string(5000, 'x')}) {
-    CHECK(LookAtOwnFile(directory.File(name), true).kind == OwnFile::Kind::kAbsent);
+    CHECK(LookAtOwnFile(directory / name, true).kind == OwnFile::Kind::kAbsent);
   }
 }
 
@@ -72,7 +74,7 @@ TEST_CASE("a directory is one") {
 
 TEST_CASE("nothing but regular files is opened") {
   const TemporaryDirectory directory;
-  const std::string fifo = directory.File("fifo");
+  const std::string fifo = directory / "fifo";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
   for (const std::string& path :
        {fifo, std::string("/dev/null"), std::string("/proc/self/status")}) {
@@ -86,7 +88,7 @@ TEST_CASE("nothing but regular files is opened") {
 
 TEST_CASE("what is too large to be sent is refused") {
   const TemporaryDirectory directory;
-  const std::string path = directory.File("large");
+  const std::string path = directory / "large";
   Write(path, "");
   REQUIRE(truncate(path.c_str(), (64 << 20) + 1) == 0);
   const OwnFile found = LookAtOwnFile(path, true);
