@@ -42,7 +42,9 @@ std::shared_ptr<JobFiles> FilesFor(const CompileJob& job, SandboxKind sandbox) {
 }
 
 Error Useless(std::string_view why) {
-  return Error{ErrorCode::kUnavailable, fmt::format("a precompiled header is of no use: {}", why)};
+  return Error{.code = ErrorCode::kUnavailable,
+               .message = fmt::format("a precompiled header is of no use: {}", why),
+               .useless_precompiled = true};
 }
 
 }  // namespace

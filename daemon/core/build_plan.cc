@@ -92,6 +92,7 @@ TextTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>
     const TextTraits found = ScanText(text);
     if (traits.time_token.empty()) traits.time_token = found.time_token;
     traits.path_token = traits.path_token || found.path_token;
+    traits.base_name_token = traits.base_name_token || found.base_name_token;
   });
   return traits;
 }
@@ -241,6 +242,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.directories.view = request->files_view;
   const TextTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
+  plan.base_name_token = traits.base_name_token;
   std::vector<Root> roots;
   if (kind == BuildKind::kNvrtc) {
     PlanNvrtc(parsed, options, traits, &plan, &roots);

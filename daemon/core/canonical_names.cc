@@ -2,25 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/canonical_names.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
 
 #include "daemon/core/roots.h"
+#include "daemon/core/shown_text.h"
 
 namespace cccl_cached {
-namespace {
-
-using cccl_cache::ArtifactKind;
-
-std::string NumbersOf(std::string_view text, std::string_view separator) {
-  std::string numbers;
-  for (char c : text) numbers += fmt::format("{}{}", numbers.empty() ? "" : separator, int{c});
-  return numbers;
-}
-
-}  // namespace
 
 std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
   std::string result;
@@ -51,17 +38,8 @@ std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
 bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
   const bool nvrtc = plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc;
   if (plan.path_dependent || !nvrtc) return false;
-  // PTX writes the characters of a string constant as numbers.
-  static const std::string kAsNumbers = NumbersOf(kCanonicalPrefix, ", ");
-  static const std::string kAsDenseNumbers = NumbersOf(kCanonicalPrefix, ",");
-  return std::any_of(artifact.parts.begin(), artifact.parts.end(), [](const ArtifactPart& part) {
-    const auto holds = [&](std::string_view text) {
-      return part.bytes.find(text) != std::string::npos;
-    };
-    if (part.kind == ArtifactKind::kCubin) return holds(kCanonicalPrefix);
-    if (part.kind != ArtifactKind::kPtx) return false;
-    return holds(kCanonicalPrefix) || holds(kAsNumbers) || holds(kAsDenseNumbers);
-  });
+  static const ShownText kShown(kCanonicalPrefix);
+  return kShown.In(artifact);
 }
 
 }  // namespace cccl_cached

@@ -14,7 +14,7 @@ namespace cccl_cached {
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
 
 /// Whether canonical names stand in a cubin or PTX: the output shows its paths in a way that the
-/// plan could not foresee. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
+/// plan could not foresee.
 [[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
 
 }  // namespace cccl_cached

@@ -10,6 +10,12 @@ namespace cccl_cached {
 
 using cccl_cache::Digest;
 
+uint64_t BytesOf(const Closure& closure) {
+  uint64_t bytes = closure.entries.size() * sizeof(ClosureEntry);
+  for (const ClosureEntry& entry : closure.entries) bytes += entry.name.below.size();
+  return bytes;
+}
+
 Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
   if (closure.entries.empty()) return cccl_cache::KeyWithoutClosure(fingerprint);
   std::vector<cccl_cache::ClosureRecord> records;

@@ -33,6 +33,9 @@ struct Closure {
   bool operator==(const Closure&) const = default;
 };
 
+/// What it takes in memory.
+[[nodiscard]] uint64_t BytesOf(const Closure& closure);
+
 /// Names exactly one artifact. Of a closure without entries: KeyWithoutClosure.
 [[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
                                        const Closure& closure);

@@ -127,6 +127,7 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
     traits.time_token = fmt::format("{} stands in {}", found.time_token, name.below);
   }
   traits.path_tokens = traits.path_tokens || found.path_token;
+  traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
 }
 
 ClosureRecorder::Record ClosureRecorder::Finish() {

@@ -91,8 +91,8 @@ class Compiler {
   /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
   /// compile failure is an output, not an error. An error of the job's files comes back as it is.
   ///
-  /// With a precompiled beginning: kUnavailable also if that turned out to be of no use; the same
-  /// job may succeed without.
+  /// With a precompiled beginning: kUnavailable, and useless_precompiled, also if that turned out
+  /// to be of no use; the same job may succeed without.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 

@@ -29,6 +29,12 @@ Counter CounterOf(CompilePurpose purpose) {
   return Counter::kCompiles;
 }
 
+/// Whether what a job was spared may have been the cause, and not the time or the files.
+bool IsOfPreamble(const Error& error) {
+  return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
+         error.useless_precompiled;
+}
+
 }  // namespace
 
 Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
@@ -135,11 +141,16 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   Result<CompileOutput> output = parts_.compiler.Compile(prepared.job, limits, stop);
   const bool cancelled = stop.stop_requested() || *prepared.ended_for_paths;
   if (output.ok() && output->succeeded) {
+    if (ShowsPreamble(*output->artifact)) {
+      parts_.preambles->Blame(preamble.key, parsed);
+      return std::nullopt;
+    }
     parts_.statistics.Add(Counter::kPchBuilds);
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
     // A compile failure too has to be what it is without.
-    if (!output) parts_.preambles->Blame(preamble.key, parsed);
+    if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble.key, parsed);
+    if (!output) parts_.preambles->Drop(preamble.key, parsed);
     return std::nullopt;
   }
   return Ended(prepared, std::move(output));
@@ -177,10 +188,12 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
   const bool good =
       attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
   if (!good) return;
-  parts_.preambles->Want(preamble.key, order.caller.peer.uid,
-                         [&files = parts_.files, job = plan.job, peer = order.caller.peer, preamble,
+  CompileJob job = PreambleJob(plan.job, preamble);
+  const uint64_t bytes = BytesOf(job, plan);
+  parts_.preambles->Want(preamble.key, order.caller.peer.uid, bytes,
+                         [&files = parts_.files, job = std::move(job), peer = order.caller.peer,
                           directories = plan.directories, roots = plan.visible_roots]() mutable {
-                           PreamblePool::Order made{PreambleJob(job, preamble), nullptr};
+                           PreamblePool::Order made{std::move(job), nullptr};
                            made.recorder = std::make_shared<ClosureRecorder>(
                                files.Of(peer, std::move(directories)), std::move(roots),
                                ClosureRecorder::Events{});

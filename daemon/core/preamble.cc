@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "daemon/core/preamble_scan.h"
+#include "daemon/core/shown_text.h"
 #include "proto/fingerprint.h"
 
 namespace cccl_cached {
@@ -73,6 +74,7 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
   if (program == nullptr || !plan.job.toolchain->capabilities.pch) return std::nullopt;
   if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
+  if (plan.base_name_token) return std::nullopt;
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
   return Preamble{KeyOf(plan, std::string_view(program->source).substr(0, length)), length};
@@ -92,6 +94,30 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   }
   result.program_name = std::string(DirectoryOf(job.program_name)).append(kPreambleName);
   return result;
+}
+
+uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan) {
+  uint64_t bytes = 0;
+  const auto add = [&](std::string_view text) { bytes += sizeof(std::string) + text.size(); };
+  const auto& program = std::get<NvrtcProgram>(preamble_job.request->program);
+  add(program.source);
+  for (const cccl_cache::InlineHeader& header : program.headers) {
+    add(header.name);
+    add(header.contents);
+  }
+  for (const std::string& option : preamble_job.options) add(option);
+  for (const Mount& mount : preamble_job.mounts) {
+    add(mount.visible);
+    add(mount.target);
+  }
+  for (const std::string& root : plan.directories.roots) add(root);
+  for (const VisibleRoot& root : plan.visible_roots) add(root.visible);
+  return bytes;
+}
+
+bool ShowsPreamble(const Artifact& artifact) {
+  static const ShownText kShown(kPreambleName);
+  return artifact.log.find(kPreambleName) != std::string::npos || kShown.In(artifact);
 }
 
 bool NamesProgram(const Closure& closure, const CompileJob& job) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
+#include "daemon/core/artifact.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
 #include "daemon/core/compiler.h"
@@ -21,13 +23,20 @@ struct Preamble {
   size_t length = 0;  ///< bytes of the source
 };
 
-/// None: the program includes nothing, the toolchain's NVRTC can't, or the result is not kept
-/// anyway.
+/// None: the program includes nothing, the toolchain's NVRTC can't, the result is not kept anyway,
+/// or what is parsed can show the program's name.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
 
 /// The job that parses the preamble of this one: that part of its text, under a base name that no
-/// program has.
+/// program has. It keeps nothing of the request alive.
 [[nodiscard]] CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble);
+
+/// What such a job and the plan's directories take in memory, besides what all share.
+[[nodiscard]] uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan);
+
+/// Whether the name under which preambles are parsed stands in this output: the compiler put the
+/// program's name where no scan of the text foresaw it, and it is the wrong one.
+[[nodiscard]] bool ShowsPreamble(const Artifact& artifact);
 
 /// Whether the parsing of a preamble asked for the program itself: what it saw then was another
 /// text.

@@ -19,6 +19,13 @@ CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
   return limits;
 }
 
+template <typename Entries, typename Weight>
+uint64_t SumOf(const Entries& entries, const Weight& weight) {
+  uint64_t sum = 0;
+  for (const auto& [key, entry] : entries) sum += weight(entry);
+  return sum;
+}
+
 /// Of entries that belong to users, the one of least `age` of the user whose weights sum to most.
 template <typename Entries, typename Weight, typename Age>
 auto OldestOfHeaviest(Entries& entries, const Weight& weight, const Age& age) {
@@ -62,9 +69,10 @@ ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
   return nullptr;
 }
 
-void PreamblePool::Want(const Digest& key, uid_t uid, MakeOrder make) {
-  if (bounds_.bytes == 0) return;
+void PreamblePool::Want(const Digest& key, uid_t uid, uint64_t bytes, MakeOrder make) {
+  if (bounds_.bytes == 0 || bytes > bounds_.wanted_bytes_per_uid) return;
   Dropped dropped;
+  GivenUp given_up;
   const std::lock_guard lock(mutex_);
   DropUnusable(&dropped);
   if (kept_.contains(key) || parsing_ == key) return;
@@ -76,13 +84,29 @@ void PreamblePool::Want(const Digest& key, uid_t uid, MakeOrder make) {
   if (!first) {
     wish->second.urgent = true;
   } else {
-    wish->second = {std::move(make), uid, false, ++uses_};
-    if (wishes_.size() > bounds_.wanted) {
-      wishes_.erase(OldestOfHeaviest(
-          wishes_, [](const Wish&) { return 1; }, [](const Wish& each) { return each.age; }));
-    }
+    wish->second = {std::move(make), uid, bytes, false, ++uses_};
+    GiveUpWishes(uid, &given_up);
   }
   changed_.notify_all();
+}
+
+void PreamblePool::GiveUpWishes(uid_t uid, GivenUp* given_up) {
+  const auto one = [](const Wish&) { return uint64_t{1}; };
+  const auto bytes = [](const Wish& wish) { return wish.bytes; };
+  const auto own = [uid](const Wish& wish) { return uint64_t{wish.uid == uid ? 1u : 0u}; };
+  const auto own_bytes = [uid](const Wish& wish) { return wish.uid == uid ? wish.bytes : 0; };
+  const auto give_up_while_above = [&](uint64_t bound, const auto& count, const auto& weight) {
+    while (SumOf(wishes_, count) > bound) {
+      const auto oldest =
+          OldestOfHeaviest(wishes_, weight, [](const Wish& wish) { return wish.age; });
+      given_up->push_back(std::move(oldest->second));
+      wishes_.erase(oldest);
+    }
+  };
+  give_up_while_above(bounds_.wanted_per_uid, own, own);
+  give_up_while_above(bounds_.wanted_bytes_per_uid, own_bytes, own);
+  give_up_while_above(bounds_.wanted, one, one);
+  give_up_while_above(bounds_.wanted_bytes, bytes, bytes);
 }
 
 void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
@@ -145,6 +169,9 @@ ParsedPreamblePtr PreamblePool::Parse(const MakeOrder& make, const std::stop_tok
       compiler_.Precompile(order.job, limits_, stop);
   ClosureRecorder::Record record = order.recorder->Finish();
   if (!precompiled || !record.traits.time_token.empty()) return nullptr;
+  if (record.traits.base_name_tokens || BytesOf(record.closure) > bounds_.record_bytes) {
+    return nullptr;
+  }
   return std::make_shared<const ParsedPreamble>(
       ParsedPreamble{*std::move(precompiled), std::move(record)});
 }
@@ -153,11 +180,13 @@ void PreamblePool::Keep(const Taken& taken, ParsedPreamblePtr parsed) {
   Dropped dropped;
   const std::lock_guard lock(mutex_);
   parsing_.reset();
-  if (parsed == nullptr || parsed->precompiled->bytes() > bounds_.bytes) {
+  const uint64_t bytes =
+      parsed == nullptr ? 0 : parsed->precompiled->bytes() + BytesOf(parsed->record.closure);
+  if (parsed == nullptr || bytes > bounds_.bytes) {
     dropped.push_back(std::move(parsed));
     return NoteFailure(taken.key);
   }
-  kept_[taken.key] = {std::move(parsed), taken.wish.uid, ++uses_};
+  kept_[taken.key] = {std::move(parsed), taken.wish.uid, bytes, ++uses_};
   Shrink(&dropped);
 }
 
@@ -174,19 +203,15 @@ void PreamblePool::DropUnusable(Dropped* dropped) {
 
 void PreamblePool::Shrink(Dropped* dropped) {
   DropUnusable(dropped);
-  const auto bytes_of = [](const Kept& kept) { return kept.parsed->precompiled->bytes(); };
+  const auto bytes_of = [](const Kept& kept) { return kept.bytes; };
   const auto one = [](const Kept&) { return uint64_t{1}; };
   const auto last_use = [](const Kept& kept) { return kept.last_use; };
   const auto drop = [&](auto entry) {
     dropped->push_back(std::move(entry->second.parsed));
     kept_.erase(entry);
   };
-  uint64_t bytes = 0;
-  for (const auto& [key, kept] : kept_) bytes += bytes_of(kept);
-  while (bytes > bounds_.bytes) {
-    const auto oldest = OldestOfHeaviest(kept_, bytes_of, last_use);
-    bytes -= bytes_of(oldest->second);
-    drop(oldest);
+  while (SumOf(kept_, bytes_of) > bounds_.bytes) {
+    drop(OldestOfHeaviest(kept_, bytes_of, last_use));
   }
   while (kept_.size() > bounds_.preambles) drop(OldestOfHeaviest(kept_, one, last_use));
 }

@@ -38,9 +38,15 @@ class PreamblePool {
   using Clock = std::chrono::steady_clock;
 
   struct Bounds {
-    uint64_t bytes = 1ull << 30;  ///< of those that are kept; 0: none are made
-    size_t preambles = 64;        ///< kept; each holds a descriptor
-    size_t wanted = 256;          ///< that wait to be parsed; who wishes most gives up the oldest
+    uint64_t bytes = 1ull << 30;       ///< of those that are kept; 0: none are made
+    size_t preambles = 64;             ///< kept; each holds a descriptor
+    uint64_t record_bytes = 4u << 20;  ///< of what one remembers about files; counts as its bytes
+    /// Wishes, which wait to be parsed, and what these keep in memory. Who has too many gives up
+    /// the oldest; if all have, who has most.
+    size_t wanted = 256;
+    uint64_t wanted_bytes = 128u << 20;
+    size_t wanted_per_uid = 32;
+    uint64_t wanted_bytes_per_uid = 32u << 20;
     /// For parsing one, if a compile has no less.
     std::chrono::milliseconds time{30'000};
     /// One that could not be parsed, or is too large, is not tried again for so long.
@@ -66,11 +72,14 @@ class PreamblePool {
   /// Null: it is not there.
   [[nodiscard]] ParsedPreamblePtr Find(const cccl_cache::Digest& key);
   /// A program of this user that begins so was compiled without. The first time, the preamble is
-  /// parsed once nothing else is compiled; the second time, beside what is compiled.
-  void Want(const cccl_cache::Digest& key, uid_t uid, MakeOrder make);
-  /// It is not to be used any more: its files have changed.
+  /// parsed once nothing else is compiled; the second time, beside what is compiled. `bytes`: what
+  /// `make` keeps in memory.
+  void Want(const cccl_cache::Digest& key, uid_t uid, uint64_t bytes, MakeOrder make);
+  /// It is not to be used any more: its files have changed, or a build that used it ended in a way
+  /// that says nothing of it.
   void Drop(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed);
-  /// A build that it was to spare its includes failed: not to be used, nor tried again soon.
+  /// A build that it was to spare its includes failed because of it: not to be used, nor tried
+  /// again soon.
   void Blame(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed);
 
   /// Ends what runs and asks nobody whether anything is idle any more.
@@ -80,12 +89,14 @@ class PreamblePool {
   struct Wish {
     MakeOrder make;
     uid_t uid = 0;
+    uint64_t bytes = 0;
     bool urgent = false;
     uint64_t age = 0;
   };
   struct Kept {
     ParsedPreamblePtr parsed;
     uid_t uid = 0;
+    uint64_t bytes = 0;
     uint64_t last_use = 0;
   };
   struct Taken {
@@ -93,6 +104,7 @@ class PreamblePool {
     Wish wish;
   };
   using Dropped = std::vector<ParsedPreamblePtr>;
+  using GivenUp = std::vector<Wish>;
 
   void Work(const std::stop_token& stop);
   /// The next wish that may be fulfilled now.
@@ -102,6 +114,8 @@ class PreamblePool {
   // These need mutex_.
   void Remove(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
   void NoteFailure(const cccl_cache::Digest& key);
+  /// Until this user and all keep the bounds again.
+  void GiveUpWishes(uid_t uid, GivenUp* given_up);
   void DropUnusable(Dropped* dropped);
   void Shrink(Dropped* dropped);
 

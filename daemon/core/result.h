@@ -38,6 +38,8 @@ struct Error {
   std::chrono::milliseconds retry_after{0};
   /// kWorkerCrashed: by a signal of its own, as it may do on this input again.
   bool own_signal = false;
+  /// kUnavailable: because of what the job was to be spared, not of the job or the machine.
+  bool useless_precompiled = false;
 };
 
 /// A value or an Error. Nothing of ours throws; looking at the wrong side is a bug and stops the

@@ -46,7 +46,8 @@ std::string JoinLines(std::string_view text) {
 }
 
 constexpr std::string_view kTimeTokens[] = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
-constexpr std::string_view kPathTokens[] = {"__FILE__", "__builtin_FILE", "__BASE_FILE__",
+constexpr std::string_view kBaseNameToken = "__BASE_FILE__";
+constexpr std::string_view kPathTokens[] = {"__FILE__", "__builtin_FILE", kBaseNameToken,
                                             "source_location", "assert"};
 constexpr size_t kShortest = std::string_view("assert").size();
 constexpr size_t kLongest = std::string_view("source_location").size();
@@ -64,6 +65,7 @@ TextTraits ScanText(std::string_view text) {
     if (word.size() < kShortest || word.size() > kLongest) continue;
     if (!traits.path_token)
       traits.path_token = std::ranges::find(kPathTokens, word) != std::end(kPathTokens);
+    traits.base_name_token = traits.base_name_token || word == kBaseNameToken;
     if (!traits.time_token.empty()) continue;
     const auto* const token = std::ranges::find(kTimeTokens, word);
     if (token != std::end(kTimeTokens)) traits.time_token = *token;

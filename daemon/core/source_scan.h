@@ -14,6 +14,8 @@ struct TextTraits {
   /// Whether the text names something that shows where source or headers lie: __FILE__,
   /// __builtin_FILE, __BASE_FILE__, source_location, assert.
   bool path_token = false;
+  /// Whether it names __BASE_FILE__, which shows the program's name wherever it stands.
+  bool base_name_token = false;
 };
 
 /// One pass over the text.

@@ -146,6 +146,52 @@ TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it
   CHECK(scene.bench.Count(Counter::kWorkerCrashes) == 0);
 }
 
+/// Whether the one preamble is used again after a job that was spared it came to what `spared`
+/// says.
+bool UsedAgain(Scene& scene) {
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK_FALSE(scene.Build("int b;").precompiled_headers);
+  scene.spared = [] { return Succeed("output"); };
+  scene.bench.BuildOne(kBegin + "#define ANOTHER\nint a;");
+  REQUIRE(scene.WaitForPreambles(2));
+  return scene.Build("int c;").precompiled_headers;
+}
+
+TEST_CASE("an output with the preamble's name in it is thrown away, and the preamble with it") {
+  Scene scene;
+  scene.spared = [] { return Succeed("/home/someone/cccl-cached-preamble.cu"); };
+  CHECK_FALSE(UsedAgain(scene));
+  CHECK(scene.jobs_spared == 1);
+}
+
+TEST_CASE("a preamble is blamed for what may come of it") {
+  Scene scene;
+  SECTION("the worker dies") {
+    scene.spared = [] { return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"}; };
+  }
+  SECTION("memory ends") {
+    scene.spared = [] { return Error{ErrorCode::kOutOfMemory, "above the limit"}; };
+  }
+  SECTION("it is of no use") {
+    scene.spared = [] {
+      return Error{.code = ErrorCode::kUnavailable, .useless_precompiled = true};
+    };
+  }
+  CHECK_FALSE(UsedAgain(scene));
+}
+
+TEST_CASE("a preamble is not blamed for the time or the files, but parsed anew") {
+  Scene scene;
+  SECTION("time ends") {
+    scene.spared = [] { return Error{ErrorCode::kTimedOut, "above the limit"}; };
+  }
+  SECTION("a file changed") {
+    scene.spared = [] { return Error{ErrorCode::kUnavailable, "local.h changed meanwhile"}; };
+  }
+  CHECK(UsedAgain(scene));
+}
+
 TEST_CASE("a program that does not compile has no preamble parsed") {
   CoordinatorBench bench([](const CompileJob&, int) { return Fail("error"); });
   bench.BuildOne(kBegin + "int a;");

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/core/job_files.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
@@ -27,6 +28,9 @@ class Scene {
         [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
           ++parsed;
           sizes.push_back(job.visible_working_directory);
+          for (const std::string& name : asks) {
+            if (const auto answer = job.files->Ask(name); !answer) return answer.error();
+          }
           if (job.visible_working_directory.empty()) {
             return Error{ErrorCode::kUnavailable, "no"};
           }
@@ -36,12 +40,14 @@ class Scene {
     pool.emplace(compiler, statistics, CompileLimits{}, bounds, [this] { return idle.load(); });
   }
 
-  void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000) {
-    pool->Want(Sha256(key), uid, [this, bytes] {
+  void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
+            uint64_t held = 0) {
+    pool->Want(Sha256(key), uid, held, [this, bytes] {
       PreamblePool::Order order;
       order.job.visible_working_directory = bytes;
       order.recorder = std::make_shared<ClosureRecorder>(
           files.Of({}, {}), std::vector<VisibleRoot>{}, ClosureRecorder::Events{});
+      order.job.files = order.recorder;
       return order;
     });
   }
@@ -58,6 +64,7 @@ class Scene {
 
   std::atomic<bool> idle{true};
   std::atomic<int> parsed{0};
+  std::vector<std::string> asks;   ///< the files that each asks for
   std::vector<std::string> sizes;  ///< the bytes of each
   std::shared_ptr<FakePrecompiled> last;
   testing::FakeFileAccess files;
@@ -128,6 +135,78 @@ TEST_CASE("the user who wishes most gives up a wish for another's") {
   REQUIRE(scene.WaitForParsed(2));
   CHECK(scene.Find("a") != nullptr);
   CHECK(scene.Find("c") != nullptr);
+}
+
+TEST_CASE("a user with too many wishes gives up his own oldest") {
+  Scene scene({.wanted_per_uid = 2});
+  scene.idle = false;
+  scene.Want("a", "1", 1001);
+  for (const char* key : {"b", "c", "d"}) scene.Want(key, "2", 1000);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(3));
+  CHECK(scene.Find("b") == nullptr);
+  for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
+}
+
+TEST_CASE("a user whose wishes keep too much in memory gives up his own oldest") {
+  Scene scene({.wanted_bytes_per_uid = 100});
+  scene.idle = false;
+  scene.Want("a", "1", 1001, 100);
+  scene.Want("b", "1", 1000, 30);
+  scene.Want("c", "1", 1000, 50);
+  scene.Want("d", "1", 1000, 50);
+  scene.Want("e", "1", 1000, 101);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(3));
+  for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
+  for (const char* key : {"b", "e"}) CHECK(scene.Find(key) == nullptr);
+}
+
+TEST_CASE("if all wishes keep too much in memory, who keeps most gives up his oldest") {
+  Scene scene({.wanted_bytes = 100});
+  scene.idle = false;
+  scene.Want("a", "1", 1000, 40);
+  scene.Want("b", "1", 1001, 50);
+  scene.Want("c", "1", 1002, 20);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("b") == nullptr);
+  for (const char* key : {"a", "c"}) CHECK(scene.Find(key) != nullptr);
+}
+
+TEST_CASE("what a preamble remembers about files counts as its bytes") {
+  const std::string name = "/" + std::string(600, 'x');
+  Scene scene({.bytes = 1000});
+  scene.asks = {name};
+  scene.Want("a");
+  REQUIRE(scene.WaitForParsed(1));
+  CHECK(scene.Find("a") != nullptr);
+  scene.Want("b");
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("a") == nullptr);
+  CHECK(scene.Find("b") != nullptr);
+}
+
+TEST_CASE("a preamble that remembers too much about files is not kept") {
+  Scene scene({.record_bytes = 500});
+  scene.asks = {"/" + std::string(600, 'x')};
+  scene.Want("a");
+  REQUIRE(scene.WaitForParsed(1));
+  CHECK(scene.Find("a") == nullptr);
+}
+
+TEST_CASE("a preamble over a file that shows the program's name is not kept") {
+  Scene scene;
+  scene.files.disk->Write("/inc/a.h", "const char* name = __BASE_FILE__;");
+  scene.files.disk->Write("/inc/b.h", "const char* name = __FILE__;");
+  scene.asks = {"/inc/b.h"};
+  scene.Want("b");
+  REQUIRE(scene.WaitForParsed(1));
+  CHECK(scene.Find("b") != nullptr);
+  scene.asks = {"/inc/a.h"};
+  scene.Want("a");
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("a") == nullptr);
 }
 
 TEST_CASE("the preambles unused for longest go when there are too many bytes") {

@@ -87,6 +87,56 @@ TEST_CASE("what can't be parsed ahead has no preamble") {
   CHECK_FALSE(PreambleOf(*Plan(MakeRequest(kBegin + "int x;\n"), 1000, old)));
 }
 
+TEST_CASE("a request that names the program's name has no preamble") {
+  const auto request = MakeRequest(kBegin + "int x;\n");
+  SECTION("in the preamble") {
+    ProgramOf(*request).source = "#include <a>\n#define X __BASE_FILE__\nint x;\n";
+  }
+  SECTION("in an inline header") { ProgramOf(*request).headers = {{"a", "f(__BASE_FILE__);"}}; }
+  SECTION("in an option") { ProgramOf(*request).options.push_back("-DX=__BASE_FILE__"); }
+  CHECK_FALSE(PreambleFor(request));
+  CHECK(PreambleFor(MakeRequest(kBegin + "const char* f = __FILE__;\n")));
+}
+
+TEST_CASE("the preamble's own name is noticed in an output and its log") {
+  const std::string name = "cccl-cached-preamble.cu";
+  CHECK_FALSE(ShowsPreamble(*testing::MakeArtifact("code", "a warning")));
+  CHECK(ShowsPreamble(*testing::MakeArtifact("code", name + "(1): a warning")));
+  CHECK(ShowsPreamble(*testing::MakeArtifact("..." + name + "...")));
+  Artifact artifact;
+  artifact.parts = {{cccl_cache::ArtifactKind::kPtx,
+                     ".b8 s[] = {99, 99, 99, 108, 45, 99, 97, 99, 104, 101, 100, 45, 112, 114, "
+                     "101, 97, 109, 98, 108, 101, 46, 99, 117}",
+                     {}}};
+  CHECK(ShowsPreamble(artifact));
+  artifact.parts = {{cccl_cache::ArtifactKind::kLtoIr, name, {}}};
+  CHECK_FALSE(ShowsPreamble(artifact));
+}
+
+TEST_CASE("a job that parses a preamble takes the memory of all its texts") {
+  const auto bytes_with = [](auto change) {
+    const auto request = MakeRequest(kBegin + "int x;\n");
+    change(*request);
+    const Result<BuildPlan> plan = Plan(request);
+    REQUIRE(plan.ok());
+    return BytesOf(PreambleJob(plan->job, *PreambleOf(*plan)), *plan);
+  };
+  constexpr size_t kMuch = 10'000;
+  const std::string much(kMuch, 'x');
+  const uint64_t least = bytes_with([](auto&) {});
+  CHECK(least >= kBegin.size());
+  CHECK(least < kMuch);
+  CHECK(bytes_with([&](auto& request) { ProgramOf(request).headers = {{"a", much}}; }) >= kMuch);
+  CHECK(bytes_with([&](auto& request) { ProgramOf(request).options.push_back("-D" + much); }) >=
+        kMuch);
+  CHECK(bytes_with([&](auto& request) { ProgramOf(request).options.push_back("-I/" + much); }) >=
+        kMuch);
+  CHECK(bytes_with([&](auto& request) {
+          ProgramOf(request).source = "#define " + much + "\n#include <a>\nint x;\n";
+        }) >= kMuch);
+  CHECK(bytes_with([&](auto& request) { ProgramOf(request).source += much; }) == least);
+}
+
 TEST_CASE("the job that parses a preamble is the build's own, as far as the preamble goes") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   ProgramOf(*request).headers = {{"a", "text"}};

@@ -22,6 +22,13 @@ TEST_CASE("static_assert is not assert") {
   CHECK(ScanText("f(__FILE__)").path_token);
 }
 
+TEST_CASE("the token for the program's name is told from those for other paths") {
+  CHECK(ScanText("__FILE__ __BASE_FILE__").base_name_token);
+  CHECK(ScanText("__BASE_\\\nFILE__").base_name_token);
+  CHECK(ScanText("__BASE_FILE__").path_token);
+  CHECK_FALSE(ScanText("__FILE__ MY__BASE_FILE__").base_name_token);
+}
+
 TEST_CASE("a token that is split over two lines is found") {
   CHECK(ScanText("__DA\\\nTE__").time_token == "__DATE__");
   CHECK(ScanText("__DA\\\r\nTE__").time_token == "__DATE__");
