@@ -5,23 +5,38 @@
 namespace cccl_cache {
 namespace {
 
+/// Of items with names and contents.
 template <typename Items>
 size_t BytesOfAll(const Items& items) {
   size_t bytes = 0;
-  for (const auto& item : items) bytes += item.contents.size();
+  for (const auto& item : items) bytes += item.name.size() + item.contents.size();
+  return bytes;
+}
+
+size_t BytesOfAll(const std::vector<std::string>& texts) {
+  size_t bytes = 0;
+  for (const std::string& text : texts) bytes += sizeof(text) + text.size();
   return bytes;
 }
 
 size_t Bytes(const NvrtcProgram& program) {
-  return program.source.size() + BytesOfAll(program.headers);
+  size_t bytes = program.source.size() + program.name.size() + BytesOfAll(program.headers) +
+                 BytesOfAll(program.options) + BytesOfAll(program.name_expressions);
+  for (const auto& [name, value] : program.environment) bytes += name.size() + value.size();
+  return bytes;
 }
-size_t Bytes(const LinkProgram& program) { return BytesOfAll(program.inputs); }
-size_t Bytes(const NvvmProgram& program) { return BytesOfAll(program.modules); }
+size_t Bytes(const LinkProgram& program) {
+  return BytesOfAll(program.inputs) + BytesOfAll(program.options);
+}
+size_t Bytes(const NvvmProgram& program) {
+  return BytesOfAll(program.modules) + BytesOfAll(program.options);
+}
 
 }  // namespace
 
 size_t BytesOf(const BuildRequest& request) {
-  return std::visit([](const auto& program) { return Bytes(program); }, request.program);
+  return std::visit([](const auto& program) { return Bytes(program); }, request.program) +
+         request.working_directory.size();
 }
 
 }  // namespace cccl_cache

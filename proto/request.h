@@ -91,7 +91,7 @@ struct BuildRequest {
   [[nodiscard]] BuildKind kind() const { return static_cast<BuildKind>(program.index() + 1); }
 };
 
-/// What the request's contents take: sources, headers, inputs, modules; names and options not.
+/// What the request's texts and contents take.
 [[nodiscard]] size_t BytesOf(const BuildRequest& request);
 
 }  // namespace cccl_cache

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/peer.h"
+
 namespace cccl_cached {
 namespace {
 
 // Of so many earlier builds it is looked whether their files were the same: mostly the last one's.
 constexpr size_t kCompared = 4;
-// Of everybody whose own uid the kernel can't express.
-constexpr uid_t kOverflowUid = 65534;
 
 }  // namespace
 

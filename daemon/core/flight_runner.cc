@@ -14,9 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whom the kernel shows for a user that this name space has no number for: not one user.
-constexpr uid_t kOverflowUid = 65534;
-
 Counter CounterOf(CompilePurpose purpose) {
   switch (purpose) {
     case CompilePurpose::kCaller:
@@ -60,6 +57,7 @@ Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::
   landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
   Judge(plan, std::move(attempt), &landing);
   const CallerFilesPtr& files = order.caller.files;
+  landing.files_were_sent = files != nullptr;
   if (landing.error && files != nullptr && files->failed()) landing.failed_files = files;
   return landing;
 }

@@ -43,6 +43,7 @@ struct Landing {
   bool blames_input = false;  ///< the compiler died on it twice, each time by its own signal
   /// The error came from, or with, the files that this caller sends: it is nobody else's.
   CallerFilesPtr failed_files = nullptr;
+  bool files_were_sent = false;  ///< by the caller whom it was made for
   std::chrono::steady_clock::time_point started;
   std::chrono::microseconds compile_time{0};
 

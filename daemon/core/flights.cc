@@ -17,6 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using cccl_cache::Digest;
 
+// Of the request's texts: in the request itself and twice in each of two plans.
+constexpr size_t kCopiesInProof = 5;
 // What changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 
@@ -36,13 +38,26 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
   return hasher.Finish();
 }
 
-// Whether what was made of the plan's files was made of the waiter's. Who does not say what its
-// paths mean and sends its files may have others under the same names.
-bool SameFiles(const Waiter& waiter, const BuildPlan& plan) {
+// Nobody else has the files of who says the same: an overflow uid is many people, and who does not
+// say what its paths mean may have other files under the same names.
+bool IsAloneWithSentFiles(const Waiter& waiter) {
+  return waiter.peer.uid == kOverflowUid || !waiter.plan->directories.view;
+}
+
+// Of one caller alone.
+Digest FlightOfCaller(const Waiter& waiter) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("flight", waiter.plan->fingerprint.View());
+  hasher.AppendValue("ticket", waiter.ticket);
+  return hasher.Finish();
+}
+
+// Whether what was made of the plan's files was made of the waiter's.
+bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
-  const bool said = waiter.files == nullptr || waiter.plan->directories.view.has_value();
-  return said && waiter.plan->view == plan.view;
+  if ((sent || waiter.files != nullptr) && IsAloneWithSentFiles(waiter)) return false;
+  return waiter.plan->view == plan.view;
 }
 
 // Whether the landing is an answer to what this waiter asked.
@@ -52,7 +67,7 @@ bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) 
   // What the daemon could not open for the leader, this one sends.
   const bool files_needed = landing.error && landing.error->code == ErrorCode::kFilesNeeded;
   if (files_needed && waiter.files != nullptr) return false;
-  if (landing.looked_outside && !SameFiles(waiter, plan)) return false;
+  if (landing.looked_outside && !SameFiles(waiter, plan, landing.files_were_sent)) return false;
   if (landing.shows_paths || landing.may_show_paths) return false;
   if (!landing.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
   return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
@@ -84,6 +99,8 @@ void Flights::Close() {
 }
 
 void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
+  // Who sends its files may be gone by the time of the check.
+  if (waiter.files != nullptr) return;
   shadow_checks_.Consider(waiter.plan, waiter.peer, hit, closure);
 }
 
@@ -101,9 +118,10 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 // started again because the closure was not true for him: only with those who have his files.
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
-  if (waiter.restarts > 0) return FlightOfView(plan, waiter.files);
-  return parts_.memory.LooksOutside(plan) ? FlightOfUser(plan, {waiter.peer, waiter.files})
-                                          : plan.fingerprint;
+  if (waiter.restarts == 0 && !parts_.memory.LooksOutside(plan)) return plan.fingerprint;
+  if (waiter.files != nullptr && IsAloneWithSentFiles(waiter)) return FlightOfCaller(waiter);
+  return waiter.restarts > 0 ? FlightOfView(plan, waiter.files)
+                             : FlightOfUser(plan, {waiter.peer, waiter.files});
 }
 
 void Flights::Join(WaiterPtr waiter) {
@@ -178,7 +196,10 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
 void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
                          const Landing& landing) {
   if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
-  const size_t bytes = cccl_cache::BytesOf(*waiter.request) + landing.output.artifact->Footprint();
+  // Who sends its files may be gone by then.
+  if (waiter.files != nullptr) return;
+  const size_t bytes =
+      kCopiesInProof * cccl_cache::BytesOf(*waiter.request) + landing.output.artifact->Footprint();
   idle_jobs_.Add(
       waiter.peer.uid, bytes,
       [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,

@@ -10,8 +10,11 @@ using cccl_cache::Digest;
 
 namespace {
 
-// Decoded ones take about twice as much.
+// Decoded ones take about twice as much as their entries, and at least this.
 constexpr size_t kMostDecodedBytes = 16 << 20;
+constexpr size_t kDecodedBytes = 512;
+
+size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
 
 }  // namespace
 
@@ -41,7 +44,7 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& fingerprint,
 }
 
 void ManifestTable::Remember(const Digest& fingerprint, Decoded decoded) {
-  const size_t bytes = decoded.entry->log.size();
+  const size_t bytes = WeightOf(*decoded.entry);
   if (bytes > kMostDecodedBytes / 4) return;
   const std::lock_guard lock(mutex_);
   // Those in use come back at their next hit.
@@ -50,7 +53,7 @@ void ManifestTable::Remember(const Digest& fingerprint, Decoded decoded) {
     decoded_bytes_ = 0;
   }
   Decoded& place = decoded_[fingerprint];
-  if (place.entry != nullptr) decoded_bytes_ -= place.entry->log.size();
+  if (place.entry != nullptr) decoded_bytes_ -= WeightOf(*place.entry);
   place = std::move(decoded);
   decoded_bytes_ += bytes;
 }

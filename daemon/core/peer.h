@@ -8,6 +8,10 @@
 
 namespace cccl_cached {
 
+/// What the kernel calls everybody who has no uid here: those of other user namespaces, many
+/// people. Nothing is kept or shared as theirs.
+inline constexpr uid_t kOverflowUid = 65534;
+
 /// Who asks: what the kernel said of the other end when it connected (SO_PEERCRED, SO_PEERGROUPS).
 struct Peer {
   uid_t uid = 0;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "daemon/core/peer.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -16,9 +18,6 @@ constexpr size_t kContentsBytes = 256u << 20;
 constexpr size_t kDigestBytes = 64u << 20;
 constexpr std::chrono::minutes kContentsLifetime{10};
 constexpr std::chrono::hours kDigestLifetime{24};
-
-// The uid of everybody whose own the kernel cannot express: nothing private can be kept for it.
-constexpr uid_t kOverflowUid = 65534;
 
 Digest UsersKey(uid_t uid, const Digest& digest) {
   cccl_cache::Hasher hasher;

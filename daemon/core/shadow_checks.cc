@@ -11,6 +11,9 @@
 namespace cccl_cached {
 namespace {
 
+// Of the request's texts: in the request itself and twice in its plan.
+constexpr size_t kCopiesInPlan = 3;
+
 // Without a seed NVRTC gives unnamed entities other names each time.
 bool Repeatable(const BuildPlan& plan) {
   return plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc ||
@@ -36,7 +39,8 @@ void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const 
                             const Landing& hit, const Closure& closure) {
   if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
   if (!Repeatable(*plan)) return;
-  const size_t bytes = cccl_cache::BytesOf(*plan->job.request) + hit.output.artifact->Footprint();
+  const size_t bytes =
+      kCopiesInPlan * cccl_cache::BytesOf(*plan->job.request) + hit.output.artifact->Footprint();
   parts_.idle_jobs.Add(peer.uid, bytes, [this, plan, peer, hit, closure](std::stop_token stop) {
     Check(*plan, peer, hit, closure, std::move(stop));
   });

@@ -22,6 +22,7 @@ struct BuildBackend {
   Statistics& statistics;
   Budget& budget;
   ReadGate& read_gate;
+  ReadGate& answer_gate;  ///< for answers about files, which come when the caller likes
   Uploads& uploads;
   std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };

@@ -47,14 +47,13 @@ class Server::Impl {
       : options_(std::move(options)),
         budget_(options_.limits),
         read_gate_(ReadGate::Limits{}),
+        answer_gate_(ReadGate::Limits{}),
         uploads_(options_.limits.upload_kept),
-        backend_{options_.limits,
-                 sources.builder,
-                 sources.statistics,
-                 budget_,
-                 read_gate_,
-                 uploads_,
-                 std::make_shared<SentContents>(std::chrono::steady_clock::now)},
+        backend_{
+            options_.limits,    sources.builder,
+            sources.statistics, budget_,
+            read_gate_,         answer_gate_,
+            uploads_,           std::make_shared<SentContents>(std::chrono::steady_clock::now)},
         admin_{sources.toolchains,
                sources.statistics,
                std::move(sources.stored),
@@ -95,6 +94,7 @@ class Server::Impl {
   const ServerOptions options_;
   Budget budget_;
   ReadGate read_gate_;
+  ReadGate answer_gate_;
   Uploads uploads_;
   BuildBackend backend_;
   AdminSources admin_;

@@ -13,8 +13,6 @@
 namespace cccl_cached {
 namespace {
 
-/// The uid of everybody whose own the kernel cannot express: nothing private can be kept for it.
-constexpr uid_t kOverflowUid = 65534;
 /// Tag and length of the one field.
 constexpr uint64_t kChunkHead = 16;
 /// What an upload costs besides its bytes: a million empty ones are not free.

@@ -36,13 +36,13 @@ WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, grpc::CallbackSer
     return;
   }
   call_ = std::move(*call);
-  backend_.read_gate.Enter(peer_.uid, *this);
+  gate_->Enter(peer_.uid, *this);
 }
 
 void WithFilesCall::StartReading() {
   // By copy: once the lock is free, the call may end and this object go.
   const std::shared_ptr<Link> link = link_;
-  ReadGate& gate = backend_.read_gate;
+  ReadGate& gate = *gate_;
   const uid_t uid = peer_.uid;
   {
     const std::lock_guard lock(link->mutex);
@@ -58,7 +58,7 @@ void WithFilesCall::StartReading() {
 }
 
 void WithFilesCall::OnReadDone(bool ok) {
-  backend_.read_gate.Leave(peer_.uid);
+  gate_->Leave(peer_.uid);
   if (!ok) {
     {
       const std::lock_guard lock(link_->mutex);
@@ -78,6 +78,7 @@ void WithFilesCall::TakeFirst() {
     const std::lock_guard lock(link_->mutex);
     reading_ = Reading::kNot;
     started_ = true;
+    gate_ = &backend_.answer_gate;
   }
   if (!read) {
     Fail(read.error());
@@ -221,7 +222,7 @@ void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
     reader = kept->call;
   }
   // It does not end before it has had its turn, or was taken out of the line.
-  reader->backend_.read_gate.Enter(reader->peer_.uid, *reader);
+  reader->gate_->Enter(reader->peer_.uid, *reader);
   const std::lock_guard lock(kept->mutex);
   if (kept->call != nullptr && kept->call->end_) kept->call->FinishIfIdle();
 }
@@ -251,7 +252,7 @@ void WithFilesCall::WriteNext() {
 
 void WithFilesCall::FinishIfIdle() {
   if (over_) return;
-  if (reading_ == Reading::kWaitsForTurn && backend_.read_gate.Withdraw(peer_.uid, *this)) {
+  if (reading_ == Reading::kWaitsForTurn && gate_->Withdraw(peer_.uid, *this)) {
     reading_ = Reading::kNot;
   }
   if (reading_ == Reading::kWaitsForTurn || writing_) return;

@@ -75,6 +75,8 @@ class WithFilesCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   // Guarded by the link's mutex.
   Reading reading_ = Reading::kWaitsForTurn;
   bool started_ = false;  ///< the request is there
+  /// Where turns are given: a caller that is slow to answer holds up no other kind of call.
+  ReadGate* gate_ = &backend_.read_gate;
   bool writing_ = false;
   grpc::ByteBuffer written_;
   std::optional<ReplyChunks> chunks_;  ///< the build is answered

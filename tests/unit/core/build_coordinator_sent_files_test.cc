@@ -165,5 +165,49 @@ TEST_CASE("callers who don't say what their paths mean are given nothing of each
   CHECK(TextOf(*all[0]) != TextOf(*all[1]));
 }
 
+// Two builds that join one flight before its compile begins, because another holds the only slot.
+struct Pair {
+  Result<BuildAnswer> first;
+  Result<BuildAnswer> second;
+};
+Pair BuildTogether(const std::shared_ptr<cccl_cache::BuildRequest>& request, const Caller& first,
+                   const Caller& second) {
+  CoordinatorBench bench(IncludesLocal, {.slots = 1});
+  bench.files.disk->Refuse(kLocal, kClosed);
+  bench.compiler.Shut();
+  Answers ahead;
+  Answers firsts;
+  Answers seconds;
+  bench.coordinator->Build(MakeRequest("another"), kBob, ahead.Collect());
+  REQUIRE(bench.compiler.WaitUntilStarted(1));
+  bench.coordinator->Build(request, first, firsts.Collect());
+  bench.coordinator->Build(request, second, seconds.Collect());
+  bench.compiler.Open();
+  return {firsts.Wait(1).at(0), seconds.Wait(1).at(0)};
+}
+
+TEST_CASE("two who share an overflow uid are never answered with each other's files") {
+  const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
+  AnsweringCaller mallory(kOverflowUid);
+  mallory.files = {{kLocal, "mallory"}};
+  AnsweringCaller victim(kOverflowUid);
+  victim.files = {{kLocal, "victim"}};
+  const Pair pair = BuildTogether(Request(), {nobody, mallory.exchange}, {nobody, victim.exchange});
+  REQUIRE(pair.first.ok());
+  REQUIRE(pair.second.ok());
+  CHECK(TextOf(*pair.first) == "from mallory");
+  CHECK(TextOf(*pair.second) == "from victim");
+}
+
+TEST_CASE("who says nothing of his paths is not answered with files that another call sent") {
+  AnsweringCaller sender;
+  sender.files = {{kLocal, "elsewhere"}};
+  const Pair pair = BuildTogether(MakeRequest("a"), {kAlice, sender.exchange}, kAlice);
+  REQUIRE(pair.first.ok());
+  CHECK(TextOf(*pair.first) == "from elsewhere");
+  REQUIRE_FALSE(pair.second.ok());
+  CHECK(pair.second.error().code == ErrorCode::kFilesNeeded);
+}
+
 }  // namespace
 }  // namespace cccl_cached

@@ -7,25 +7,33 @@
 namespace cccl_cache {
 namespace {
 
-TEST_CASE("a request weighs what its contents weigh, of every kind") {
+TEST_CASE("a request weighs what its texts and contents weigh, of every kind") {
   BuildRequest nvrtc;
   NvrtcProgram program;
   program.source = "12345";
   program.headers = {{"a.h", "123"}, {"b.h", ""}};
+  program.name = "k";
+  program.environment = {{"A", "12"}};
   nvrtc.program = program;
-  CHECK(BytesOf(nvrtc) == 8);
+  nvrtc.working_directory = "/x";
+  CHECK(BytesOf(nvrtc) == 5 + 6 + 3 + 1 + 3 + 2);
+  program.options = {"-DA=12345"};
+  program.name_expressions = {"f<int>"};
+  const size_t without = BytesOf(nvrtc);
+  nvrtc.program = program;
+  CHECK(BytesOf(nvrtc) == without + 2 * sizeof(std::string) + 9 + 6);
 
   BuildRequest link;
   LinkProgram inputs;
   inputs.inputs = {{LinkInputType::kPtx, "a", "1234"}, {LinkInputType::kCubin, "b", "12"}};
   link.program = inputs;
-  CHECK(BytesOf(link) == 6);
+  CHECK(BytesOf(link) == 8);
 
   BuildRequest nvvm;
   NvvmProgram modules;
   modules.modules = {{"a", "1", false}, {"b", "12", true}};
   nvvm.program = modules;
-  CHECK(BytesOf(nvvm) == 3);
+  CHECK(BytesOf(nvvm) == 5);
 }
 
 }  // namespace
