@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -35,6 +36,7 @@ class Scene {
         [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
           const Result<FileAnswer> header = job.files->Ask(kHeader);
           if (!header) return header.error();
+          const std::lock_guard lock(mutex);
           last = std::make_shared<FakePrecompiled>(10);
           return std::shared_ptr<const Precompiled>(last);
         });
@@ -54,10 +56,17 @@ class Scene {
     return true;
   }
 
+  /// The preamble that was parsed last is of no use any more.
+  void SpoilLast() {
+    const std::lock_guard lock(mutex);
+    last->Spoil();
+  }
+
   /// What a job that is spared its preamble comes to.
   std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
   std::atomic<int> jobs_spared{0};
-  std::shared_ptr<FakePrecompiled> last;
+  std::mutex mutex;
+  std::shared_ptr<FakePrecompiled> last;  // guarded by mutex
   CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
     if (job.precompiled != nullptr) {
       ++jobs_spared;
@@ -138,7 +147,7 @@ TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it
   SECTION("the compiler refuses the program") {
     scene.spared = [] { return Fail("error"); };
   }
-  SECTION("its zygote is gone") { scene.last->Spoil(); }
+  SECTION("its zygote is gone") { scene.SpoilLast(); }
   const BuildAnswer answer = scene.Build("int b;");
   CHECK(answer.outcome == Outcome::kBuilt);
   CHECK_FALSE(answer.precompiled_headers);
