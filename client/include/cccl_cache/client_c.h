@@ -25,3 +25,4 @@
 #include "cccl_cache/c/daemon.h"
 #include "cccl_cache/c/explain.h"
 #include "cccl_cache/c/link.h"
+#include "cccl_cache/c/loaded.h"

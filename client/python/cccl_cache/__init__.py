@@ -1,0 +1,17 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""One compile cache for every CUDA program of a node: the client of cccl-cached.
+
+    >>> import cccl_cache
+    >>> result = cccl_cache.Client().build("__global__ void f(int* p) { *p = 1; }", arch="sm_90")
+    >>> result.cubin
+"""
+
+from ._client import Client
+from ._errors import CompileError, DeadlineError, Error, NoDaemonError
+from ._library import version
+from ._programs import Build, Link, Nvvm
+from ._result import Result
+
+__all__ = ["Build", "Client", "CompileError", "DeadlineError", "Error", "Link", "NoDaemonError", "Nvvm", "Result"]
+__version__: str = version()

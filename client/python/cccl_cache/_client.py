@@ -1,0 +1,237 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The client of the daemon."""
+
+from __future__ import annotations
+
+import os
+from ctypes import byref, c_int, c_void_p, sizeof
+
+from . import _library
+from ._errors import CompileError
+from ._programs import Build, Link, Nvvm
+from ._result import FAILED, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Union
+
+    from ._programs import Emit, LinkInput, NvvmModule, Text
+    from ._records import Explanation, Health, Statistic, Toolchains
+
+    Program = Union[Build, Link, Nvvm]
+
+_open = _library.function("open", c_int, c_void_p, c_void_p, c_void_p)
+_close = _library.function("close", None, c_void_p)
+_socket = _library.function("client_socket", _library.Received, c_void_p)
+
+
+class Client:
+    """A client of the daemon of this machine. Any number of threads may use one; it works on both sides of a fork.
+
+    Parameters
+    ----------
+    socket : str or path-like, optional
+        The daemon's socket, taken at its word. Without it ``$CCCL_CACHE_SOCKET``, else the user's daemon, else the
+        node's; the last two only where nobody else can write their directories. Connects at the first call.
+
+    Raises
+    ------
+    NoDaemonError
+        No socket may be trusted. Where nobody listens, the first call says so.
+
+    Examples
+    --------
+    >>> result = Client().build("__global__ void f(int* p) { *p = 1; }", arch="sm_90")
+    >>> result.outcome, len(result.cubin)
+    """
+
+    def __init__(self, socket: str | os.PathLike[str] | None = None) -> None:
+        path = b"" if socket is None else os.fsencode(socket)
+        options = _library.OpenOptions(sizeof(_library.OpenOptions), (path, len(path)))
+        self._handle = 0
+        self._handle = _library.call(_open, byref(options))
+
+    def __del__(self, close: Any = _close) -> None:
+        close(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<cccl_cache.Client {self.socket}>"
+
+    @property
+    def socket(self) -> str:
+        """Path of the socket that was chosen."""
+        return str(_socket(self._handle).text())
+
+    def build(self, source: Text, *, arch: str, options: Sequence[str] = (), name: str | None = None,
+              include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
+              name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
+              toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
+              timeout: float | None = None) -> Result:
+        """Compiles CUDA C++ with NVRTC, or gets what was compiled before.
+
+        Parameters
+        ----------
+        source : str or bytes
+            The program.
+        arch : str
+            ``"sm_90"`` for a cubin, ``"compute_90"`` for PTX alone.
+        options : sequence of str
+            Options for NVRTC as they are: ``["--std=c++17", "-lineinfo"]``.
+        name : str, optional
+            Name of the program in messages; ``#include "x"`` is looked up beside it.
+        include_dirs : sequence of str or path-like
+            Where headers are looked for, before the toolchain's own.
+        headers : mapping of str to str or bytes
+            Headers that come with the source, by the name that ``#include`` gives.
+        name_expressions : sequence of str
+            Names whose lowered form is wanted: ``["scale<float>"]``.
+        toolchain : int or str, optional
+            A major (``13``), a version (``"12.9"``) or an id. Without it the major of the CUDA libraries that this
+            process has loaded, else that of the imported ``cuda.bindings``, else the newest that the driver can load.
+        emit : str or sequence of str
+            What to make: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``.
+        toolchain_headers : bool
+            Search the toolchain's own headers (CUDA's and CCCL's) after `include_dirs`.
+        working_directory : str or path-like, optional
+            Where relative names are looked up; that of this process if not given.
+        timeout : float, optional
+            Seconds for the whole call; ten minutes if not given.
+
+        Returns
+        -------
+        Result
+
+        Raises
+        ------
+        CompileError
+            The code does not compile; ``log`` is the compiler's.
+        NoDaemonError
+            Nobody listens on the socket.
+        DeadlineError
+            The timeout has passed.
+        Error
+            Anything else: see its ``status``.
+        """
+        return self.run(Build(source, arch=arch, options=options, name=name, include_dirs=include_dirs,
+                              headers=headers, name_expressions=name_expressions, toolchain=toolchain, emit=emit,
+                              toolchain_headers=toolchain_headers, working_directory=working_directory,
+                              timeout=timeout))
+
+    def link(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
+             toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> Result:
+        """Links with nvJitLink, in this order.
+
+        Parameters
+        ----------
+        inputs : sequence
+            Each the contents, ``(name, contents)``, ``(name, contents, type)`` or a `Result`. The type is
+            ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"fatbin"``, ``"object"``, ``"library"``; without it, it is told from
+            the contents. Names show in messages and are part of the key.
+        arch : str
+            ``"sm_90"``.
+        options : sequence of str
+            Options for nvJitLink as they are; LTO-IR needs ``"-lto"``.
+        toolchain, timeout
+            As in `build`.
+        emit : str
+            ``"cubin"`` or ``"ptx"``.
+
+        Returns
+        -------
+        Result
+        """
+        return self.run(Link(inputs, arch=arch, options=options, toolchain=toolchain, emit=emit, timeout=timeout))
+
+    def nvvm(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
+             lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
+             emit: str = "ptx", timeout: float | None = None) -> Result:
+        """Compiles NVVM IR with libNVVM.
+
+        Parameters
+        ----------
+        modules : sequence
+            Each the contents (text or bitcode) or ``(name, contents)``, in order.
+        arch : str
+            ``"compute_90"``.
+        options : sequence of str
+            Options for libNVVM as they are.
+        lazy_modules : sequence
+            Modules after those of which only what is used is compiled.
+        libdevice : bool
+            Add the toolchain's own libdevice, lazily, as the last.
+        toolchain, timeout
+            As in `build`.
+        emit : str
+            ``"ptx"`` or ``"ltoir"``.
+
+        Returns
+        -------
+        Result
+        """
+        return self.run(Nvvm(modules, arch=arch, options=options, lazy_modules=lazy_modules, libdevice=libdevice,
+                             toolchain=toolchain, emit=emit, timeout=timeout))
+
+    def run(self, program: Program) -> Result:
+        """Runs a `Build`, `Link` or `Nvvm` that was made before; it can be run any number of times.
+
+        Returns
+        -------
+        Result
+        """
+        result = Result(_library.call(program.build, self._handle, byref(program.fields), byref(program.options())))
+        if result._info.outcome == FAILED:
+            raise CompileError(result)
+        return result
+
+    def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
+        """Why a build is a miss; compiles nothing.
+
+        Parameters
+        ----------
+        what : Build, Link, Nvvm or str
+            A build that would be asked for, or the key of one of this user's that was compiled.
+        timeout : float, optional
+            Seconds for a key; a build has its own.
+
+        Returns
+        -------
+        Explanation
+        """
+        from . import _questions
+
+        return _questions.explain(self._handle, what, timeout)
+
+    def health(self, *, timeout: float | None = None) -> Health:
+        """Which daemon answers, and whether it serves.
+
+        Returns
+        -------
+        Health
+        """
+        from . import _questions
+
+        return _questions.health(self._handle, self.socket, timeout)
+
+    def stats(self, *, timeout: float | None = None) -> tuple[Statistic, ...]:
+        """What the daemon counted.
+
+        Returns
+        -------
+        tuple of Statistic
+        """
+        from . import _questions
+
+        return _questions.stats(self._handle, timeout)
+
+    def toolchains(self, *, timeout: float | None = None) -> Toolchains:
+        """The CUDA installations that the daemon uses, and those that it does not, with the reason.
+
+        Returns
+        -------
+        Toolchains
+        """
+        from . import _questions
+
+        return _questions.toolchains(self._handle, timeout)

@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to the daemon about itself and about builds."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
+
+from . import _cuda, _library
+from ._library import Received, call, describe, function, milliseconds
+from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Toolchain,
+                       Toolchains)
+from ._result import outcome_name, tier_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._client import Program
+
+_check_health = function("check_health", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_get_info = function("get_info", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_info_describe = function("info_describe", None, c_void_p, c_void_p)
+_info_free = function("info_free", None, c_void_p)
+_get_stats = function("get_stats", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_stats_count = function("stats_count", c_size_t, c_void_p)
+_stats_item = function("stats_item", None, c_void_p, c_size_t, c_void_p)
+_stats_free = function("stats_free", None, c_void_p)
+_get_toolchains = function("get_toolchains", c_int, c_void_p, c_uint32, c_uint32, c_void_p, c_void_p)
+_toolchains_count = function("toolchains_count", c_size_t, c_void_p)
+_toolchains_item = function("toolchains_item", None, c_void_p, c_size_t, c_void_p)
+_toolchains_component = function("toolchains_component", None, c_void_p, c_size_t, c_size_t, c_void_p)
+_toolchains_header_directory = function("toolchains_header_directory", Received, c_void_p, c_size_t, c_size_t)
+_toolchains_accepted_option = function("toolchains_accepted_option", Received, c_void_p, c_size_t, c_size_t)
+_toolchains_rejected_count = function("toolchains_rejected_count", c_size_t, c_void_p)
+_toolchains_rejected = function("toolchains_rejected", None, c_void_p, c_size_t, c_void_p)
+_toolchains_free = function("toolchains_free", None, c_void_p)
+_explain_key = function("explain_key", c_int, c_void_p, _library.Given, c_uint32, c_void_p, c_void_p)
+_explanation_describe = function("explanation_describe", None, c_void_p, c_void_p)
+_explanation_difference = function("explanation_difference", None, c_void_p, c_size_t, c_void_p)
+_explanation_free = function("explanation_free", None, c_void_p)
+_verdict_name = function("verdict_name", c_char_p, c_int)
+_field_name = function("difference_field_name", c_char_p, c_int)
+_LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
+           "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds")
+
+
+def health(client: int, socket: str, timeout: float | None) -> Health:
+    limit = milliseconds(timeout)
+    serving, error = c_int32(), c_void_p()
+    if _check_health(client, limit, byref(serving), byref(error)):
+        raise _library.take_error(error)
+    info = call(_get_info, client, limit)
+    try:
+        daemon = describe(_info_describe, _library.DaemonFields, info)
+        return Health(bool(serving.value), socket, daemon.version.text(), daemon.api_minor, daemon.fingerprint_layout,
+                      daemon.uid, {name: getattr(daemon, name) for name in _LIMITS})
+    finally:
+        _info_free(info)
+
+
+def stats(client: int, timeout: float | None) -> tuple[Statistic, ...]:
+    found = call(_get_stats, client, milliseconds(timeout))
+    try:
+        return tuple(_statistic(found, index) for index in range(_stats_count(found)))
+    finally:
+        _stats_free(found)
+
+
+def _statistic(stats: int, index: int) -> Statistic:
+    item = describe(_stats_item, _library.Statistic, stats, index)
+    return Statistic(item.name.text(), item.label.text(), item.value, bool(item.gauge), item.help.text())
+
+
+def toolchains(client: int, timeout: float | None) -> Toolchains:
+    found = call(_get_toolchains, client, _cuda.driver_version(), milliseconds(timeout))
+    try:
+        used = tuple(_toolchain(found, index) for index in range(_toolchains_count(found)))
+        rejected = tuple(_rejected(found, index) for index in range(_toolchains_rejected_count(found)))
+        return Toolchains(used, rejected)
+    finally:
+        _toolchains_free(found)
+
+
+def _toolchain(toolchains: int, index: int) -> Toolchain:
+    def texts(get: Callable[[int, int, int], Any], count: int) -> tuple[str, ...]:
+        return tuple(get(toolchains, index, each).text() for each in range(count))
+
+    fields = describe(_toolchains_item, _library.ToolchainFields, toolchains, index)
+    components = tuple(_component(toolchains, index, each) for each in range(fields.component_count))
+    return Toolchain(fields.id.text(), fields.version.text(), fields.root.text(), bool(fields.selected_by_default),
+                     components, texts(_toolchains_header_directory, fields.header_directory_count),
+                     texts(_toolchains_accepted_option, fields.accepted_option_count))
+
+
+def _component(toolchains: int, toolchain: int, index: int) -> Component:
+    fields = describe(_toolchains_component, _library.ComponentFields, toolchains, toolchain, index)
+    return Component(fields.name.text(), fields.version.text(), fields.id.text(), fields.path.text())
+
+
+def _rejected(toolchains: int, index: int) -> RejectedToolchain:
+    fields = describe(_toolchains_rejected, _library.RejectedFields, toolchains, index)
+    return RejectedToolchain(fields.root.text(), fields.reason.text())
+
+
+def explain(client: int, what: Program | str, timeout: float | None) -> Explanation:
+    if isinstance(what, str):
+        found = call(_explain_key, client, _library.given(what.encode()), milliseconds(timeout))
+    else:
+        found = call(what.explain, client, byref(what.fields), byref(what.options()))
+    try:
+        info = describe(_explanation_describe, _library.ExplanationInfo, found)
+        return Explanation(
+            str(_verdict_name(info.verdict).decode()), tier_name(info.tier), info.reason.text(), info.since_ms,
+            info.nearest_key.text(), outcome_name(info.nearest_outcome) if info.nearest_key.size else "",
+            info.nearest_time_ms, tuple(_difference(found, index) for index in range(info.difference_count)),
+            info.more_differences)
+    finally:
+        _explanation_free(found)
+
+
+def _difference(explanation: int, index: int) -> Difference:
+    fields = describe(_explanation_difference, _library.Difference, explanation, index)
+    return Difference(str(_field_name(fields.field).decode()), fields.name.text(), fields.was.text(),
+                      fields.is_.text(), fields.was_lines, fields.is_lines)

@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Plain values that answers are made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Timing(NamedTuple):
+    """Where the time of a build went, in microseconds."""
+
+    total_us: int  #: from the call to its answer
+    queue_us: int  #: waiting for a slot
+    compile_us: int  #: 0 where nothing was compiled
+
+
+class ToolchainName(NamedTuple):
+    """Which compiler a build was made by."""
+
+    id: str
+    version: str
+
+
+class Component(NamedTuple):
+    """A library of a toolchain."""
+
+    name: str  #: "nvrtc", "nvjitlink", "nvvm"
+    version: str
+    id: str
+    path: str
+
+
+class Toolchain(NamedTuple):
+    """A CUDA installation that the daemon uses."""
+
+    id: str
+    version: str
+    root: str
+    selected_by_default: bool
+    components: tuple[Component, ...]
+    header_directories: tuple[str, ...]
+    accepted_options: tuple[str, ...]
+
+
+class RejectedToolchain(NamedTuple):
+    """A CUDA installation that was found and is not used."""
+
+    root: str
+    reason: str
+
+
+class Toolchains(NamedTuple):
+    """All CUDA installations that the daemon found."""
+
+    used: tuple[Toolchain, ...]
+    rejected: tuple[RejectedToolchain, ...]
+
+
+class Health(NamedTuple):
+    """The daemon that answers."""
+
+    serving: bool
+    socket: str
+    version: str
+    api_minor: int
+    fingerprint_layout: int
+    uid: int  #: whom it runs as
+    limits: dict[str, int]
+
+
+class Statistic(NamedTuple):
+    """One figure of the daemon."""
+
+    name: str
+    label: str  #: the tier of ``hits_total``, otherwise empty
+    value: float
+    gauge: bool  #: the state of this moment, not a total
+    help: str
+
+
+class Difference(NamedTuple):
+    """In what a build is another than an earlier one."""
+
+    field: str
+    name: str
+    was: str  #: an option's text, a SHA-256, "absent", "a directory", or empty
+    now: str
+    was_lines: int
+    now_lines: int
+
+
+class Explanation(NamedTuple):
+    """Why a build was, or would be, compiled."""
+
+    verdict: str  #: "hit", "never-seen", "differs", "evicted", ...
+    tier: str  #: where the artifact lies now
+    reason: str
+    since_ms: int  #: when the entry went, since 1970; 0: it did not
+    nearest_key: str  #: empty: no earlier build resembles it
+    nearest_outcome: str
+    nearest_time_ms: int
+    differences: tuple[Difference, ...]
+    more_differences: int  #: that are not listed

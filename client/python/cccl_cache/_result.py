@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The answer to a build."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, sizeof
+
+from . import _library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._records import Timing, ToolchainName
+
+_describe = _library.function("result_describe", None, c_void_p, c_void_p)
+_artifact = _library.function("result_artifact", None, c_void_p, c_size_t, c_void_p)
+_lowered_name = _library.function("result_lowered_name", None, c_void_p, c_size_t, c_void_p)
+_free = _library.function("result_free", None, c_void_p)
+_outcome_name = _library.function("outcome_name", c_char_p, c_int)
+_tier_name = _library.function("tier_name", c_char_p, c_int)
+_kind_name = _library.function("artifact_kind_name", c_char_p, c_int)
+
+FAILED = 5
+_INFO_SIZE = sizeof(_library.ResultInfo)
+_ARTIFACT_SIZE = sizeof(_library.Artifact)
+
+
+def outcome_name(outcome: int) -> str:
+    return str(_outcome_name(outcome).decode())
+
+
+def tier_name(tier: int) -> str:
+    return str(_tier_name(tier).decode())
+
+
+class Result:
+    """What a build gave. Made by `Client`; what it holds is copied out of the library when it is asked for, once.
+
+    Attributes
+    ----------
+    outcome : str
+        ``"hit"``, ``"built"``, ``"joined"`` (waited for another caller's compile of the same thing) or
+        ``"uncacheable"`` (compiled, not kept: `reason` says why); ``"failed"`` in the result of a `CompileError`.
+    tier : str
+        Where a hit lay: ``"memory"``, ``"disk"``, ``"remote"``; empty where it was compiled.
+    """
+
+    __slots__ = ("_handle", "_info", "_artifacts", "_lowered_names")
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._info = _library.ResultInfo(_INFO_SIZE)
+        self._artifacts: dict[str, bytes] | None = None
+        self._lowered_names: dict[str, str] | None = None
+        _describe(handle, byref(self._info))
+
+    def __del__(self, free: Any = _free) -> None:
+        free(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<cccl_cache.Result {self.outcome} {self.key[:16]}>"
+
+    @property
+    def outcome(self) -> str:
+        return outcome_name(self._info.outcome)
+
+    @property
+    def tier(self) -> str:
+        return tier_name(self._info.tier)
+
+    @property
+    def key(self) -> str:
+        """Names the artifact: everything that decided it, in hexadecimal."""
+        return str(self._info.key.text())
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the request, whatever the files that it reads hold, in hexadecimal."""
+        return str(self._info.fingerprint.text())
+
+    @property
+    def toolchain(self) -> ToolchainName:
+        """The compiler that made it."""
+        from ._records import ToolchainName
+
+        return ToolchainName(self._info.toolchain_id.text(), self._info.toolchain_version.text())
+
+    @property
+    def log(self) -> str:
+        """What the compiler said; a hit says what the compile did."""
+        return str(self._info.log.text())
+
+    @property
+    def reason(self) -> str:
+        """Why the build is uncacheable, or failed."""
+        return str(self._info.reason.text())
+
+    @property
+    def native_code(self) -> int:
+        """The compiler library's own result code."""
+        return int(self._info.native_code)
+
+    @property
+    def remembered(self) -> bool:
+        """A failure that was not tried again."""
+        return bool(self._info.remembered)
+
+    @property
+    def precompiled_headers(self) -> bool:
+        """The compile was spared headers that this user's programs begin with."""
+        return bool(self._info.precompiled_headers)
+
+    @property
+    def timing(self) -> Timing:
+        from ._records import Timing
+
+        return Timing(self._info.total_us, self._info.queue_us, self._info.compile_us)
+
+    @property
+    def artifacts(self) -> dict[str, bytes]:
+        """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
+        if self._artifacts is None:
+            self._artifacts = dict(map(self._artifact, range(self._info.artifact_count)))
+        return self._artifacts
+
+    @property
+    def cubin(self) -> bytes | None:
+        return self.artifacts.get("cubin")
+
+    @property
+    def ptx(self) -> bytes | None:
+        return self.artifacts.get("ptx")
+
+    @property
+    def ltoir(self) -> bytes | None:
+        return self.artifacts.get("ltoir")
+
+    @property
+    def optixir(self) -> bytes | None:
+        return self.artifacts.get("optixir")
+
+    @property
+    def lowered_names(self) -> dict[str, str]:
+        """The lowered name of each name expression."""
+        if self._lowered_names is None:
+            self._lowered_names = dict(map(self._lowered_name, range(self._info.lowered_name_count)))
+        return self._lowered_names
+
+    def to_object_code(self, name: str = "") -> Any:
+        """A `cuda.core.ObjectCode` of the cubin, else of the PTX, else of the LTO-IR, which knows the lowered names.
+
+        Parameters
+        ----------
+        name : str
+            What the object is called in messages of cuda.core.
+        """
+        try:
+            from cuda.core import ObjectCode
+        except ImportError:
+            from cuda.core.experimental import ObjectCode
+        makers = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx, "ltoir": ObjectCode.from_ltoir}
+        for kind, make in makers.items():
+            if kind in self.artifacts:
+                return make(self.artifacts[kind], name=name, symbol_mapping=self.lowered_names)
+        raise ValueError(f"cuda.core takes {', '.join(makers)}, and this build made {', '.join(self.artifacts)}")
+
+    def _artifact(self, index: int) -> tuple[str, bytes]:
+        artifact = _library.Artifact(_ARTIFACT_SIZE)
+        _artifact(self._handle, index, byref(artifact))
+        return str(_kind_name(artifact.kind).decode()), artifact.contents.bytes()
+
+    def _lowered_name(self, index: int) -> tuple[str, str]:
+        name = _library.describe(_lowered_name, _library.LoweredName, self._handle, index)
+        return name.expression.text(), name.lowered.text()

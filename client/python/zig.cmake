@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# Compiles for the C library of 2018, whatever this system's is: the compiler comes from the Python package ziglang.
+if(NOT CCCL_CACHE_ZIG)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "import os, ziglang; print(os.path.dirname(ziglang.__file__))"
+    OUTPUT_VARIABLE ziglang OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(CCCL_CACHE_ZIG ${ziglang}/zig CACHE FILEPATH "The compiler of the wheel")
+endif()
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CCCL_CACHE_ZIG)
+set(target ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu.2.28)
+set(CMAKE_C_COMPILER ${CCCL_CACHE_ZIG} cc -target ${target})
+set(CMAKE_CXX_COMPILER ${CCCL_CACHE_ZIG} c++ -target ${target})

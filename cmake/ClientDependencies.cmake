@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+# What libcccl_cache alone needs, as archives that go into it, so that it needs nothing but the C library. Headers
+# are reached through links: a compiler for an older C library must not see this system's own.
+find_package(PkgConfig REQUIRED)
+find_program(PROTOC_C protoc-c REQUIRED)
+find_program(CMAKE_OBJCOPY objcopy REQUIRED)
+set(client_includes ${CMAKE_BINARY_DIR}/client_includes)
+file(MAKE_DIRECTORY ${client_includes})
+
+# client_dependency(TARGET MODULE HEADERS): the archive of a pkg-config module, and the folder of its headers.
+function(client_dependency target module headers)
+  pkg_get_variable(libraries ${module} libdir)
+  pkg_get_variable(includes ${module} includedir)
+  set(archive ${libraries}/${module}.a)
+  if(NOT module MATCHES "^lib")
+    set(archive ${libraries}/lib${module}.a)
+  endif()
+  if(NOT EXISTS ${archive} OR NOT EXISTS ${includes}/${headers})
+    message(FATAL_ERROR "${module}: ${archive} or ${includes}/${headers} is missing: run scripts/setup")
+  endif()
+  file(CREATE_LINK ${includes}/${headers} ${client_includes}/${headers} SYMBOLIC)
+  add_library(${target} STATIC IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION ${archive} INTERFACE_INCLUDE_DIRECTORIES ${client_includes})
+endfunction()
+
+client_dependency(PkgConfig::Nghttp2 libnghttp2 nghttp2)
+client_dependency(PkgConfig::ProtobufC libprotobuf-c protobuf-c)
+client_dependency(PkgConfig::Nettle nettle nettle)
+
+# Debian's archives are made for executables. In nghttp2's a single reference can't be part of a library: stderr, in
+# a function for debugging that nobody calls.
+set(nghttp2 ${CMAKE_BINARY_DIR}/libnghttp2.a)
+get_target_property(archive PkgConfig::Nghttp2 IMPORTED_LOCATION)
+execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=cccl_cache_no_stream ${archive} ${nghttp2}
+                COMMAND_ERROR_IS_FATAL ANY)
+file(WRITE ${CMAKE_BINARY_DIR}/no_stream.c "__attribute__((visibility(\"hidden\"))) void* cccl_cache_no_stream;\n")
+add_library(cccl_cache_no_stream STATIC ${CMAKE_BINARY_DIR}/no_stream.c)
+set_target_properties(PkgConfig::Nghttp2 PROPERTIES
+  IMPORTED_LOCATION ${nghttp2} INTERFACE_LINK_LIBRARIES cccl_cache_no_stream)

@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Daemons for tests, each over files of its own, ended with the test."""
+
+import os
+import pathlib
+import tempfile
+
+import pytest
+from fake_toolkit import FakeToolkit
+from places import PLACES
+from running_daemon import Daemon
+
+
+@pytest.fixture
+def directory():
+    """A short path: a Unix socket's may be at most 107 bytes long. Owned by root or the caller, not writable by
+    others."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
+
+
+@pytest.fixture
+def make_daemon(directory):
+    """Makes daemons and ends them with the test."""
+    made = []
+
+    def make(*flags, roots=(PLACES.fake13,), name="d", **keywords):
+        place = directory / name
+        place.mkdir(exist_ok=True)
+        daemon = Daemon(place, roots, *flags, **keywords)
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        if daemon.process is not None and daemon.process.poll() is None:
+            daemon.kill()
+
+
+@pytest.fixture
+def toolkit(directory):
+    """A fake CUDA 13 of the test's own."""
+    return FakeToolkit(PLACES.fake13, directory / "cuda")
+
+
+@pytest.fixture
+def fake(make_daemon, toolkit):
+    """A running daemon over the test's own fake toolchain."""
+    return make_daemon(roots=(toolkit.root,)).start()
+
+
+@pytest.fixture
+def real(make_daemon):
+    """A running daemon over CUDA 13."""
+    return make_daemon(roots=(PLACES.cuda13,)).start()
+
+
+@pytest.fixture(scope="module")
+def lasting():
+    """A running daemon over CUDA 13 for all tests of a file: each has a directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="cccl", dir="/tmp") as place:
+        os.chmod(place, 0o755)
+        daemon = Daemon(place, (PLACES.cuda13,)).start()
+        yield daemon
+        daemon.stop()

@@ -1,0 +1,234 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package, from its wheel, against the daemon with a real compiler."""
+
+import concurrent.futures
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+
+import cccl_cache
+import pytest
+from patience import PATIENCE
+from places import PLACES
+
+SOURCE = "template <typename T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }\n"
+KERNEL = 'extern "C" __global__ void f(int* p) { *p = VALUE; }\n'
+DOUBLED = 'extern "C" __device__ int doubled(int x) { return 2 * x; }\n'
+CALLER = 'extern "C" __device__ int doubled(int);\nextern "C" __global__ void f(int* p) { *p = doubled(*p); }\n'
+IR = """target triple = "nvptx64-nvidia-cuda"
+target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+define void @f(i32* %p) { store i32 1, i32* %p
+  ret void }
+!nvvm.annotations = !{!0}
+!0 = !{void (i32*)* @f, !"kernel", i32 1}
+!nvvmir.version = !{!1}
+!1 = !{i32 2, i32 0}
+"""
+
+
+@pytest.fixture(scope="module")
+def client(lasting):
+    return cccl_cache.Client(lasting.socket)
+
+
+def test_a_build_and_its_hit_have_the_same_bytes(client):
+    first = client.build(SOURCE, arch="sm_90", name="scale.cu", name_expressions=["scale<float>"])
+    second = client.build(SOURCE, arch="sm_90", name="scale.cu", name_expressions=["scale<float>"])
+    assert (first.outcome, first.tier) == ("built", "")
+    assert (second.outcome, second.tier) == ("hit", "memory")
+    assert first.cubin is not None and first.cubin[:4] == b"\x7fELF"
+    assert second.cubin == first.cubin
+    assert (first.key, first.fingerprint) == (second.key, second.fingerprint)
+    assert len(first.key) == 64
+    assert first.lowered_names == second.lowered_names == {"scale<float>": "_Z5scaleIfEvPT_S0_"}
+    assert first.toolchain.version.startswith("13.")
+    assert first.timing.compile_us > 0 and second.timing.compile_us == 0
+
+
+def test_what_is_asked_for_is_what_comes(client):
+    made = client.build(KERNEL, arch="sm_90", options=["-DVALUE=1"], emit=("cubin", "ptx"))
+    assert set(made.artifacts) == {"cubin", "ptx"}
+    assert b".visible .entry f" in made.ptx
+    assert (made.ltoir, made.optixir) == (None, None)
+    ptx = client.build(KERNEL, arch="compute_90", options=["-DVALUE=1"], emit="ptx")
+    assert set(ptx.artifacts) == {"ptx"}
+
+
+def test_what_does_not_compile_raises_with_the_log(client):
+    with pytest.raises(cccl_cache.CompileError, match="undefined") as raised:
+        client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")
+    assert "wrong.cu(1)" in raised.value.log
+    assert raised.value.status == "does-not-compile"
+    assert raised.value.result.outcome == "failed"
+
+
+def test_an_error_says_what_to_do(client, directory):
+    with pytest.raises(cccl_cache.NoDaemonError, match="start it") as raised:
+        cccl_cache.Client(directory / "nobody").health()
+    assert (raised.value.status, raised.value.retry_after) == ("no-daemon", None)
+    with pytest.raises(cccl_cache.Error, match="13") as raised:
+        client.build(SOURCE, arch="sm_90", toolchain="99.9")
+    assert raised.value.status == "toolchain-not-found"
+    with pytest.raises(cccl_cache.Error) as raised:
+        client.build(SOURCE, arch="sm_90", options=["--time=/tmp/x"])
+    assert raised.value.status == "invalid-request"
+    with pytest.raises(ValueError, match="sass"):
+        client.build(SOURCE, arch="sm_90", emit="sass")
+
+
+def test_a_timeout_raises(fake):
+    with pytest.raises(cccl_cache.DeadlineError) as raised:
+        cccl_cache.Client(fake.socket).build("//fake: sleep 60000\n", arch="sm_90", timeout=0.05)
+    assert isinstance(raised.value, TimeoutError)
+    assert raised.value.status == "deadline"
+
+
+def test_headers_come_from_directories_and_from_the_call(client, directory):
+    (directory / "value.h").write_text("#define VALUE 7\n")
+    source = '#include "value.h"\n#include "other.h"\n' + KERNEL
+    made = client.build(source, arch="sm_90", include_dirs=[directory], headers={"other.h": "#define OTHER 8\n"})
+    (directory / "value.h").write_text("#define VALUE 9\n")
+    other = client.build(source, arch="sm_90", include_dirs=[directory], headers={"other.h": "#define OTHER 8\n"})
+    assert other.outcome == "built"
+    assert other.cubin != made.cubin
+
+
+def test_names_are_looked_up_from_the_working_directory(client, directory):
+    (directory / "value.h").write_text("#define VALUE 7\n")
+    source = '#include "value.h"\n' + KERNEL
+    assert client.build(source, arch="sm_90", include_dirs=["."], working_directory=directory).cubin
+    with pytest.raises(cccl_cache.CompileError, match="value.h"):
+        client.build(source, arch="sm_90", include_dirs=["."], working_directory="/usr")
+
+
+def test_link_takes_results(client):
+    parts = [client.build(each, arch="sm_90", options=["-rdc=true"], emit="ltoir") for each in (CALLER, DOUBLED)]
+    linked = client.link(parts, arch="sm_90", options=["-lto"])
+    named = client.link([("a", parts[0].ltoir), ("b", parts[1].ltoir, "ltoir")], arch="sm_90", options=["-lto"])
+    assert linked.cubin[:4] == b"\x7fELF"
+    assert named.key != linked.key
+    again = client.link(parts, arch="sm_90", options=["-lto"])
+    assert (again.outcome, again.cubin) == ("hit", linked.cubin)
+
+
+def test_nvvm_compiles_ir(client):
+    made = client.nvvm([("f.ll", IR)], arch="compute_90", libdevice=True)
+    assert b".visible .entry f" in made.ptx
+    assert client.nvvm([("f.ll", IR.encode())], arch="compute_90", libdevice=True).outcome == "hit"
+
+
+def test_a_program_made_once_runs_many_times(client):
+    program = cccl_cache.Build(KERNEL, arch="sm_90", options=["-DVALUE=3"], headers={"unused.h": "// x"})
+    gc.collect()
+    assert [client.run(program).outcome for _ in range(3)] == ["built", "hit", "hit"]
+
+
+def test_explain_says_what_differs(client):
+    client.build(KERNEL, arch="sm_90", options=["-DVALUE=100"], name="explained.cu")
+    told = client.explain(cccl_cache.Build(KERNEL, arch="sm_90", options=["-DVALUE=101"], name="explained.cu"))
+    assert told.verdict == "differs"
+    assert [(each.field, each.was, each.now) for each in told.differences] == [
+        ("option", "-DVALUE=100", ""), ("option", "", "-DVALUE=101")] or told.differences[0].field == "option"
+    assert client.explain("0" * 64).verdict == "unknown-key"
+
+
+def test_the_daemon_tells_of_itself(client, lasting):
+    health = client.health()
+    assert (health.serving, health.socket, health.uid) == (True, str(lasting.socket), os.geteuid())
+    names = {each.name for each in client.stats()}
+    assert {"builds_total", "hits_total", "compiles_total"} <= names
+    [toolchain] = client.toolchains().used
+    assert {each.name for each in toolchain.components} == {"nvrtc", "nvjitlink", "nvvm"}
+
+
+def test_threads_share_a_client(client):
+    together = threading.Barrier(8)
+
+    def build(number):
+        together.wait(PATIENCE)
+        return client.build(KERNEL, arch="sm_90", options=[f"-DVALUE={200 + number % 2}"]).cubin
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        cubins = list(pool.map(build, range(8)))
+    assert len(set(cubins)) == 2
+    assert cubins[::2] == [cubins[0]] * 4
+
+
+def test_a_forked_process_goes_on_with_its_client(client):
+    expected = client.build(KERNEL, arch="sm_90", options=["-DVALUE=300"]).cubin
+    child = os.fork()
+    if child == 0:
+        same = client.build(KERNEL, arch="sm_90", options=["-DVALUE=300"]).cubin == expected
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.build(KERNEL, arch="sm_90", options=["-DVALUE=300"]).cubin == expected
+
+
+def test_artifacts_outlive_client_and_result(lasting):
+    artifacts = cccl_cache.Client(lasting.socket).build(KERNEL, arch="sm_90", options=["-DVALUE=4"]).artifacts
+    gc.collect()
+    assert artifacts["cubin"][:4] == b"\x7fELF"
+
+
+def test_nvrtc_append_flags_count_as_for_nvrtc(client, monkeypatch):
+    monkeypatch.setenv("NVRTC_APPEND_FLAGS", "-DVALUE=5")
+    appended = client.build(KERNEL, arch="sm_90")
+    monkeypatch.delenv("NVRTC_APPEND_FLAGS")
+    with pytest.raises(cccl_cache.CompileError, match="VALUE"):
+        client.build(KERNEL, arch="sm_90")
+    assert appended.cubin
+
+
+def test_the_cuda_that_the_program_has_loaded_decides(make_daemon):
+    """In a process of its own: what is loaded stays."""
+    daemon = make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)).start()
+    program = f"""if True:
+        import ctypes, pathlib, sys, types, cccl_cache
+        client = cccl_cache.Client({str(daemon.socket)!r})
+        def major():
+            return client.build({KERNEL!r}, arch="sm_90", options=["-DVALUE=1"]).toolchain.version.split(".")[0]
+        print(major())
+        sys.modules["cuda.bindings"] = types.SimpleNamespace(__version__="12.9.1")
+        print(major())
+        [runtime] = pathlib.Path({str(PLACES.cuda12)!r}).rglob("libnvrtc.so.12")
+        ctypes.CDLL(str(runtime))
+        sys.modules["cuda.bindings"].__version__ = "13.0.1"
+        print(major())
+        print(client.build({KERNEL!r}, arch="sm_90", options=["-DVALUE=1"], toolchain=13).toolchain.version[:2])
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.split() == ["13", "12", "12", "13"], done.stderr
+
+
+def run_module(*arguments, **environment):
+    return subprocess.run([sys.executable, "-m", "cccl_cache", *arguments], capture_output=True, text=True,
+                          timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
+
+
+def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
+    told = run_module(CCCL_CACHE_SOCKET=str(lasting.socket))
+    assert told.returncode == 0, told.stderr
+    assert f"at {lasting.socket}: serving" in told.stdout
+    assert "CUDA 13." in told.stdout
+
+
+def test_python_m_cccl_cache_says_that_there_is_no_daemon(directory):
+    told = run_module("--socket", str(directory / "nobody"))
+    assert told.returncode == 3
+    assert told.stdout == ""
+    assert str(directory / "nobody") in told.stderr and "start it" in told.stderr
+
+
+def test_the_shell_and_python_have_one_key(client, lasting):
+    """As the guide says: the same options in the same order."""
+    source = lasting.directory / "kernel.cu"
+    source.write_text(KERNEL)
+    told = json.loads(lasting.cli("--json", "build", str(source), "--arch", "sm_90", "--option=-DVALUE=400", "-o",
+                                  str(lasting.directory / "out.cubin")).stdout)
+    made = client.build(KERNEL, arch="sm_90", options=["-DVALUE=400"], name=str(source))
+    assert (made.outcome, made.key) == ("hit", told["key"])
+    assert made.cubin == (lasting.directory / "out.cubin").read_bytes()

@@ -1,0 +1,33 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/guide-python.md shows runs as it stands there."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from patience import PATIENCE
+
+GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-python.md"
+
+
+def run_example(number, socket):
+    example = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)[number]
+    return subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=PATIENCE,
+                          env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": str(socket)})
+
+
+def test_the_complete_program_builds_and_hits(lasting):
+    told = [run_example(0, lasting.socket) for _ in range(2)]
+    assert [each.returncode for each in told] == [0, 0], told[0].stderr
+    assert [each.stdout.split()[0] for each in told] == ["built", "hit"]
+    assert told[0].stdout.split()[1:] == told[1].stdout.split()[1:]
+    assert told[0].stdout.split()[2].startswith("_Z5scaleIf")
+
+
+def test_the_complete_program_says_that_there_is_no_daemon(directory):
+    told = run_example(0, directory / "nobody")
+    assert told.returncode == 1
+    assert told.stderr.startswith("no-daemon: ") and "start it" in told.stderr
