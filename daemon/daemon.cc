@@ -52,7 +52,7 @@ Daemon::Daemon(Parts parts)
                   }),
       files_({.own_directories = std::move(parts.own_directories),
               .own_uid = geteuid(),
-              .own_view = cccl_cache::FilesViewOfThisProcess()}),
+              .own_view = cccl_cache::FilesViewOfThisThread()}),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,

@@ -123,12 +123,13 @@ Expected<Done> BuildRequest::SetOptions(const cccl_cache_build_options& options)
 }
 
 void BuildRequest::SetFilesView() {
-  // Anew for each build: a program may enter another mount namespace at any time.
-  const std::optional<FilesView> view = FilesViewOfThisProcess();
+  // Anew for each build: a thread may enter another mount namespace at any time.
+  const std::optional<FilesView> view = FilesViewOfThisThread();
   if (!view) return;
   files_view_.mount_namespace = view->mount_namespace;
   files_view_.root_device = view->root_device;
   files_view_.root_inode = view->root_inode;
+  files_view_.root_mount = view->root_mount;
   request_.files_view = &files_view_;
 }
 

@@ -252,7 +252,7 @@ class BuildCoordinator::Impl {
 
   const Parts parts_;
   const BuildLimits limits_;
-  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisProcess();
+  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
   std::atomic<bool> stopping_{false};
   FlightTable table_;
   BuildMemory memory_;

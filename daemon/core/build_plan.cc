@@ -146,6 +146,7 @@ cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
     hasher.AppendValue("mount namespace", view->mount_namespace);
     hasher.AppendValue("root's device", view->root_device);
     hasher.AppendValue("root's inode", view->root_inode);
+    hasher.AppendValue("root's mount", view->root_mount);
   }
   return hasher.Finish();
 }

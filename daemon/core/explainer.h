@@ -65,7 +65,7 @@ class Explainer {
 
   const Parts parts_;
   const std::chrono::milliseconds patience_;
-  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisProcess();
+  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
 };
 
 }  // namespace cccl_cached

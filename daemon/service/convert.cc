@@ -152,7 +152,8 @@ Result<ConvertedRequest> FromProto(v1::BuildRequest&& message, const ServiceLimi
   }
   if (message.has_files_view()) {
     const v1::FilesView& view = message.files_view();
-    request->files_view = {view.mount_namespace(), view.root_device(), view.root_inode()};
+    request->files_view = {view.mount_namespace(), view.root_device(), view.root_inode(),
+                           view.root_mount()};
   }
   ConvertedRequest result;
   result.wanted = Wanted(message, fields);

@@ -15,10 +15,17 @@ from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  
 
 
 def files_view():
-    """What paths mean to this process."""
-    root = os.stat("/")
+    """What paths mean to this thread."""
+    root = os.open("/", os.O_PATH)
+    try:
+        status = os.fstat(root)
+        told = dict(line.split(":") for line in pathlib.Path(f"/proc/thread-self/fdinfo/{root}").read_text().splitlines())
+    finally:
+        os.close(root)
     return build_pb2.FilesView(
-        mount_namespace=os.stat("/proc/self/ns/mnt").st_ino, root_device=root.st_dev, root_inode=root.st_ino)
+        mount_namespace=os.stat("/proc/thread-self/ns/mnt").st_ino,
+        root_device=os.major(status.st_dev) << 32 | os.minor(status.st_dev), root_inode=status.st_ino,
+        root_mount=int(told["mnt_id"]))
 
 
 def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):

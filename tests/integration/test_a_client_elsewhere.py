@@ -317,3 +317,30 @@ def test_what_does_not_begin_with_a_build_is_refused_with_the_reason(shared, cal
             list(talk(iter([message])))
     assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert call().send(ONE.encode())
+
+
+def test_a_client_under_a_bind_mount_of_the_root_is_elsewhere(make_daemon, directory):
+    """Device and inode of its "/" are the daemon's, but something that the daemon sees is not mounted below."""
+    work, copy = directory / "work", directory / "copy"
+    tree(work, value=TWO)
+    copy.mkdir()
+    script = """
+mount -t tmpfs none "$1" && printf '%s' "$3" > "$1/value.h" &&
+mount --rbind / "$2" && umount "$2$1" && echo ready && exec cat
+"""
+    shell = subprocess.Popen(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", str(work / "first"), str(copy), ONE],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert shell.stdout.readline() == b"ready\n"
+        enter = ["nsenter", f"--mount=/proc/{shell.pid}/ns/mnt"]
+        daemon = make_daemon(roots=(PLACES.cuda13,), launcher=enter).start()
+        told(run([*enter, *build_command(daemon, work)]))
+        one = (work / "out.cubin").read_bytes()
+        told(run([*enter, "chroot", str(copy), *build_command(daemon, work)]))
+        assert (work / "out.cubin").read_bytes() != one
+        daemon.stop()
+    finally:
+        shell.stdin.close()
+        shell.wait(PATIENCE)
+        shell.stdout.close()

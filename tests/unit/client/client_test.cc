@@ -70,6 +70,7 @@ TEST_CASE("a hit comes with its bytes and everything that the daemon says of it"
   CHECK(seen.working_directory() == "/w");
   CHECK(seen.files_view().mount_namespace() != 0);
   CHECK(seen.files_view().root_inode() != 0);
+  CHECK(seen.files_view().root_mount() != 0);
   CHECK(seen.wanted(0) == v1::ARTIFACT_KIND_CUBIN);
 }
 

@@ -50,6 +50,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   message.mutable_files_view()->set_mount_namespace(1);
   message.mutable_files_view()->set_root_device(2);
   message.mutable_files_view()->set_root_inode(3);
+  message.mutable_files_view()->set_root_mount(4);
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   message.add_wanted(v1::ARTIFACT_KIND_CUBIN);
   auto result = Convert(message);
@@ -69,7 +70,7 @@ TEST_CASE("every field of an nvrtc request arrives") {
   CHECK(request.toolchain.version == "12.9");
   CHECK(request.driver_version == 13000);
   CHECK(request.working_directory == "/home");
-  CHECK(request.files_view == cccl_cache::FilesView{1, 2, 3});
+  CHECK(request.files_view == cccl_cache::FilesView{1, 2, 3, 4});
   CHECK(result->wanted == std::vector{cccl_cache::ArtifactKind::kCubin});
 }
 
