@@ -26,6 +26,8 @@ bool IsImplied(const FileName& name) {
   return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
 }
 
+Error JobIsOver() { return {ErrorCode::kCancelled, "the job is over"}; }
+
 Error TooMuch(std::string_view what) {
   return Error{ErrorCode::kDenied,
                fmt::format("the program asked for more than {} outside the toolchain; is a header "
@@ -43,10 +45,19 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
     const std::lock_guard lock(mutex_);
     const auto known = answers_.find(name);
     if (known != answers_.end()) return known->second;
+    if (finished_) return JobIsOver();
     first = !std::exchange(record_.asked, true);
+    telling_ = first;
   }
-  if (first && events_.first_question) events_.first_question();
+  if (first) TellFirstQuestion();
   return Look(std::move(name));
+}
+
+void ClosureRecorder::TellFirstQuestion() {
+  if (events_.first_question) events_.first_question();
+  const std::lock_guard lock(mutex_);
+  telling_ = false;
+  told_.notify_all();
 }
 
 Result<FileAnswer> ClosureRecorder::Look(FileName name) {
@@ -57,7 +68,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   Result<RequesterFiles::Contents> contents = files_->Read(name);  // may take for ever: no lock
   if (!contents) return contents.error();
   const std::lock_guard lock(mutex_);
-  if (finished_) return Error{ErrorCode::kCancelled, "the job is over"};
+  if (finished_) return JobIsOver();
   if (const Status fits = CheckBounds(*contents); !fits) return fits.error();
   if (const auto adopted = adopted_.find(name); adopted != adopted_.end()) {
     return LookAgain(name, *contents, adopted->second);
@@ -131,8 +142,9 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
 }
 
 ClosureRecorder::Record ClosureRecorder::Finish() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   finished_ = true;
+  told_.wait(lock, [this] { return !telling_; });
   return record_;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,7 +48,7 @@ class ClosureRecorder final : public JobFiles {
 
   Result<FileAnswer> Ask(std::string_view name) override;
 
-  /// All that was answered so far; nothing is answered any more.
+  /// All that was answered so far.
   struct Record {
     Closure closure;
     Traits traits;
@@ -58,9 +59,11 @@ class ClosureRecorder final : public JobFiles {
   /// up. An error of the path token's event ends the job. Blocks as long as the disk does, and uses
   /// nothing but what it owns; the first question's event is left to the caller.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
+  /// Nothing is answered any more, and no first question is told: waits for the one that is.
   [[nodiscard]] Record Finish();
 
  private:
+  void TellFirstQuestion();
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
   /// What became of an adopted name is still so.
@@ -75,7 +78,9 @@ class ClosureRecorder final : public JobFiles {
   const Events events_;
 
   std::mutex mutex_;
-  bool finished_ = false;  // guarded by mutex_, as all below
+  std::condition_variable told_;
+  bool telling_ = false;  // guarded by mutex_, as all below
+  bool finished_ = false;
   std::map<FileName, FileAnswer> answers_;
   InodePlaces first_of_;
   std::map<FileName, uint32_t> adopted_;  // -> place in the closure

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/closure_recorder.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "tests/unit/core/fake_files.h"
 
@@ -136,6 +139,27 @@ ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
   job.Ask("/cccl-root-1/a.h");
   job.Ask("/cccl-root-1/link.h");
   return job.recorder.Finish();
+}
+
+TEST_CASE("once the closure was taken no first question is being told, or will be") {
+  const auto disk = std::make_shared<FakeDisk>();
+  std::latch told(1);
+  std::latch taking(1);
+  std::atomic<bool> over = false;
+  Job job(disk, {.first_question = [&] {
+            told.count_down();
+            taking.wait();
+            over = true;
+          }});
+  std::jthread asks([&] { (void)job.recorder.Ask("/cccl-root-1/a.h"); });
+  told.wait();
+  std::jthread helps([&] { taking.count_down(); });
+  (void)job.recorder.Finish();
+  CHECK(over);
+
+  Job late(disk, {.first_question = [] { FAIL("told after the end"); }});
+  (void)late.recorder.Finish();
+  CHECK(late.recorder.Ask("/cccl-root-1/a.h").error().code == ErrorCode::kCancelled);
 }
 
 TEST_CASE("what was answered to the parsing of a preamble comes first in a job that goes on") {
