@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "daemon/service/counted_request.h"
 #include "daemon/service/field_count.h"
 #include "daemon/service/grpc_status.h"
 
@@ -14,6 +15,17 @@ namespace {
 
 /// Whatever is in a message of this size, parsing it costs little.
 constexpr uint64_t kHarmlessBytes = 64u << 10;
+
+Result<cccl_cache::v1::BuildRequest> Parse(grpc::ByteBuffer& message, const ServiceLimits& limits) {
+  if (message.Length() > kHarmlessBytes) {
+    grpc::ProtoBufferReader counted(&message);
+    if (auto counts = CheckFieldCounts(counted, limits); !counts) return counts.error();
+  }
+  cccl_cache::v1::BuildRequest request;
+  grpc::ProtoBufferReader bytes(&message);
+  if (!request.ParseFromZeroCopyStream(&bytes)) return NotARequest();
+  return request;
+}
 
 }  // namespace
 
@@ -49,29 +61,10 @@ void BuildCall::OnReadDone(bool ok) {
 }
 
 Status BuildCall::ReadRequest() {
-  const uint64_t size = message_.Length();
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
-  if (!bytes) return bytes.error();
-  if (size > backend_.limits.message_bytes) return NotARequest();
-  cccl_cache::v1::BuildRequest message;
-  {
-    if (size > kHarmlessBytes) {
-      grpc::ProtoBufferReader counted(&message_);
-      if (auto counts = CheckFieldCounts(counted, backend_.limits); !counts) return counts;
-    }
-    grpc::ProtoBufferReader parsed(&message_);
-    if (!message.ParseFromZeroCopyStream(&parsed)) return NotARequest();
-  }
-  message_.Clear();
-  auto request = FromProto(std::move(message), backend_.limits, [this](const auto& digest) {
-    return backend_.uploads.Find(peer_.uid, digest);
-  });
-  if (!request) return request.error();
-  bytes->Release();
-  auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, request->bytes);
-  if (!held) return held.error();
-  bytes_ = std::move(*held);
-  request_ = std::move(*request);
+  auto read = ReadCounted(backend_, peer_.uid, message_, &Parse);
+  if (!read) return read.error();
+  bytes_ = std::move(read->bytes);
+  request_ = std::move(read->converted);
   return Ok{};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/service/counted_request.h"
 #include "daemon/service/field_count.h"
 #include "daemon/service/file_answers.h"
 #include "daemon/service/grpc_status.h"
@@ -16,6 +17,19 @@ namespace cccl_cached {
 namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
+
+/// The build of a first message.
+Result<cccl_cache::v1::BuildRequest> ParseFirst(grpc::ByteBuffer& message,
+                                                const ServiceLimits& limits) {
+  using First = cccl_cache::v1::BuildWithFilesRequest;
+  grpc::ProtoBufferReader counted(&message);
+  auto counts = CheckNestedBuild(counted, First::kBuildFieldNumber, limits, NotARequest());
+  if (!counts) return counts.error();
+  First first;
+  grpc::ProtoBufferReader bytes(&message);
+  if (!first.ParseFromZeroCopyStream(&bytes) || !first.has_build()) return NotARequest();
+  return std::move(*first.mutable_build());
+}
 
 }  // namespace
 
@@ -88,30 +102,10 @@ void WithFilesCall::TakeFirst() {
 }
 
 Status WithFilesCall::ReadRequest() {
-  const uint64_t size = message_.Length();
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
-  if (!bytes) return bytes.error();
-  if (size > backend_.limits.message_bytes) return NotARequest();
-  cccl_cache::v1::BuildWithFilesRequest message;
-  {
-    grpc::ProtoBufferReader counted(&message_);
-    auto counts =
-        CheckNestedBuild(counted, cccl_cache::v1::BuildWithFilesRequest::kBuildFieldNumber,
-                         backend_.limits, NotARequest());
-    if (!counts) return counts;
-    grpc::ProtoBufferReader parsed(&message_);
-    if (!message.ParseFromZeroCopyStream(&parsed) || !message.has_build()) return NotARequest();
-  }
-  message_.Clear();
-  auto request =
-      FromProto(std::move(*message.mutable_build()), backend_.limits,
-                [this](const auto& digest) { return backend_.uploads.Find(peer_.uid, digest); });
-  if (!request) return request.error();
-  bytes->Release();
-  auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, request->bytes);
-  if (!held) return held.error();
-  bytes_ = std::move(*held);
-  request_ = std::move(*request);
+  auto read = ReadCounted(backend_, peer_.uid, message_, &ParseFirst);
+  if (!read) return read.error();
+  bytes_ = std::move(read->bytes);
+  request_ = std::move(read->converted);
   return Ok{};
 }
 
