@@ -14,7 +14,7 @@ set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address
 
 add_library(cccl_cached_options INTERFACE)
 target_compile_options(cccl_cached_options INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wno-missing-field-initializers
   # GCC 12 takes the members of a variant that is not there for used, at -O1 and under sanitizers.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${CCCL_CACHED_WERROR}>:-Werror>)

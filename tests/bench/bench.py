@@ -12,13 +12,14 @@ from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "processes", "restarts", "compiles")
+PARTS = ("hits", "python", "processes", "restarts", "compiles")
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench")
     parser.add_argument("--build", required=True, help="build directory")
     parser.add_argument("--cuda", required=True, help="root of the CUDA toolkit to compile with")
+    parser.add_argument("--python", required=True, help="Python that has the package cccl_cache")
     parser.add_argument("--quick", action="store_true", help="a short run: is anything far off?")
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="leave the others out; repeatable"
@@ -33,9 +34,11 @@ def rows(servers, given):
     if "hits" in wanted:
         yield from measurements.hits(servers, fake_root, effort)
         yield from measurements.rates(servers, effort)
+    if "hits" not in wanted and {"python", "processes"} & set(wanted):
+        servers.daemon("fake", fake_root)
+    if "python" in wanted:
+        yield from measurements.python(servers, given.python, effort)
     if "processes" in wanted:
-        if "hits" not in wanted:
-            servers.daemon("fake", fake_root)
         yield from measurements.whole_process(servers, effort)
     if "restarts" in wanted:
         yield from measurements.restarts(servers, fake_root, effort)

@@ -51,6 +51,33 @@ def hits(servers, fake_root, effort):
         )
 
 
+def python(servers, interpreter, effort):
+    """The Python package beside the C++ client, and what its import costs."""
+    turns = servers.build / "tests/bench/bench_turns"
+    figures = run(
+        interpreter, FOLDER / "python_turns.py", servers.place / "fake" / "socket", 180 << 10,
+        effort.hit_passes * effort.hit_rounds, effort.hit_calls, turns,
+    )
+    cpp = figures["C++"]
+    for side in ("Python, a view", "Python, bytes", "Python, a program made ahead, a view"):
+        over = statistics.median(figures[side]) - statistics.median(cpp)
+        bars = side == "Python, a view"
+        yield Row(
+            f"hit, 180 KB, {side}: C++ client", microseconds(figures[side]), microseconds(cpp), f"+{over:.1f} us",
+            "+10 us" if bars else "", "+3 us" if bars else "", over <= 10 if bars else None,
+        )
+    yield Row("which CUDA the process has loaded", f"{figures['which CUDA'][0]:.2f} us", "", "")
+    started = run(
+        servers.build / "tests/bench/bench_processes", effort.processes, interpreter, "-c", "import cccl_cache", "--",
+        interpreter, "-c", "pass",
+    )
+    over = (statistics.median(started["0"]) - statistics.median(started["1"])) / 1000
+    yield Row(
+        "import of the Python package: Python's start", milliseconds(started["0"]), milliseconds(started["1"]),
+        f"+{over:.1f} ms", "+10 ms", "+10 ms", over <= 10,
+    )
+
+
 def rates(servers, effort):
     """Hits of all sizes by several clients at once: what they get through in the same time."""
     sizes = [size for size, _ in HIT_SIZES]

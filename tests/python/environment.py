@@ -27,7 +27,7 @@ def made_anew(directory):
 
 
 def main():
-    place = pathlib.Path(sys.argv[1])
+    place = pathlib.Path(sys.argv[1]).resolve()
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
     wheel = made_anew(place / "wheel")
     run(*pip, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", wheel,

@@ -169,9 +169,15 @@ def test_a_forked_process_goes_on_with_its_client(client):
 
 
 def test_artifacts_outlive_client_and_result(lasting):
-    artifacts = cccl_cache.Client(lasting.socket).build(KERNEL, arch="sm_90", options=["-DVALUE=4"]).artifacts
+    def build():
+        return cccl_cache.Client(lasting.socket).build(KERNEL, arch="sm_90", options=["-DVALUE=4"])
+
+    cubin, view = build().cubin, build().view("cubin")
     gc.collect()
-    assert artifacts["cubin"][:4] == b"\x7fELF"
+    assert cubin[:4] == b"\x7fELF"
+    assert view == cubin and view.readonly
+    with pytest.raises(KeyError):
+        build().view("ptx")
 
 
 def test_nvrtc_append_flags_count_as_for_nvrtc(client, monkeypatch):

@@ -49,7 +49,7 @@ class Client:
 
     def __init__(self, socket: str | os.PathLike[str] | None = None) -> None:
         path = b"" if socket is None else os.fsencode(socket)
-        options = _library.OpenOptions(sizeof(_library.OpenOptions), (path, len(path)))
+        options = _library.OpenOptions(sizeof(_library.OpenOptions), path, len(path))
         self._handle = 0
         self._handle = _library.call(_open, byref(options))
 

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 
+# cccl_cache_artifact_kind by name.
+KINDS = {"ptx": 1, "cubin": 2, "ltoir": 3, "optixir": 4}
+
+
 class Given(Structure):
     """A cccl_cache_bytes that goes in: keeps its bytes object alive."""
 
     _fields_ = [("data", c_char_p), ("size", c_size_t)]
+
+
+def _given(name: str) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    """The same as two fields of a struct, which is quicker to fill."""
+    return (name, c_char_p), (name + "_size", c_size_t)
 
 
 class Received(Structure):
@@ -34,28 +43,25 @@ class Received(Structure):
         return self.bytes().decode("utf-8", "replace")
 
 
-def given(contents: bytes) -> Given:
-    return Given(contents, len(contents))
-
-
 def texts(values: Any) -> Any:
     """An array of texts and its length, as a program wants its options."""
     encoded = [value.encode() if isinstance(value, str) else value for value in values]
-    return (Given * len(encoded))(*[(each, len(each)) for each in encoded]), len(encoded)
+    elements: Any = [(each, len(each)) for each in encoded]
+    return (Given * len(elements))(*elements), len(elements)
 
 
 class OpenOptions(Structure):
-    _fields_ = [("struct_size", c_size_t), ("socket", Given)]
+    _fields_ = [("struct_size", c_size_t), *_given("socket")]
 
 
 class BuildOptions(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("toolchain_id", Given),
-        ("toolchain_version", Given),
+        *_given("toolchain_id"),
+        *_given("toolchain_version"),
         ("toolchain_major", c_uint32),
         ("driver_version", c_uint32),
-        ("working_directory", Given),
+        *_given("working_directory"),
         ("wanted", POINTER(c_int)),
         ("wanted_count", c_size_t),
         ("timeout_ms", c_uint32),
@@ -65,14 +71,14 @@ class BuildOptions(Structure):
 class NamedContents(Structure):
     """cccl_cache_header and cccl_cache_variable."""
 
-    _fields_ = [("name", Given), ("contents", Given)]
+    _fields_ = [*_given("name"), *_given("contents")]
 
 
 class NvrtcProgram(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("source", Given),
-        ("name", Given),
+        *_given("source"),
+        *_given("name"),
         ("options", POINTER(Given)),
         ("option_count", c_size_t),
         ("headers", POINTER(NamedContents)),
@@ -86,7 +92,7 @@ class NvrtcProgram(Structure):
 
 
 class LinkFile(Structure):
-    _fields_ = [("type", c_int), ("name", Given), ("contents", Given)]
+    _fields_ = [("type", c_int), *_given("name"), *_given("contents")]
 
 
 class LinkProgram(Structure):
@@ -100,7 +106,7 @@ class LinkProgram(Structure):
 
 
 class NvvmFile(Structure):
-    _fields_ = [("name", Given), ("contents", Given), ("lazy", c_int32)]
+    _fields_ = [*_given("name"), *_given("contents"), ("lazy", c_int32)]
 
 
 class NvvmProgram(Structure):

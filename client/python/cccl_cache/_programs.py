@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import os
-from ctypes import c_int, c_void_p, sizeof
+from ctypes import CDLL, c_char_p, c_int, c_void_p, sizeof
 
 from . import _cuda, _library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any, Union
 
     from ._result import Result
@@ -21,19 +21,30 @@ if TYPE_CHECKING:
     LinkInput = Union[bytes, tuple[str, bytes], tuple[str, bytes, str], Result]
     NvvmModule = Union[Text, tuple[str, Text]]
 
-KINDS = {"ptx": 1, "cubin": 2, "ltoir": 3, "optixir": 4}
 _INPUT_TYPES = {"any": 0, "cubin": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
-_WANTED = {(name,): (c_int * 1)(kind) for name, kind in KINDS.items()}
-_OPTIONS_SIZE = sizeof(_library.BuildOptions)
-_NVRTC_SIZE = sizeof(_library.NvrtcProgram)
+_SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcProgram, _library.LinkProgram,
+                                          _library.NvvmProgram)}
 _HANDED = (c_void_p,) * 5
-_getenv = os.environ.get
+# As the compiler would read it if it ran in this process.
+_getenv = CDLL(None).getenv
+_getenv.restype, _getenv.argtypes = c_char_p, (c_char_p,)
+# What a process asks for over and over, as the library takes it, which only reads it. Emptied when full.
+_flag_arrays: dict[Any, Any] = {}
+_option_structs: dict[Any, _library.BuildOptions] = {}
+_ROOM = 256
+
+
+def _remember(known: dict[Any, Any], key: Any, value: Any) -> Any:
+    if len(known) >= _ROOM:
+        known.clear()
+    known[key] = value
+    return value
 
 
 def _contents(value: Text | memoryview | bytearray) -> bytes:
-    if isinstance(value, str):
+    if type(value) is str:
         return value.encode()
-    return value if type(value) is bytes else bytes(value)
+    return value if type(value) is bytes else bytes(value)  # type: ignore[arg-type]
 
 
 def _working_directory() -> bytes:
@@ -43,68 +54,71 @@ def _working_directory() -> bytes:
         return b""
 
 
-def _named(pairs: Iterable[tuple[str, bytes]]) -> tuple[Any, int]:
-    all_pairs = list(pairs)
-    array = (_library.NamedContents * len(all_pairs))()
-    for each, (name, contents) in zip(array, all_pairs):
-        each.name, each.contents = _library.given(name.encode()), _library.given(contents)
-    return array, len(all_pairs)
+def _named(pairs: Sequence[tuple[str, bytes]]) -> tuple[Any, int]:
+    array = (_library.NamedContents * len(pairs))()
+    for each, (name, contents) in zip(array, pairs):
+        each.__init__(name.encode(), len(name.encode()), contents, len(contents))
+    return array, len(pairs)
 
 
 class _Program:
     """What all kinds of builds have in common."""
 
-    __slots__ = ("_fields", "_toolchain", "_wanted", "_working_directory", "_timeout")
+    __slots__ = ("fields", "_choice")
 
     build: Any
     explain: Any
-
-    def __init__(self, toolchain: int | str | None, emit: tuple[str, ...], timeout: float | None,
-                 working_directory: str | os.PathLike[str] | None = None) -> None:
-        wanted = _WANTED.get(emit)
-        if wanted is None:
-            unknown = [kind for kind in emit if kind not in KINDS]
-            if unknown:
-                raise ValueError(f"emit={unknown[0]!r} is not one of {', '.join(KINDS)}")
-            wanted = (c_int * len(emit))(*map(KINDS.__getitem__, emit))
-        self._wanted = wanted
-        self._toolchain = toolchain
-        self._timeout = _library.milliseconds(timeout)
-        self._working_directory = None if working_directory is None else os.fsencode(working_directory)
+    fields: Any
+    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes | None]
 
     def options(self) -> _library.BuildOptions:
         """As of now: the toolchain may follow from what is loaded, names from the working directory."""
-        options = _library.BuildOptions(_OPTIONS_SIZE)
-        toolchain = self._toolchain
-        if toolchain is None:
-            options.toolchain_major = major = _cuda.major()
-            if not major:
-                options.driver_version = _cuda.driver_version()
-        else:
-            _choose(toolchain, options)
-        directory = self._working_directory
-        options.working_directory = _library.given(_working_directory() if directory is None else directory)
-        options.wanted = self._wanted
-        options.wanted_count = len(self._wanted)
-        options.timeout_ms = self._timeout
-        return options
-
-    @property
-    def fields(self) -> Any:
-        return self._fields
+        toolchain, kinds, timeout, directory = self._choice
+        major = _cuda.major() if toolchain is None else 0
+        if directory is None:
+            directory = _working_directory()
+        key = toolchain, major, kinds, timeout, directory
+        return _option_structs.get(key) or _remember(_option_structs, key, _options(*key))
 
 
-def _choose(toolchain: int | str, options: _library.BuildOptions) -> None:
-    if isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
+def _options(toolchain: int | str | None, major: int, kinds: str | tuple[str, ...], timeout: float | None,
+             directory: bytes) -> _library.BuildOptions:
+    options = _library.BuildOptions(_SIZES[_library.BuildOptions])
+    if toolchain is None:
+        options.toolchain_major = major
+        options.driver_version = 0 if major else _cuda.driver_version()
+    elif isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
         options.toolchain_major = int(toolchain)
     elif "." in toolchain:
-        options.toolchain_version = _library.given(toolchain.encode())
+        options.toolchain_version, options.toolchain_version_size = toolchain.encode(), len(toolchain)
     else:
-        options.toolchain_id = _library.given(toolchain.encode())
+        options.toolchain_id, options.toolchain_id_size = toolchain.encode(), len(toolchain)
+    options.working_directory, options.working_directory_size = directory, len(directory)
+    wanted = (kinds,) if isinstance(kinds, str) else kinds
+    options.wanted = (c_int * len(wanted))(*map(_library.KINDS.__getitem__, wanted))
+    options.wanted_count = len(wanted)
+    options.timeout_ms = _library.milliseconds(timeout)
+    return options
 
 
-def _kinds(emit: Emit) -> tuple[str, ...]:
-    return (emit,) if isinstance(emit, str) else tuple(emit)
+def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
+    """What is asked for, in a form that can be a key."""
+    if type(emit) is str and emit in known:
+        return emit
+    kinds = (emit,) if isinstance(emit, str) else tuple(emit)
+    for kind in kinds:
+        if kind not in known:
+            raise ValueError(f"emit={kind!r} is not one of {', '.join(known)}")
+    return kinds
+
+
+def _nvrtc_flags(arch: str, kinds: str | tuple[str, ...], directories: tuple[Any, ...], options: tuple[str, ...]) -> Any:
+    flags = ["--gpu-architecture=" + arch]
+    if "ltoir" in kinds:
+        flags.append("-dlto")
+    if "optixir" in kinds:
+        flags.append("--optix-ir")
+    return _library.texts(flags + ["--include-path=" + os.fspath(each) for each in directories] + list(options))
 
 
 class Build(_Program):
@@ -120,28 +134,23 @@ class Build(_Program):
                  name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
                  toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
                  timeout: float | None = None) -> None:
-        kinds = _kinds(emit)
-        super().__init__(toolchain, kinds, timeout, working_directory)
-        flags = ["--gpu-architecture=" + arch]
-        if "ltoir" in kinds:
-            flags.append("-dlto")
-        if "optixir" in kinds:
-            flags.append("--optix-ir")
-        flags += ["--include-path=" + os.fspath(directory) for directory in include_dirs]
-        flags += options
+        kinds = _checked(emit, _library.KINDS)
+        directory = None if working_directory is None else os.fsencode(working_directory)
+        self._choice = toolchain, kinds, timeout, directory
+        key = arch, kinds, tuple(include_dirs), tuple(options)
+        flags, flag_count = _flag_arrays.get(key) or _remember(_flag_arrays, key, _nvrtc_flags(*key))
         contents = _contents(source)
         program_name = b"" if name is None else name.encode()
-        flag_array, flag_count = _library.texts(flags)
-        self._fields = fields = _library.NvrtcProgram(
-            _NVRTC_SIZE, (contents, len(contents)), (program_name, len(program_name)), flag_array, flag_count)
+        self.fields = fields = _library.NvrtcProgram(
+            _SIZES[_library.NvrtcProgram], contents, len(contents), program_name, len(program_name), flags, flag_count)
         fields.append_toolchain_headers = toolchain_headers
         if headers:
-            fields.headers, fields.header_count = _named((each, _contents(text)) for each, text in headers.items())
+            fields.headers, fields.header_count = _named([(each, _contents(text)) for each, text in headers.items()])
         if name_expressions:
             fields.name_expressions, fields.name_expression_count = _library.texts(name_expressions)
-        appended = _getenv("NVRTC_APPEND_FLAGS")  # what NVRTC would read if it ran in this process
+        appended = _getenv(b"NVRTC_APPEND_FLAGS")
         if appended is not None:
-            fields.environment, fields.environment_count = _named([("NVRTC_APPEND_FLAGS", os.fsencode(appended))])
+            fields.environment, fields.environment_count = _named([("NVRTC_APPEND_FLAGS", appended)])
 
 
 class Link(_Program):
@@ -154,29 +163,25 @@ class Link(_Program):
 
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
-        super().__init__(toolchain, (emit,), timeout)
-        flags = ["-arch=" + arch]
-        if emit == "ptx":
-            flags.append("-ptx")
-        flags += options
+        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, None
+        flags = ["-arch=" + arch, *(["-ptx"] if emit == "ptx" else ()), *options]
         files = (_library.LinkFile * len(inputs))()
-        for file, each in zip(files, inputs):
-            name, contents, kind = _link_input(each)
-            file.type, file.name, file.contents = kind, _library.given(name.encode()), _library.given(contents)
-        self._fields = _library.LinkProgram(sizeof(_library.LinkProgram), files, len(files), *_library.texts(flags))
+        for file, (name, contents, kind) in zip(files, map(_link_input, inputs)):
+            file.__init__(kind, name, len(name), contents, len(contents))
+        self.fields = _library.LinkProgram(_SIZES[_library.LinkProgram], files, len(files), *_library.texts(flags))
 
 
-def _link_input(given: LinkInput) -> tuple[str, bytes, int]:
+def _link_input(given: LinkInput) -> tuple[bytes, bytes, int]:
     if isinstance(given, tuple):
         name, contents, kind = given if len(given) == 3 else (*given, "any")
         if kind not in _INPUT_TYPES:
             raise ValueError(f"{kind!r} is not one of {', '.join(_INPUT_TYPES)}")
-        return name, _contents(contents), _INPUT_TYPES[kind]
+        return name.encode(), _contents(contents), _INPUT_TYPES[kind]
     artifacts = getattr(given, "artifacts", None)
     if artifacts is None:
-        return "", _contents(given), 0  # type: ignore[arg-type]
+        return b"", _contents(given), 0  # type: ignore[arg-type]
     kind, contents = next(iter(artifacts.items()))
-    return "", contents, _INPUT_TYPES.get(kind, 0)
+    return b"", contents, _INPUT_TYPES.get(kind, 0)
 
 
 class Nvvm(_Program):
@@ -190,21 +195,18 @@ class Nvvm(_Program):
     def __init__(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
                  emit: str = "ptx", timeout: float | None = None) -> None:
-        super().__init__(toolchain, (emit,), timeout)
-        flags = ["-arch=" + arch]
-        if emit == "ltoir":
-            flags.append("-gen-lto")
-        flags += options
+        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, None
+        flags = ["-arch=" + arch, *(["-gen-lto"] if emit == "ltoir" else ()), *options]
         given = [(*_nvvm_module(each), 0) for each in modules] + [(*_nvvm_module(each), 1) for each in lazy_modules]
         files = (_library.NvvmFile * len(given))()
         for file, (name, contents, lazy) in zip(files, given):
-            file.name, file.contents = _library.given(name.encode()), _library.given(contents)
-            file.lazy = lazy
-        self._fields = _library.NvvmProgram(
-            sizeof(_library.NvvmProgram), files, len(files), *_library.texts(flags), libdevice)
+            file.__init__(name, len(name), contents, len(contents), lazy)
+        self.fields = _library.NvvmProgram(
+            _SIZES[_library.NvvmProgram], files, len(files), *_library.texts(flags), libdevice)
 
 
-def _nvvm_module(given: NvvmModule) -> tuple[str, bytes]:
+def _nvvm_module(given: NvvmModule) -> tuple[bytes, bytes]:
     if isinstance(given, tuple):
-        return given[0], _contents(given[1])
-    return "", _contents(given)
+        return given[0].encode(), _contents(given[1])
+    return b"", _contents(given)
+

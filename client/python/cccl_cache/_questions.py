@@ -106,7 +106,8 @@ def _rejected(toolchains: int, index: int) -> RejectedToolchain:
 
 def explain(client: int, what: Program | str, timeout: float | None) -> Explanation:
     if isinstance(what, str):
-        found = call(_explain_key, client, _library.given(what.encode()), milliseconds(timeout))
+        key = what.encode()
+        found = call(_explain_key, client, _library.Given(key, len(key)), milliseconds(timeout))
     else:
         found = call(what.explain, client, byref(what.fields), byref(what.options()))
     try:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, sizeof
+from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_void_p, sizeof
 
 from . import _library
 
@@ -20,7 +20,7 @@ _lowered_name = _library.function("result_lowered_name", None, c_void_p, c_size_
 _free = _library.function("result_free", None, c_void_p)
 _outcome_name = _library.function("outcome_name", c_char_p, c_int)
 _tier_name = _library.function("tier_name", c_char_p, c_int)
-_kind_name = _library.function("artifact_kind_name", c_char_p, c_int)
+_KIND_NAMES = {kind: name for name, kind in _library.KINDS.items()}
 
 FAILED = 5
 _INFO_SIZE = sizeof(_library.ResultInfo)
@@ -122,8 +122,31 @@ class Result:
     def artifacts(self) -> dict[str, bytes]:
         """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
         if self._artifacts is None:
-            self._artifacts = dict(map(self._artifact, range(self._info.artifact_count)))
+            found = map(self._artifact_at, range(self._info.artifact_count))
+            self._artifacts = {_KIND_NAMES[each.kind]: each.contents.bytes() for each in found}
         return self._artifacts
+
+    def view(self, kind: str) -> memoryview:
+        """What was made of a kind, where the library has it: a large artifact costs no copy.
+
+        Parameters
+        ----------
+        kind : str
+            ``"cubin"``, ``"ptx"``, ``"ltoir"`` or ``"optixir"``.
+
+        Raises
+        ------
+        KeyError
+            Nothing of that kind was made, or there is no such kind.
+        """
+        wanted = _library.KINDS[kind]
+        for index in range(self._info.artifact_count):
+            artifact = self._artifact_at(index)
+            if artifact.kind == wanted:
+                contents = (c_char * artifact.contents.size).from_address(artifact.contents.data)
+                contents.result = self  # which owns them
+                return memoryview(contents).cast("B").toreadonly()
+        raise KeyError(kind)
 
     @property
     def cubin(self) -> bytes | None:
@@ -166,10 +189,10 @@ class Result:
                 return make(self.artifacts[kind], name=name, symbol_mapping=self.lowered_names)
         raise ValueError(f"cuda.core takes {', '.join(makers)}, and this build made {', '.join(self.artifacts)}")
 
-    def _artifact(self, index: int) -> tuple[str, bytes]:
+    def _artifact_at(self, index: int) -> _library.Artifact:
         artifact = _library.Artifact(_ARTIFACT_SIZE)
         _artifact(self._handle, index, byref(artifact))
-        return str(_kind_name(artifact.kind).decode()), artifact.contents.bytes()
+        return artifact
 
     def _lowered_name(self, index: int) -> tuple[str, str]:
         name = _library.describe(_lowered_name, _library.LoweredName, self._handle, index)

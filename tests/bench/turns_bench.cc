@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_turns SOCKET SIZE
+//
+// Takes turns with another program: for each line "CALLS" on standard input, asks the daemon (with
+// the fake toolchain) that often for SIZE bytes through our C++ client, and answers with a line of
+// the microseconds that each call took.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/bench/daemon_side.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: bench_turns SOCKET SIZE\n");
+    return 2;
+  }
+  const auto side = cccl_cached::OpenDaemonSide(argv[1]);
+  if (side == nullptr) return 5;
+  const cccl_cached::Question question =
+      cccl_cached::QuestionFor(std::strtoul(argv[2], nullptr, 10));
+  int calls = 0;
+  while (std::scanf("%d", &calls) == 1) {
+    for (int i = 0; i < calls; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      if (!side->Ask(question)) return 5;
+      const std::chrono::duration<double, std::micro> took =
+          std::chrono::steady_clock::now() - begin;
+      std::printf("%.2f ", took.count());
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}

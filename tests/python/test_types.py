@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The package's types, as a checker sees them in a program that uses it."""
+
+import pathlib
+import subprocess
+import sys
+
+from patience import PATIENCE
+
+PYPROJECT = pathlib.Path(__file__).parents[2] / "client/python/pyproject.toml"
+USE = """
+import cccl_cache
+
+client = cccl_cache.Client()
+result = client.build("", arch="sm_90", options=["-lineinfo"], emit=("cubin", "ptx"))
+size: int = len(result.cubin or b"") + result.timing.total_us
+names: dict[str, str] = result.lowered_names
+try:
+    client.link([result, ("a.ltoir", b"")], arch="sm_90")
+except cccl_cache.Error as error:
+    hint: float | None = error.retry_after
+"""
+
+
+def check(directory, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", f"--config-file={PYPROJECT}", f"--cache-dir={directory}/cache", *arguments],
+        capture_output=True, text=True, timeout=PATIENCE * 5)
+
+
+def test_the_package_checks_strictly(directory):
+    checked = check(directory, "-p", "cccl_cache")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_programs_are_checked_against_it(directory):
+    right, wrong = directory / "right.py", directory / "wrong.py"
+    right.write_text(USE)
+    wrong.write_text(USE.replace("arch=", "architecture=").replace("int = len", "str = len"))
+    assert check(directory, str(right)).returncode == 0
+    told = check(directory, str(wrong)).stdout
+    assert "architecture" in told and 'variable has type "str"' in told
