@@ -49,6 +49,14 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
   command->add_option("--toolchain", options->toolchain,
                       "Major (13), version (12.9) or id of the toolchain (default: the newest that "
                       "this machine's driver can load)");
+  command
+      ->add_option("--fallback", options->fallback,
+                   "What to do with a build that the daemon does not do, because there is none or "
+                   "it refuses: local compiles it here, error fails (default: error)")
+      ->check([](const std::string& given) {
+        const bool known = given == "local" || given == "error";
+        return known ? "" : "\"" + given + "\" is not one of local, error";
+      });
 }
 
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
@@ -60,6 +68,7 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_vie
   CompilePlan plan;
   plan.kind = KindOf(options.emit);
   plan.output = options.output;
+  plan.local_fallback = options.fallback == "local";
   plan.build.wanted = {plan.kind};
   plan.build.working_directory = WorkingDirectory();
   if (Expected<Done> chosen = ChooseToolchain(options.toolchain, &plan.build); !chosen.ok()) {

@@ -19,10 +19,11 @@ struct CompileOptions {
   std::string output;  ///< empty: derived from the first input
   std::vector<std::string> options;
   std::string toolchain;
+  std::string fallback;  ///< "local": compiled here if the daemon does not do it; else "error"
 };
 
-/// Adds --arch, --emit, -o, --option and --toolchain. `kinds` are what --emit takes, the first is
-/// the default.
+/// Adds --arch, --emit, -o, --option, --toolchain and --fallback. `kinds` are what --emit takes,
+/// the first is the default.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        CompileOptions* options);
 
@@ -36,6 +37,7 @@ struct CompilePlan {
   Kind kind = Kind::kCubin;
   std::string output;
   BuildOptions build;
+  bool local_fallback = false;
 };
 
 /// Resolves what depends on this machine: the driver, the working directory. Where an error's
@@ -54,7 +56,9 @@ int ExplainPlan(const Error& error);
 
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
-  Expected<Client> client = Client::Open(common.socket);
+  Expected<Client> client = Client::Open(ClientOptions{
+      .socket = common.socket,
+      .fallback = plan.local_fallback ? CCCL_CACHE_FALLBACK_LOCAL : CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Explain(client.error());
   if (common.explain) {
     const Expected<Explanation> explanation = client->Explain(build, plan.build);

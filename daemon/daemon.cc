@@ -31,11 +31,10 @@ ZygoteOptions ZygotesOf(Log& log) {
 }
 
 RegistryOptions ToolchainsOf(const Configuration& configuration) {
+  const bool only_roots = configuration.toolchain_search == ToolchainSearch::kRoots;
   RegistryOptions options;
-  options.places = SystemSearchPlaces(configuration.toolchain_root);
-  if (configuration.toolchain_search == ToolchainSearch::kRoots) {
-    options.places = {.roots = configuration.toolchain_root, .targets = options.places.targets};
-  }
+  options.places = only_roots ? GivenSearchPlaces(configuration.toolchain_root)
+                              : SystemSearchPlaces(configuration.toolchain_root);
   options.own_uid = geteuid();
   return options;
 }

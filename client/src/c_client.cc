@@ -11,8 +11,10 @@ using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
+using cccl_cache::FallbackPolicy;
 using cccl_cache::ReadStruct;
 using cccl_cache::ToBytes;
+using cccl_cache::ToView;
 
 namespace {
 
@@ -29,7 +31,7 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
   Expected<Done> made = request.SetProgram(ReadStruct(program));
   if (made.ok()) made = request.SetOptions(options);
   if (!made.ok()) return Fail(std::move(made).error(), error);
-  auto reply = client->daemon.Build(&request, deadline);
+  auto reply = client->fallback.Build(&client->daemon, &request, deadline);
   if (!reply.ok()) return Fail(std::move(reply).error(), error);
   *result = new cccl_cache_result{*std::move(reply)};
   return CCCL_CACHE_OK;
@@ -39,11 +41,16 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
 
 cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                   cccl_cache_client** client, cccl_cache_error** error) {
-  const cccl_cache_bytes given = ReadStruct(options).socket;
+  const cccl_cache_open_options given = ReadStruct(options);
   auto socket = cccl_cache::FindSocket(
-      cccl_cache::SocketSearch::FromEnvironment(std::string(cccl_cache::ToView(given))));
-  if (!socket.ok()) return Fail(std::move(socket).error(), error);
-  *client = new cccl_cache_client{cccl_cache::DaemonStub(*std::move(socket))};
+      cccl_cache::SocketSearch::FromEnvironment(std::string(ToView(given.socket))));
+  FallbackPolicy policy = {.local = given.fallback == CCCL_CACHE_FALLBACK_LOCAL,
+                           .local_after = std::chrono::milliseconds(given.local_after_ms),
+                           .compiler = std::string(ToView(given.local_compiler)),
+                           .quiet = given.quiet_fallback != 0};
+  if (!socket.ok() && !policy.local) return Fail(std::move(socket).error(), error);
+  *client = new cccl_cache_client{cccl_cache::DaemonStub(std::move(socket)),
+                                  cccl_cache::Fallback(std::move(policy))};
   return CCCL_CACHE_OK;
 }
 

@@ -10,11 +10,13 @@
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "client/src/daemon_stub.h"
+#include "client/src/fallback.h"
 
 // What the handles of the C interface are, and the few steps that all of its functions share.
 
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
+  cccl_cache::Fallback fallback;
 };
 
 struct cccl_cache_error {

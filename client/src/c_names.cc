@@ -54,6 +54,8 @@ const char* cccl_cache_outcome_name(cccl_cache_outcome outcome) {
       return "uncacheable";
     case CCCL_CACHE_FAILED:
       return "failed";
+    case CCCL_CACHE_LOCAL:
+      return "local";
     case CCCL_CACHE_OUTCOME_UNKNOWN:
       break;
   }

@@ -10,7 +10,7 @@ using cccl_cache::ToBytes;
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
   cccl_cache_result_info known = {};
-  known.outcome = FromWire(fields.outcome, CCCL_CACHE_FAILED);
+  known.outcome = FromWire(fields.outcome, CCCL_CACHE_LOCAL);
   known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
   known.key = ToBytes(fields.key);
   known.fingerprint = ToBytes(fields.fingerprint);
@@ -21,7 +21,8 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
     known.toolchain_version = ToBytes(fields.toolchain->version);
   }
   known.log = ToBytes(fields.log);
-  known.reason = ToBytes(fields.reason);
+  known.reason =
+      known.outcome == CCCL_CACHE_LOCAL ? ToBytes(result->timed.why_local) : ToBytes(fields.reason);
   known.native_code = fields.native_code;
   known.remembered = fields.remembered;
   known.precompiled_headers = fields.precompiled_headers;

@@ -102,6 +102,7 @@ class Attempts {
 
 Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                                Deadline deadline, MessageSource* source) {
+  if (no_socket_) return *no_socket_;
   Attempts attempts(socket_, &pool_, deadline);
   while (true) {
     auto connection = attempts.Connect();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,15 +20,20 @@ namespace cccl_cache {
 /// Thread-safe.
 class Channel {
  public:
-  explicit Channel(std::string socket) : socket_(std::move(socket)) {}
+  /// An error is that of every call.
+  explicit Channel(Expected<std::string> socket)
+      : no_socket_(socket.ok() ? std::nullopt : std::optional(socket.error())),
+        socket_(socket.ok() ? *std::move(socket) : std::string()) {}
 
   /// Returns once the server's status is there: Done, or what it said was wrong.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                         Deadline deadline, MessageSource* source = nullptr);
 
+  /// Empty if there is none.
   [[nodiscard]] const std::string& socket() const { return socket_; }
 
  private:
+  const std::optional<Error> no_socket_;
   const std::string socket_;
   ConnectionPool pool_;
 };

@@ -21,6 +21,7 @@ namespace cccl_cache {
 struct TimedReply {
   BuildReply reply;
   std::chrono::microseconds total;
+  std::string why_local{};  ///< if the daemon did not do it
 };
 
 /// Frees what protobuf-c unpacked.
@@ -36,7 +37,8 @@ using MessagePtr = std::unique_ptr<T, MessageDeleter>;
 /// The calls of the contract as functions. Thread-safe.
 class DaemonStub {
  public:
-  explicit DaemonStub(std::string socket) : channel_(std::move(socket)) {}
+  /// As Channel takes it.
+  explicit DaemonStub(Expected<std::string> socket) : channel_(std::move(socket)) {}
 
   /// Where the daemon can't open the files of this process, it is sent them as it asks for them.
   /// Sends ahead what makes the request too large for one message, and fetches in chunks what is

@@ -87,12 +87,17 @@ Error GrpcStatus::ToError() const {
 }
 
 cccl_cache_status GrpcStatus::Classify() const {
-  for (const auto& [name, status] : kNames) {
-    if (name == error_name_) return status;
-  }
+  if (const auto named = StatusOfName(error_name_)) return *named;
   // gRPC itself refuses with it what is larger than a message may be.
   if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
   return FromGrpcCode(code_);
+}
+
+std::optional<cccl_cache_status> StatusOfName(std::string_view name) {
+  for (const auto& [known, status] : kNames) {
+    if (known == name) return status;
+  }
+  return std::nullopt;
 }
 
 std::string PercentDecode(std::string_view text) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class GrpcStatus {
   std::string error_name_;
   uint32_t retry_after_ms_ = 0;
 };
+
+/// What the trailer `cccl-error` calls by this name, if anything.
+[[nodiscard]] std::optional<cccl_cache_status> StatusOfName(std::string_view name);
 
 /// Undoes gRPC's percent-encoding; what is not well-formed stays as it is.
 [[nodiscard]] std::string PercentDecode(std::string_view text);

@@ -12,8 +12,9 @@ namespace cccl_cached {
 
 Result<std::string> FindWorker() {
   // Relative to the executable, so that an installation can be moved as a whole.
-  constexpr std::array<const char*, 2> kPlaces = {CCCL_CACHED_INSTALLED_WORKER,
-                                                  CCCL_CACHED_BUILT_WORKER};
+  constexpr std::array<const char*, 4> kPlaces = {CCCL_CACHED_INSTALLED_WORKER,
+                                                  "cccl-cached-worker", CCCL_CACHED_BUILT_WORKER,
+                                                  "../" CCCL_CACHED_BUILT_WORKER};
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   std::string tried;

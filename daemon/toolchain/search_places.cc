@@ -20,13 +20,16 @@ std::vector<std::string> Environment(std::initializer_list<const char*> names) {
   return values;
 }
 
+std::string Machine() {
+  utsname machine_name{};
+  return uname(&machine_name) == 0 ? machine_name.machine : "x86_64";
+}
+
 }  // namespace
 
 SearchPlaces SystemSearchPlaces(std::vector<std::string> roots) {
-  utsname machine_name{};
-  const std::string machine = uname(&machine_name) == 0 ? machine_name.machine : "x86_64";
-  SearchPlaces places;
-  places.roots = std::move(roots);
+  const std::string machine = Machine();
+  SearchPlaces places = GivenSearchPlaces(std::move(roots));
   places.cuda_homes = Environment({"CUDA_HOME", "CUDA_PATH"});
   places.toolkit_parents = {"/usr/local"};
   places.multiarch = {
@@ -34,6 +37,13 @@ SearchPlaces SystemSearchPlaces(std::vector<std::string> roots) {
        .headers = "/usr/include",
        .libdevice = {"/usr/lib/nvidia-cuda-toolkit/libdevice", "/usr/lib/cuda/nvvm/libdevice"}}};
   places.python_prefixes = {"/usr/lib", "/usr/local/lib"};
+  return places;
+}
+
+SearchPlaces GivenSearchPlaces(std::vector<std::string> roots) {
+  const std::string machine = Machine();
+  SearchPlaces places;
+  places.roots = std::move(roots);
   places.targets = {fmt::format("{}-linux", machine)};
   if (machine == "aarch64") places.targets.insert(places.targets.begin(), "sbsa-linux");
   return places;

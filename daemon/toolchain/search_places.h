@@ -33,5 +33,7 @@ struct SearchPlaces {
 
 /// The places of this machine: reads the environment (CUDA_HOME, CUDA_PATH) and the machine's name.
 [[nodiscard]] SearchPlaces SystemSearchPlaces(std::vector<std::string> roots);
+/// These roots alone.
+[[nodiscard]] SearchPlaces GivenSearchPlaces(std::vector<std::string> roots);
 
 }  // namespace cccl_cached

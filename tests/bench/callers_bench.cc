@@ -57,7 +57,7 @@ bool AskDaemon(cccl_cache::Client& client, const std::string& text) {
 }
 
 double Compiles(const std::string& socket) {
-  auto client = cccl_cache::Client::Open(socket);
+  auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return -1;
   const auto stats = client->GetStats();
   if (!stats) return -1;
@@ -73,7 +73,8 @@ double Compiles(const std::string& socket) {
 bool RunDaemon(const char* side, const std::string& socket, const Programs& programs,
                int processes) {
   const auto task = [&](int caller) {
-    auto client = cccl_cache::Client::Open(socket);
+    auto client =
+        cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
     for (int i = 0; client && i < programs.count; ++i) {
       if (!AskDaemon(*client, programs.Text(caller, i))) return false;
     }

@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_closures DAEMON_SOCKET DIRECTORY NAMES ROUNDS\n");
     return 2;
   }
-  auto client = cccl_cache::Client::Open(argv[1]);
+  auto client =
+      cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return 5;
   const std::string source = SourceWithHeaders(argv[2], std::atoi(argv[3]) / 2);
   const std::array programs = {Program(source, argv[2]), Program(kKernel, argv[2])};

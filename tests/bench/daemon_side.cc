@@ -39,7 +39,7 @@ class DaemonSide final : public Side {
 }  // namespace
 
 std::unique_ptr<Side> OpenDaemonSide(const std::string& socket) {
-  auto client = cccl_cache::Client::Open(socket);
+  auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (client) return std::make_unique<DaemonSide>(std::move(client).value());
   std::fprintf(stderr, "daemon: %s\n", client.error().message.c_str());
   return nullptr;

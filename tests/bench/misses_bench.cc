@@ -99,7 +99,8 @@ int main(int argc, char** argv) {
                  "[RAW_OPTION]...\n");
     return 2;
   }
-  auto client = cccl_cache::Client::Open(argv[1]);
+  auto client =
+      cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
   std::ifstream stream(argv[4], std::ios::binary);
   const std::string source((std::istreambuf_iterator<char>(stream)),

@@ -212,7 +212,8 @@ int main(int argc, char** argv) {
                  "[RAW_OPTION]...\n");
     return 2;
   }
-  auto client = cccl_cache::Client::Open(argv[1]);
+  auto client =
+      cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
   const auto linker = cccl_cached::RawNvJitLink::Load(argv[3]);
   std::string place = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();

@@ -41,7 +41,8 @@ class Places:
         build = daemon.parents[1]
         if serves(build):
             return daemon, cli
-        names = [daemon, daemon.parent / "worker/cccl-cached-worker", cli, *(build / "client").glob("*.so*")]
+        names = [daemon, daemon.parent / "worker/cccl-cached-worker", daemon.parent / "local/cccl-cache-compile", cli,
+                 *(build / "client").glob("*.so*")]
         for file in names:
             copy = self._directory() / file.relative_to(build)
             copy.parent.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,17 @@ LAYERS = {
     "daemon/service": ("daemon/core/", "proto/"),
     "daemon/configuration": ("daemon/core/",),
     "daemon/process": ("daemon/configuration/", "daemon/core/", "proto/"),
+    # The messages of the contract, and nothing else of the service.
+    "daemon/local": (
+        "daemon/compile/",
+        "daemon/configuration/",
+        "daemon/core/",
+        "daemon/files/",
+        "daemon/process/",
+        "daemon/service/convert.h",
+        "daemon/toolchain/",
+        "proto/",
+    ),
     "daemon": (
         "daemon/compile/",
         "daemon/configuration/",
@@ -57,6 +68,7 @@ DAEMON_BUT_WORKER = (
     "daemon/service/",
     "daemon/configuration/",
     "daemon/process/",
+    "daemon/local/",
     "daemon/main.cc",
     "daemon/configured.cc",
     "daemon/housekeeping.cc",
@@ -65,7 +77,7 @@ DAEMON_BUT_WORKER = (
 # Header -> files or folders that may include it. The first row that fits a header counts.
 ADAPTERS = (
     (r"cccl_cache/v1/.*\.pb-c\.h", ("client/src/",)),
-    (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
+    (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/", "daemon/local/main.cc")),
     (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
     (r"rocksdb/.*", ("daemon/store/",)),
     (r"(grpc|grpcpp|google/protobuf)/.*", ("daemon/service/",)),
@@ -76,7 +88,7 @@ ADAPTERS = (
     (r"CLI/.*", ("cli/", "daemon/configuration/command_line.cc")),
     (r"fmt/.*", (*DAEMON_BUT_WORKER, "cli/")),
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
-    (r"dlfcn\.h", ("daemon/worker/", "cli/")),
+    (r"dlfcn\.h", ("daemon/worker/", "client/src/local_compiler_path.cc", "cli/")),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),
     (r"(sys|linux|asm|arpa|netinet)/.*", ("",)),
     (r"[^/]+", ("",)),

@@ -20,6 +20,7 @@ enum class Outcome : uint8_t {
   kJoined = CCCL_CACHE_JOINED,
   kUncacheable = CCCL_CACHE_UNCACHEABLE,
   kFailed = CCCL_CACHE_FAILED,
+  kLocal = CCCL_CACHE_LOCAL,
 };
 
 enum class Kind : uint8_t {

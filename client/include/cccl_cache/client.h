@@ -20,13 +20,30 @@
 /// Header-only.
 namespace cccl_cache {
 
+/// How a client is opened; as cccl_cache_open_options has it.
+struct ClientOptions {
+  std::string_view socket{};
+  cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
+  std::chrono::milliseconds local_after{};
+  std::string_view local_compiler{};
+  bool quiet_fallback = false;
+};
+
 /// A client of the daemon. Any number of threads may use one at once; moving it is not one of the
 /// uses.
 class Client {
  public:
   /// Empty: the default socket (see cccl_cache_open_options). Connects at the first call.
   static Expected<Client> Open(std::string_view socket = {}) {
-    const cccl_cache_open_options options = {sizeof(options), Bytes(socket)};
+    return Open(ClientOptions{.socket = socket});
+  }
+  static Expected<Client> Open(const ClientOptions& given) {
+    const cccl_cache_open_options options = {sizeof(options),
+                                             Bytes(given.socket),
+                                             given.fallback,
+                                             Milliseconds(given.local_after),
+                                             Bytes(given.local_compiler),
+                                             given.quiet_fallback ? 1 : 0};
     cccl_cache_client* client = nullptr;
     cccl_cache_error* error = nullptr;
     if (cccl_cache_open(&options, &client, &error) != CCCL_CACHE_OK) return Take(error);

@@ -55,7 +55,7 @@ TEST_CASE("an error comes with the daemon's name for it, its text and when to co
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full\n100%: \xc3\xa9");
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const Error error = ErrorOf(Build(*client));
   CHECK(error.status == CCCL_CACHE_OVERLOADED);
   CHECK(error.message == "the queue is full\n100%: \xc3\xa9");
@@ -75,7 +75,7 @@ TEST_CASE("a slow answer ends the call at its deadline, and the server learns of
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const auto start = std::chrono::steady_clock::now();
   CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
   CHECK(std::chrono::steady_clock::now() - start < 20s);
@@ -92,7 +92,7 @@ TEST_CASE("the server is told how long the caller waits") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const auto before = std::chrono::system_clock::now();
   REQUIRE(Build(*client, 100s).ok());
   CHECK(deadline > before + 60s);
@@ -112,7 +112,7 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
     return grpc::Status::OK;
   };
   StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   auto build = std::async(std::launch::async, [&] { return Build(*client); });
   entered.get_future().wait();
   std::thread stop([&] { daemon.Stop(30s); });
@@ -129,7 +129,7 @@ TEST_CASE("a daemon that was restarted is found again") {
   const TemporaryDirectory directory;
   std::atomic<int> calls{0};
   StandInDaemon daemon(directory / "socket", Hits(&calls));
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   for (int i = 1; i <= 3; ++i) {
     REQUIRE(Build(*client).ok());
     daemon.Stop();
@@ -148,7 +148,7 @@ TEST_CASE("threads that share a client get each its own answer") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   std::atomic<int> right{0};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 8; ++thread) {
@@ -167,7 +167,7 @@ TEST_CASE("threads that share a client get each its own answer") {
 TEST_CASE("a forked child uses the client on a connection of its own") {
   const TemporaryDirectory directory;
   StandInDaemon daemon(directory / "socket", Hits());
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   REQUIRE(Build(*client).ok());
   const pid_t child = fork();
   if (child == 0) {

@@ -153,6 +153,7 @@ TEST_CASE("wrong usage is exit 2, a file that can't be read exit 5, both named")
         Words{"build", "-", "--arch", "sm_90", "--emit", "exe"},
         Words{"build", "-", "--arch", "sm_90", "--toolchain", "newest"},
         Words{"build", "-", "--arch", "sm_90", "--header", "noequals"},
+        Words{"build", "-", "--arch", "sm_90", "--fallback", "sometimes"},
         Words{"stats", "--json", "--openmetrics"}}) {
     const CliResult result = cli.Run(words);
     CHECK(result.exit_code == 2);

@@ -88,7 +88,7 @@ TEST_CASE("what a newer daemon says and this library does not know is unknown") 
   const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open(daemon.socket());
   REQUIRE(client.ok());
-  for (const int strange : {6, 77, 0x7fffffff, -1}) {
+  for (const int strange : {7, 77, 0x7fffffff, -1}) {
     number = strange;
     const auto result = client->Build(NvrtcBuild{.source = "k"});
     REQUIRE(result.ok());

@@ -44,7 +44,8 @@ std::string Number(uint32_t number) {
 
 TEST_CASE("nobody listening is told at once, with the socket and the way out") {
   const TemporaryDirectory directory;
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const Error error = ErrorOf(Build(*client));
   CHECK(error.status == CCCL_CACHE_NO_DAEMON);
   CHECK(error.message.find(directory / "socket") != std::string::npos);
@@ -52,7 +53,8 @@ TEST_CASE("nobody listening is told at once, with the socket and the way out") {
 }
 
 TEST_CASE("a path that no socket can have is a bad request") {
-  auto client = Client::Open("/" + std::string(200, 'x'));
+  auto client =
+      Client::Open({.socket = "/" + std::string(200, 'x'), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
 }
 
@@ -60,7 +62,8 @@ TEST_CASE("a server that says nothing does not hold a caller beyond its deadline
   const TemporaryDirectory directory;
   const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
 }
 
@@ -73,14 +76,16 @@ TEST_CASE("a server that never stops talking does not hold a caller beyond its d
     while (send(fd, talk.data(), talk.size(), MSG_NOSIGNAL) > 0) {
     }
   });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client, 100ms)).status == CCCL_CACHE_DEADLINE);
 }
 
 TEST_CASE("a connection closed before the server's settings means overloaded, and is tried again") {
   const TemporaryDirectory directory;
   const ScriptedServer closing(directory / "socket", [](int, int) {});
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
   CHECK(closing.connections() > 3);
   CHECK(closing.connections() < 50);
@@ -92,7 +97,8 @@ TEST_CASE("what is no gRPC server is named as such") {
     ScriptedServer::Say(fd, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_PROTOCOL);
 }
 
@@ -103,7 +109,8 @@ TEST_CASE("a connection that is lost in the middle is tried once more, not for e
     char request[64];
     REQUIRE(read(fd, request, sizeof(request)) > 0);
   });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
   CHECK(dying.connections() == 2);
 }
@@ -116,7 +123,8 @@ TEST_CASE("a stream that the server refuses is sent again") {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kReset, 0, 1, Number(kRefusedStream)));
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_OVERLOADED);
   CHECK(refusing.connections() > 3);
 }
@@ -128,7 +136,8 @@ TEST_CASE("a server that goes away before it took the call leaves it to the next
     ScriptedServer::Say(fd, ScriptedServer::Frame(kGoAway, 0, 0, Number(0) + Number(0)));
     ScriptedServer::ReadToEnd(fd);
   });
-  auto client = Client::Open(directory / "socket");
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_UNAVAILABLE);
   CHECK(leaving.connections() > 3);
 }

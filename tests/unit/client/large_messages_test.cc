@@ -72,7 +72,7 @@ TEST_CASE("a request of almost 16 MiB goes in one message") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   REQUIRE(client->Build(NvrtcBuild{.source = source}).ok());
   CHECK(same);
 }
@@ -86,7 +86,7 @@ TEST_CASE("a reply of 16 MB arrives whole, also after a small one") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   for (int i = 0; i < 3; ++i) {
     const auto result = client->Build(NvrtcBuild{.source = "large"});
     REQUIRE(result.ok());
@@ -113,7 +113,7 @@ TEST_CASE("what makes a request too large is sent ahead, the rest goes along") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const LinkBuild build{.inputs = {{CCCL_CACHE_INPUT_OBJECT, "a.o", small},
                                    {CCCL_CACHE_INPUT_LIBRARY, "b.a", large}}};
   REQUIRE(client->Build(build).ok());
@@ -138,7 +138,7 @@ TEST_CASE("an upload that the daemon forgot is sent once more") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::string source = SomeBytes(20 << 20);
   CHECK(client->Build(NvrtcBuild{.source = source}).ok());
   CHECK(uploads.count() == 2);
@@ -151,7 +151,7 @@ TEST_CASE("an upload that the daemon refuses ends the build with that error") {
     return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "nothing is kept for this user");
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::string source = SomeBytes(20 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});
   REQUIRE_FALSE(result.ok());
@@ -185,7 +185,7 @@ TEST_CASE(
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const auto result = client->Build(NvrtcBuild{.source = "x"});
   REQUIRE(result.ok());
   CHECK(result->outcome() == Outcome::kBuilt);
@@ -209,7 +209,7 @@ TEST_CASE("a stream of chunks that ends early is an error") {
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const auto result = client->Build(NvrtcBuild{.source = "x"});
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().status == CCCL_CACHE_PROTOCOL);
@@ -235,7 +235,7 @@ TEST_CASE("the limit of a daemon that takes smaller messages is learned and kept
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers, kLimit);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   for (int i = 0; i < 2; ++i) {
     const auto result = client->Build(NvrtcBuild{.source = source});
     INFO((result.ok() ? "" : result.error().message));
@@ -253,7 +253,7 @@ TEST_CASE("a request whose small parts alone are too large is refused, not tried
     return grpc::Status::OK;
   };
   const StandInDaemon daemon(directory / "socket", answers, 1024);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const auto result = client->Build(NvrtcBuild{.source = "x", .options = {std::string(2000, 'o')}});
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().status == CCCL_CACHE_TOO_LARGE);
@@ -268,7 +268,7 @@ TEST_CASE(
     return grpc::Status::OK;
   };
   StandInDaemon daemon(directory / "socket", answers, 1 << 20);
-  auto client = Client::Open(daemon.socket());
+  auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::string source = SomeBytes(8 << 20);
   const auto result = client->Build(NvrtcBuild{.source = source});
   REQUIRE_FALSE(result.ok());

@@ -57,6 +57,13 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_error_message(const cccl_cache_error*
 CCCL_CACHE_API uint32_t cccl_cache_error_retry_after_ms(const cccl_cache_error* error);
 CCCL_CACHE_API void cccl_cache_error_free(cccl_cache_error* error);
 
+/* What becomes of a build that the daemon does not do: there is none, it refuses, its answer does
+ * not come. What a compiler died of is not tried again here. */
+typedef enum cccl_cache_fallback {
+  CCCL_CACHE_FALLBACK_LOCAL = 0, /* compiled in a process of its own, with the same result */
+  CCCL_CACHE_FALLBACK_ERROR = 1  /* it fails */
+} cccl_cache_fallback;
+
 typedef struct cccl_cache_open_options {
   size_t struct_size;
   /* Path of the daemon's socket, taken at its word. Empty: $CCCL_CACHE_SOCKET, else
@@ -64,9 +71,19 @@ typedef struct cccl_cache_open_options {
    * if nobody but root, the service's user or this user can write the directories they lie in; a
    * set-uid program ignores the environment. */
   cccl_cache_bytes socket;
+  cccl_cache_fallback fallback;
+  /* After so long without an answer from the daemon, in its queue, compiling or silent, a build is
+   * compiled here. 0: when the build's timeout is over, which is too late. */
+  uint32_t local_after_ms;
+  /* Path of cccl-cache-compile. Empty: where it was installed with this library. */
+  cccl_cache_bytes local_compiler;
+  /* 0: the first build of a process that is compiled here leaves a line on standard error. */
+  int32_t quiet_fallback;
 } cccl_cache_open_options;
 
-/* Chooses the socket; connects at the first call. `options` may be NULL. */
+/* Chooses the socket; connects at the first call. `options` may be NULL. Where no socket may be
+ * trusted, calls fail with CCCL_CACHE_NO_DAEMON, but for builds that are compiled here; with
+ * CCCL_CACHE_FALLBACK_ERROR this does. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                                  cccl_cache_client** client,
                                                  cccl_cache_error** error);

@@ -18,7 +18,8 @@ typedef enum cccl_cache_outcome {
   CCCL_CACHE_BUILT = 2,
   CCCL_CACHE_JOINED = 3,      /* waited for another caller's compile of the same thing */
   CCCL_CACHE_UNCACHEABLE = 4, /* compiled, not kept: the reason says why */
-  CCCL_CACHE_FAILED = 5       /* does not compile: see log and native_code */
+  CCCL_CACHE_FAILED = 5,      /* does not compile: see log and native_code */
+  CCCL_CACHE_LOCAL = 6        /* compiled without the daemon: the reason says why */
 } cccl_cache_outcome;
 
 typedef enum cccl_cache_tier {
@@ -36,7 +37,7 @@ typedef enum cccl_cache_artifact_kind {
   CCCL_CACHE_OPTIXIR = 4
 } cccl_cache_artifact_kind;
 
-/* "hit", "built", "joined", "uncacheable", "failed"; never NULL. */
+/* "hit", "built", "joined", "uncacheable", "failed", "local"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_outcome_name(cccl_cache_outcome outcome);
 /* "memory", "disk", "remote", "arena"; "" where it was compiled. */
 CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
@@ -100,7 +101,7 @@ typedef struct cccl_cache_result_info {
   cccl_cache_bytes toolchain_id;
   cccl_cache_bytes toolchain_version;
   cccl_cache_bytes log;    /* as the compiler wrote it */
-  cccl_cache_bytes reason; /* why uncacheable or failed */
+  cccl_cache_bytes reason; /* why uncacheable, failed or local */
   int32_t native_code;     /* the compiler library's own result code */
   int32_t remembered;      /* a failure that was not tried again */
   int32_t precompiled_headers;

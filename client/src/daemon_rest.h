@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace cccl_cache {
+
+/// How long a daemon that kept a caller waiting in vain is left alone: 0.1 s, twice as long each
+/// time in a row, 30 s at the most. Thread-safe and without a lock, so that a child forked at any
+/// moment can use it.
+class DaemonRest {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
+  void Failed(Clock::time_point now) {
+    const int64_t pause = std::min(pause_.load(), kLongest);
+    until_ = Count(now) + pause;
+    pause_ = pause * 2;
+  }
+  void Answered() {
+    until_ = 0;
+    pause_ = kShortest;
+  }
+
+ private:
+  static int64_t Count(Clock::time_point moment) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(moment.time_since_epoch()).count();
+  }
+
+  static constexpr int64_t kShortest = 100;
+  static constexpr int64_t kLongest = 30'000;
+
+  std::atomic<int64_t> until_{0};  ///< milliseconds of the clock
+  std::atomic<int64_t> pause_{kShortest};
+};
+
+}  // namespace cccl_cache

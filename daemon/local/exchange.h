@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/core/result.h"
+
+/// What the client library and the process that it starts for one build say to each other, over a
+/// socket that is this process's standard input (SOCK_STREAM):
+///
+///   message = flag:u8 (0) length:u32 (big-endian) bytes            (as gRPC frames its messages)
+///   library -> process: one message, a BuildRequest with all its contents
+///   process -> library: two messages: the error's name as in the trailer `cccl-error` (empty:
+///   none),
+///                       then a BuildReply, or the error's text
+///
+/// The library's end of the socket closes when nobody waits any more.
+namespace cccl_cached {
+
+/// Blocks until it is whole. kInvalidRequest: no library of ours is at the other end.
+[[nodiscard]] Result<std::string> ReceiveRequest(int socket);
+
+/// False: nobody waits any more, or the reply is longer than a message can be.
+[[nodiscard]] bool SendReply(int socket, std::string_view reply);
+[[nodiscard]] bool SendError(int socket, const Error& error);
+
+/// From now on this process ends as soon as the other end is closed, and with it what it started.
+void EndWithCaller(int socket);
+
+}  // namespace cccl_cached

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/tier.h"
+
+namespace cccl_cached {
+
+/// The small facts about toolchains that a daemon keeps in its database, as one file each in a
+/// directory of the user's: so only the first local build hashes them. A file's name is the fact's
+/// with '-' for '/', its contents are the value. What can't be read or written, or could be changed
+/// by other users, is not known. Thread-safe, and so are several processes.
+class IdentityCache final : public MetaStore {
+ public:
+  /// `directory`: made with the first fact, with its parent; empty: nothing is kept.
+  explicit IdentityCache(std::string directory) : directory_(std::move(directory)) {}
+
+  /// $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache; empty without a home.
+  [[nodiscard]] static std::string DefaultDirectory(std::string_view cache_home,
+                                                    std::string_view home);
+
+  std::optional<std::string> GetMeta(std::string_view name) override;
+  void PutMeta(std::string_view name, std::string_view value) override;
+
+ private:
+  /// Nobody but root and this user can change what lies there.
+  [[nodiscard]] bool Trusted() const;
+  [[nodiscard]] std::string PathOf(std::string_view name) const;
+
+  const std::string directory_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/compile/worker_compiler.h"
+#include "daemon/configuration/configuration.h"
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/departures.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+#include "daemon/files/host_file_access.h"
+#include "daemon/local/identity_cache.h"
+#include "daemon/toolchain/toolchain_registry.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
+/// the names, the log and the key are the same. Waits as long as a build takes, and gives it as
+/// much memory as there is: who started this process ends it. For one thread.
+class LocalBuilder {
+ public:
+  struct Parts {
+    const Configuration& configuration;  ///< where toolchains are looked for
+    std::string worker;                  ///< path of cccl-cached-worker
+    std::string identities;              ///< see IdentityCache
+  };
+
+  explicit LocalBuilder(Parts parts);
+
+  Result<BuildAnswer> Build(std::shared_ptr<const cccl_cache::BuildRequest> request);
+
+ private:
+  IdentityCache identities_;
+  WorkerCompiler compiler_;
+  ToolchainRegistry toolchains_;
+  HostFileAccess files_;
+  Statistics statistics_;
+  Departures departures_;
+  BuildCoordinator coordinator_;
+};
+
+}  // namespace cccl_cached

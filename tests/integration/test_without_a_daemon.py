@@ -1,0 +1,262 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A build that no daemon does is compiled by the client itself, to the same result."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+
+import pytest
+from alone import Alone, children_of, gone
+from conftest import PATIENCE, PLACES, run_cli, wait_for
+from library import Library
+from test_same_bytes_as_raw import CALLER, MODULE, PLAIN, REDUCTION, USER_OP
+
+GOOD = 'extern "C" __global__ void good() {}\n'
+TEMPLATE = "template <typename T> __global__ void f(T* p) { *p = T(1); }\n"
+SHOWN = "__device__ char here[] = __FILE__;\n__global__ void k(char* p) { *p = here[threadIdx.x]; }\n"
+
+
+@pytest.fixture
+def alone(directory):
+    return Alone(directory, PLACES.cuda13)
+
+
+@pytest.fixture
+def alone_with_fake(directory, toolkit):
+    return Alone(directory, toolkit.root)
+
+
+def both(daemon, alone, command, files, *arguments, emit="cubin", arch="sm_90", cwd=None):
+    """(what a daemon says and gives, what is said and given without one)."""
+    results = []
+    for run in (daemon.cli, alone.cli):
+        output = alone.directory / "output"
+        done = run("--json", command, *files, "--arch", arch, "--emit", emit, "-o", str(output), *arguments,
+                   cwd=cwd or alone.directory)
+        results.append((json.loads(done.stdout), output.read_bytes()))
+    return results
+
+
+def assert_same(results):
+    (said, given), (said_alone, given_alone) = results
+    assert given_alone == given
+    assert said_alone.pop("outcome") == "local"
+    assert "no cccl-cached listens" in said_alone.pop("reason")
+    for each in (said, said_alone):
+        for of_this_run in ("outcome", "reason", "tier", "timing", "precompiled_headers"):
+            each.pop(of_this_run, None)
+    assert said_alone == said
+
+
+@pytest.mark.parametrize("emit", ["cubin", "ptx", "ltoir"])
+def test_same_result_for_a_program_over_cub(lasting, alone, emit):
+    source = alone.directory / "reduce.cu"
+    source.write_text(REDUCTION)
+    assert_same(both(lasting, alone, "build", [str(source)], "--std", "c++17", emit=emit))
+
+
+def test_same_lowered_names(lasting, alone):
+    source = alone.directory / "f.cu"
+    source.write_text(TEMPLATE)
+    results = both(lasting, alone, "build", [str(source)], "--name-expression", "f<int>", "--name-expression",
+                   "f<double>", emit="ptx")
+    assert set(results[1][0]["lowered_names"]) == {"f<int>", "f<double>"}
+    assert_same(results)
+
+
+def test_same_result_with_headers_of_ones_own(lasting, alone):
+    """Under -I, beside the program, and with the same key: what is outside is known by its contents."""
+    place = alone.directory / "project"
+    (place / "include").mkdir(parents=True)
+    (place / "include" / "near.h").write_text("#define NEAR 3\n")
+    (place / "beside.h").write_text("#include <near.h>\n#define BESIDE NEAR\n")
+    source = place / "k.cu"
+    source.write_text('#include "beside.h"\n__global__ void k(int* p) { *p = BESIDE; }\n')
+    assert_same(both(lasting, alone, "build", ["k.cu"], "-I", "include", emit="ptx", cwd=place))
+
+
+def test_same_result_where_paths_show(lasting, alone):
+    source = alone.directory / "shown.cu"
+    source.write_text(SHOWN)
+    assert_same(both(lasting, alone, "build", [str(source)], emit="ptx"))
+
+
+def test_same_result_of_a_link(lasting, alone):
+    parts = []
+    for name, text in (("op", USER_OP), ("caller", CALLER)):
+        source = alone.directory / f"{name}.cu"
+        source.write_text(text)
+        part = alone.directory / f"{name}.ltoir"
+        lasting.cli("build", str(source), "--arch", "sm_90", "--emit", "ltoir", "--option=-rdc=true", "-o", str(part))
+        parts.append(str(part))
+    assert_same(both(lasting, alone, "link", parts, "--option=-lto"))
+
+
+def test_same_result_of_nvvm_ir(lasting, alone):
+    module = alone.directory / "k.ll"
+    module.write_text(MODULE)
+    assert_same(both(lasting, alone, "nvvm", [str(module)], emit="ptx", arch="compute_90"))
+
+
+def test_code_that_does_not_compile_fails_the_same(lasting, alone):
+    """An answer, not an error: the same log under the same names, the same code, the same exit status."""
+    source = alone.directory / "broken.cu"
+    source.write_text("__global__ void k() { return 1 + ; }\n")
+    told = []
+    for run in (lasting.cli, alone.cli):
+        done = run("--json", "build", str(source), "--arch", "sm_90", check=False)
+        assert done.returncode == 1
+        said = json.loads(done.stdout)
+        assert said["outcome"] == "failed"
+        assert str(source) in said["log"]
+        told.append({name: said[name] for name in ("log", "native_code", "reason", "fingerprint")})
+    assert told[0] == told[1]
+
+
+def test_without_the_option_no_daemon_is_an_error(alone):
+    done = run_cli("--socket", str(alone.directory / "nobody"), "build", "-", "--arch", "sm_90", "-o", os.devnull,
+                   input=PLAIN, check=False, environment=alone.environment)
+    assert done.returncode == 3
+
+
+def test_a_toolchain_is_hashed_and_probed_once(alone_with_fake, toolkit):
+    alone = alone_with_fake
+    alone.build(GOOD)
+    facts = alone.facts()
+    assert (alone.cache / "cccl-cache").stat().st_mode & 0o777 == 0o700
+    assert any("files" in path.name for path in facts) and any("probe" in path.name for path in facts)
+    probes = toolkit.count("nvrtc_compiles")
+    assert alone.build(GOOD)["outcome"] == "local"
+    assert alone.facts() == facts
+    assert toolkit.count("nvrtc_compiles") < 2 * probes
+
+
+def test_what_others_could_have_written_about_toolchains_is_not_believed(alone_with_fake):
+    alone = alone_with_fake
+    first = alone.build(GOOD)
+    for fact in alone.facts():
+        fact.write_bytes(fact.read_bytes()[:-32] + bytes(32) if "files" in fact.name else b"000")
+    assert alone.build(GOOD)["toolchain"]["id"] != first["toolchain"]["id"]  # it is believed while it is one's own
+    (alone.cache / "cccl-cache").chmod(0o777)
+    assert alone.build(GOOD)["toolchain"]["id"] == first["toolchain"]["id"]
+
+
+def test_the_first_build_leaves_a_note(alone_with_fake):
+    done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD)
+    assert b"compiling without cccl-cached" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_missing_executable_is_named(directory):
+    """A library without what belongs to it: the error is that of the daemon, and says what is missing."""
+    build = pathlib.Path(PLACES.cli).parents[1]
+    for part in (PLACES.cli, *map(str, (build / "client").glob("libcccl_cache.so*"))):
+        copy = directory / pathlib.Path(part).relative_to(build)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(part, copy)
+    done = subprocess.run(
+        [directory / "cli" / "cccl-cache-cli", "--socket", directory / "nobody", "build", "-", "--arch", "sm_90",
+         "--fallback", "local", "-o", os.devnull], input=GOOD.encode(), capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert b"no cccl-cached listens" in done.stderr and b"cccl-cache-compile is missing" in done.stderr
+
+
+class Waiting:
+    """A build in another thread, held at a gate of the fake compiler."""
+
+    def __init__(self, run):
+        self.result = None
+        self.thread = threading.Thread(target=self._run, args=(run,))
+        self.thread.start()
+
+    def _run(self, run):
+        self.result = run()
+
+    def end(self):
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+        return self.result
+
+
+HELD = f"//fake: wait-for held\n{GOOD}"
+
+
+def test_a_daemon_that_is_killed_in_the_middle_of_a_call(fake, alone_with_fake, toolkit):
+    waiting = Waiting(lambda: alone_with_fake.build(HELD, socket=fake.socket))
+    toolkit.await_arrivals("held", 1)
+    fake.kill()
+    toolkit.await_arrivals("held", 2)
+    toolkit.open("held")
+    assert waiting.end()["outcome"] == "local"
+
+
+def test_a_daemon_that_is_started_again_is_asked_again(fake, alone_with_fake):
+    with Library(alone_with_fake.environment, socket=fake.socket) as library:
+        assert library.build(GOOD)["outcome"] == "built"
+        fake.kill()
+        assert library.build(GOOD)["outcome"] == "local"
+        fake.start()
+        assert library.build(GOOD)["outcome"] in ("hit", "built")
+
+
+def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fake):
+    """Nor is it for the next builds; once it goes on it is asked again."""
+    with Library(alone_with_fake.environment, socket=fake.socket, local_after_ms=200) as library:
+        fake.process.send_signal(signal.SIGSTOP)
+        try:
+            said = library.build(GOOD)
+            assert said["outcome"] == "local"
+            assert "in time" in said["reason"]
+            assert library.build(GOOD)["outcome"] == "local"
+        finally:
+            fake.process.send_signal(signal.SIGCONT)
+        wait_for(lambda: library.build(GOOD)["outcome"] in ("hit", "built"), "the daemon is asked again")
+
+
+def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
+    """The daemon refuses, for it knows none; the client finds one."""
+    daemon = make_daemon(roots=(alone_with_fake.directory / "empty",)).start()
+    said = alone_with_fake.build(GOOD, socket=daemon.socket)
+    assert said["outcome"] == "local"
+    assert "toolchain" in said["reason"]
+
+
+def test_an_option_that_neither_takes_is_refused_the_same(fake, alone_with_fake):
+    for run in (fake.cli, lambda *words, **rest: alone_with_fake.cli(*words, socket=fake.socket, **rest)):
+        done = run("build", "-", "--arch", "sm_90", "-o", os.devnull, "--option=--create-pch=a.pch", input=GOOD,
+                   check=False)
+        assert done.returncode == 4
+        assert b"--create-pch" in done.stderr
+
+
+def test_a_compiler_that_crashes(alone_with_fake):
+    done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input="//fake: crash\n", check=False)
+    assert done.returncode == 5
+    assert b"SIGSEGV" in done.stderr
+
+
+def test_a_deadline_ends_the_compiler_with_all_that_it_started(alone_with_fake, toolkit):
+    with Library(alone_with_fake.environment, socket=alone_with_fake.directory / "nobody") as library:
+        assert library.build(GOOD)["outcome"] == "local"  # so that little is left to do before the gate
+        waiting = Waiting(lambda: library.build(HELD, timeout_ms=10_000))
+        toolkit.await_arrivals("held", 1)
+        below = children_of(library.pid)
+        assert len(below) == 3  # cccl-cache-compile, the zygote, the worker
+        assert waiting.end()["error"] == "deadline"
+        wait_for(lambda: gone(below), "what was started is gone")
+
+
+def test_a_program_that_is_killed_leaves_no_compiler_behind(alone_with_fake, toolkit):
+    with Library(alone_with_fake.environment, socket=alone_with_fake.directory / "nobody") as library:
+        waiting = Waiting(lambda: library.build(HELD))
+        toolkit.await_arrivals("held", 1)
+        below = children_of(library.pid)
+        assert len(below) == 3
+        library.kill()
+        waiting.end()
+        wait_for(lambda: gone(below), "what was started is gone")

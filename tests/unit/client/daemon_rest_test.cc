@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/daemon_rest.h"
+
+#include <catch2/catch.hpp>
+
+using cccl_cache::DaemonRest;
+using namespace std::chrono_literals;
+
+namespace {
+
+// How long it rests after a failure at `moment`.
+std::chrono::milliseconds RestAfter(DaemonRest& rest, DaemonRest::Clock::time_point moment) {
+  std::chrono::milliseconds pause{0};
+  rest.Failed(moment);
+  while (rest.Resting(moment + pause)) pause += 100ms;
+  return pause;
+}
+
+}  // namespace
+
+TEST_CASE("a daemon rests after a failure, each time twice as long, half a minute at the most") {
+  const DaemonRest::Clock::time_point start{1h};
+  DaemonRest rest;
+  CHECK_FALSE(rest.Resting(start));
+  CHECK(RestAfter(rest, start) == 100ms);
+  CHECK(RestAfter(rest, start + 1min) == 200ms);
+  CHECK(RestAfter(rest, start + 2min) == 400ms);
+  for (int i = 0; i < 60; ++i) rest.Failed(start + 3min);
+  CHECK(RestAfter(rest, start + 4min) == 30s);
+}
+
+TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
+  const DaemonRest::Clock::time_point start{1h};
+  DaemonRest rest;
+  rest.Failed(start);
+  rest.Failed(start);
+  rest.Answered();
+  CHECK_FALSE(rest.Resting(start));
+  CHECK(RestAfter(rest, start) == 100ms);
+}

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tests/support/temporary_directory.h"
+
+/// A shell script in the place of cccl-cache-compile; its standard input is the socket, so it
+/// answers with `>&0`. Returns its path.
+std::string WriteFakeCompiler(const cccl_cached::TemporaryDirectory& directory,
+                              std::string_view script);
+
+/// Reads a small request, or the end of a large one: who closes a socket with something unread
+/// takes back what it said.
+std::string ReadRequest();
+/// What such a script answers after that: a build that was done here, with "told" as its log; an
+/// error.
+std::string AnswerLocal();
+std::string AnswerError(std::string_view name, std::string_view text);

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/fallback.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "cccl_cache/client.h"
+#include "tests/unit/client/fake_compiler.h"
+#include "tests/unit/client/stand_in_daemon.h"
+
+using cccl_cache::BuildResult;
+using cccl_cache::Client;
+using cccl_cache::ClientOptions;
+using cccl_cache::Expected;
+using cccl_cache::NvrtcBuild;
+using cccl_cache::Outcome;
+using cccl_cached::TemporaryDirectory;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A client whose local compiler always has an answer.
+struct Scene {
+  Expected<BuildResult> Build(std::chrono::milliseconds timeout = 60s) {
+    if (!client) client.emplace(*Client::Open(options));
+    return client->Build(NvrtcBuild{.source = "x"}, {.timeout = timeout});
+  }
+
+  TemporaryDirectory directory;
+  std::string socket = directory / "socket";
+  std::string compiler = WriteFakeCompiler(directory, AnswerLocal());
+  ClientOptions options{.socket = socket, .local_compiler = compiler, .quiet_fallback = true};
+  std::optional<Client> client;
+};
+
+StandInAnswers Refuses(std::string name) {
+  StandInAnswers answers;
+  answers.build = [name](grpc::ServerContext* context, const auto&, auto*) {
+    context->AddTrailingMetadata("cccl-error", name);
+    return grpc::Status(grpc::StatusCode::INTERNAL, "the daemon's reason");
+  };
+  return answers;
+}
+
+StandInAnswers Answers(v1::Outcome outcome) {
+  StandInAnswers answers;
+  answers.build = [outcome](auto*, const auto&, v1::BuildReply* reply) {
+    *reply = HitWithCubin("cubin");
+    reply->set_outcome(outcome);
+    return grpc::Status::OK;
+  };
+  return answers;
+}
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("without a daemon a build is compiled here, and says why") {
+  Scene scene;
+  const auto result = scene.Build();
+  REQUIRE(result.ok());
+  CHECK(result->outcome() == Outcome::kLocal);
+  CHECK(result->compiled());
+  CHECK(cccl_cache_outcome_name(result->info().outcome) == std::string("local"));
+  CHECK(result->log() == "told");
+  CHECK(Has(result->reason(), "no cccl-cached listens"));
+  CHECK(result->info().total_us > 0);
+}
+
+TEST_CASE("where that is not wanted, no daemon is an error") {
+  Scene scene;
+  scene.options.fallback = CCCL_CACHE_FALLBACK_ERROR;
+  const auto result = scene.Build();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_NO_DAEMON);
+}
+
+TEST_CASE("where it can't be compiled here either, the error is the daemon's and says what lacks") {
+  Scene scene;
+  const std::string nowhere = scene.directory / "nowhere";
+  scene.options.local_compiler = nowhere;
+  const auto result = scene.Build();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_NO_DAEMON);
+  CHECK(Has(result.error().message, "no cccl-cached listens"));
+  CHECK(Has(result.error().message, nowhere));
+}
+
+TEST_CASE("an error of the compile here comes with the reason for it") {
+  Scene scene;
+  WriteFakeCompiler(scene.directory, AnswerError("toolchain-not-found", "none is here"));
+  const auto result = scene.Build();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND);
+  CHECK(Has(result.error().message, "none is here"));
+  CHECK(Has(result.error().message, "no cccl-cached listens"));
+}
+
+TEST_CASE("what the daemon refuses is compiled here") {
+  const std::string name =
+      GENERATE("overloaded", "unavailable", "denied", "files-needed", "toolchain-not-found",
+               "invalid-request", "timed-out", "out-of-memory", "cancelled", "of a later version");
+  Scene scene;
+  const StandInDaemon daemon(scene.socket, Refuses(name));
+  const auto result = scene.Build();
+  CAPTURE(name);
+  REQUIRE(result.ok());
+  CHECK(result->outcome() == Outcome::kLocal);
+  CHECK(Has(result->reason(), "the daemon's reason"));
+}
+
+TEST_CASE("what the compiler died of is not tried here") {
+  Scene scene;
+  const StandInDaemon daemon(scene.socket, Refuses("worker-crashed"));
+  const auto result = scene.Build();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_WORKER_CRASHED);
+}
+
+TEST_CASE("a daemon's answer is the answer, a compile failure among them") {
+  for (const auto& [sent, seen] : {std::pair(v1::OUTCOME_HIT, Outcome::kHit),
+                                   std::pair(v1::OUTCOME_UNCACHEABLE, Outcome::kUncacheable),
+                                   std::pair(v1::OUTCOME_FAILED, Outcome::kFailed)}) {
+    Scene scene;
+    const StandInDaemon daemon(scene.socket, Answers(sent));
+    const auto result = scene.Build();
+    REQUIRE(result.ok());
+    CHECK(result->outcome() == seen);
+  }
+}
+
+TEST_CASE("a daemon that does not answer is left after the bound, and then rests a while") {
+  Scene scene;
+  std::atomic<int> calls{0};
+  StandInAnswers answers;
+  answers.build = [&calls](grpc::ServerContext* context, const auto&, auto*) {
+    ++calls;
+    while (!context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::CANCELLED;
+  };
+  const StandInDaemon daemon(scene.socket, answers);
+  scene.options.local_after = 50ms;
+  const auto first = scene.Build();
+  REQUIRE(first.ok());
+  CHECK(first->outcome() == Outcome::kLocal);
+  CHECK(Has(first->reason(), "in time"));
+  // Each rest is longer than the one before: soon a build finds the daemon resting.
+  for (bool rested = false; !rested;) {
+    const auto next = scene.Build();
+    REQUIRE(next.ok());
+    CHECK(next->outcome() == Outcome::kLocal);
+    rested = Has(next->reason(), "asked again soon");
+  }
+}
+
+TEST_CASE("the caller's own timeout is the end, with the daemon and here") {
+  Scene scene;
+  StandInAnswers answers;
+  answers.build = [](grpc::ServerContext* context, const auto&, auto*) {
+    while (!context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::CANCELLED;
+  };
+  auto daemon = std::make_unique<StandInDaemon>(scene.socket, answers);
+  auto result = scene.Build(50ms);
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_DEADLINE);
+  daemon.reset();
+  WriteFakeCompiler(scene.directory, "while :; do :; done\n");
+  result = scene.Build(50ms);
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_DEADLINE);
+}
+
+TEST_CASE("a daemon that comes is asked") {
+  Scene scene;
+  CHECK(scene.Build()->outcome() == Outcome::kLocal);
+  const StandInDaemon daemon(scene.socket, Answers(v1::OUTCOME_BUILT));
+  CHECK(scene.Build()->outcome() == Outcome::kBuilt);
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/local_compiler.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/unit/client/fake_compiler.h"
+
+using cccl_cache::BuildReply;
+using cccl_cache::BuildRequest;
+using cccl_cache::CompileHere;
+using cccl_cache::Deadline;
+using cccl_cache::Error;
+using cccl_cache::Expected;
+using cccl_cached::TemporaryDirectory;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Scene {
+  /// One build by the script; `source` must outlive it.
+  Expected<BuildReply> Run(const std::string& script, Deadline deadline = Deadline::After(60s),
+                           std::string_view source = "source") {
+    BuildRequest request;
+    cccl_cache_nvrtc program = {sizeof(program), {source.data(), source.size()}};
+    REQUIRE(request.SetProgram(program).ok());
+    return CompileHere(WriteFakeCompiler(directory, script), &request, deadline);
+  }
+
+  Error ErrorOf(const std::string& script) {
+    const Expected<BuildReply> reply = Run(script);
+    REQUIRE_FALSE(reply.ok());
+    return reply.error();
+  }
+
+  TemporaryDirectory directory;
+};
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a build without a daemon is what cccl-cache-compile answers") {
+  Scene scene;
+  const auto reply = scene.Run(AnswerLocal());
+  REQUIRE(reply.ok());
+  CHECK(std::string(reply->fields().log) == "told");
+}
+
+TEST_CASE("cccl-cache-compile is sent the whole request, however large") {
+  Scene scene;
+  const std::string source(5 << 20, 's');
+  const std::string seen = scene.directory / "seen";
+  const auto reply =
+      scene.Run("head -c 5242880 >" + seen + "\n" + AnswerLocal(), Deadline::After(60s), source);
+  REQUIRE(reply.ok());
+  CHECK(std::filesystem::file_size(seen) == 5242880);
+}
+
+TEST_CASE("an error of a build without a daemon has the daemon's name for it") {
+  Scene scene;
+  const Error error = scene.ErrorOf(AnswerError("toolchain-not-found", "none is here"));
+  CHECK(error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND);
+  CHECK(error.message == "none is here");
+  CHECK(scene.ErrorOf(AnswerError("of a later version", "x")).status == CCCL_CACHE_UNAVAILABLE);
+}
+
+TEST_CASE("cccl-cache-compile that dies is a crash, and how it died is told") {
+  Scene scene;
+  Error error = scene.ErrorOf("kill -SEGV $$\n");
+  CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
+  CHECK(Has(error.message, "signal 11"));
+  error = scene.ErrorOf("exit 3\n");
+  CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
+  CHECK(Has(error.message, "exit status 3"));
+  CHECK(scene.ErrorOf(ReadRequest() + "printf '\\000\\000\\000' >&0\n").status ==
+        CCCL_CACHE_WORKER_CRASHED);
+}
+
+TEST_CASE("what is not an answer is not taken for one") {
+  Scene scene;
+  CHECK(scene.ErrorOf(ReadRequest() + "printf '\\001junk' >&0\n").status == CCCL_CACHE_PROTOCOL);
+  CHECK(scene
+            .ErrorOf(ReadRequest() +
+                     "printf '\\000\\000\\000\\000\\000\\000\\000\\000\\000\\001x' >&0\n")
+            .status == CCCL_CACHE_PROTOCOL);
+}
+
+TEST_CASE("the deadline ends cccl-cache-compile") {
+  Scene scene;
+  const std::string file = scene.directory / "pid";
+  auto patience = 100ms;
+  do {  // on a busy machine a process takes its time to start
+    patience *= 2;
+    const auto reply =
+        scene.Run("echo $$ >" + file + "\nwhile :; do :; done\n", Deadline::After(patience));
+    REQUIRE_FALSE(reply.ok());
+    CHECK(reply.error().status == CCCL_CACHE_DEADLINE);
+  } while (!std::filesystem::exists(file) || std::filesystem::is_empty(file));
+  pid_t pid = 0;
+  std::ifstream(file) >> pid;
+  CHECK(kill(pid, 0) != 0);
+}
+
+TEST_CASE("cccl-cache-compile has of the environment what it goes by, and no file of ours") {
+  Scene scene;
+  setenv("CUDA_HOME", "/cuda", 1);
+  setenv("CCCL_CACHED_TOOLCHAIN_ROOT", "/other", 1);
+  setenv("LD_PRELOAD_OF_OURS", "x", 1);
+  const std::string file = scene.directory / "environment";
+  REQUIRE(scene.Run("export -p >" + file + "\n" + AnswerLocal()).ok());
+  unsetenv("CUDA_HOME");
+  unsetenv("CCCL_CACHED_TOOLCHAIN_ROOT");
+  unsetenv("LD_PRELOAD_OF_OURS");
+  std::ifstream stream(file);
+  const std::string seen{std::istreambuf_iterator<char>(stream), {}};
+  CHECK(Has(seen, "CUDA_HOME='/cuda'"));
+  CHECK(Has(seen, "CCCL_CACHED_TOOLCHAIN_ROOT='/other'"));
+  CHECK_FALSE(Has(seen, "LD_PRELOAD"));
+}
+
+TEST_CASE("a program that never waits for its children can build without a daemon") {
+  Scene scene;
+  const auto former = signal(SIGCHLD, SIG_IGN);
+  const bool built = scene.Run(AnswerLocal()).ok();
+  const Error error = scene.ErrorOf("exit 3\n");
+  signal(SIGCHLD, former);
+  CHECK(built);
+  CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
+}
+
+TEST_CASE("what can't be run is named") {
+  Scene scene;
+  BuildRequest request;
+  const auto reply = CompileHere(scene.directory / "none", &request, Deadline::After(60s));
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(Has(reply.error().message, scene.directory / "none"));
+}
