@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Getting a build: from this process, from the daemon, or by building under a lease while others wait."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol
+
+from ._canonical import Refused
+from ._envelope import pack, unpack
+from ._key import Key, build_key
+from ._report import Report
+
+NAMESPACE = "cuda.compute"
+_KEPT = 1024
+_current = threading.local()
+
+
+class Lease(Protocol):
+    """What cccl_cache.Client.lease gives: contents, or the right to publish them."""
+
+    contents: Optional[bytes]
+
+    def publish(self, data: bytes) -> None: ...
+
+
+class LeaseClient(Protocol):
+    """The part of cccl_cache.Client that is used here."""
+
+    def lease(
+        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float]
+    ) -> ContextManager[Lease]: ...
+
+
+class Settings(NamedTuple):
+    """How builds are shared: `wait` bounds, in seconds, how long another process' build is waited for."""
+
+    connect: Callable[[], LeaseClient]
+    release: str
+    group: Optional[str]
+    wait: float
+
+
+class Construction(NamedTuple):
+    """A call of a wrapper's constructor."""
+
+    original: Callable[..., None]
+    wrapper: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return type(self.wrapper).__qualname__
+
+    def run(self) -> None:
+        self.original(self.wrapper, *self.args, **self.kwargs)
+
+
+def current_key() -> Optional[str]:
+    """The key of what this thread is building now, which the package's own caches must keep apart."""
+    return getattr(_current, "key", None)
+
+
+class Builds:
+    """Takes the place of building in each wrapper's constructor. Thread-safe."""
+
+    def __init__(self, settings: Settings, report: Report):
+        self._settings = settings
+        self._report = report
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
+        self._client: Optional[LeaseClient] = None
+
+    def construct(
+        self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Fills in `wrapper` as `original` would."""
+        call = Construction(original, wrapper, args, kwargs)
+        if getattr(_current, "nested", False):
+            call.run()
+            return
+        _current.nested = True
+        try:
+            self._construct(call)
+        finally:
+            _current.nested = False
+
+    def clear(self) -> None:
+        """Forgets what this process holds."""
+        with self._lock:
+            self._kept.clear()
+
+    def _construct(self, call: Construction) -> None:
+        key = self._key(call)
+        if key is None:
+            self._build(None, call)
+        elif self._from_this_process(key, call):
+            self._report.count("hits_in_process")
+        else:
+            self._from_the_daemon(key, call)
+
+    def _key(self, call: Construction) -> Optional[Key]:
+        try:
+            return build_key(self._settings.release, call.wrapper, call.original, call.args, call.kwargs)
+        except Refused as reason:
+            self._report.not_cached(call.name, str(reason))
+        except Exception as error:
+            self._report.error(call.name, error)
+        return None
+
+    def _from_this_process(self, key: Key, call: Construction) -> bool:
+        with self._lock:
+            kept = self._kept.get(key.digest)
+        return kept is not None and self._adopt(key, call, *kept)
+
+    def _from_the_daemon(self, key: Key, call: Construction) -> None:
+        entered, lease = self._acquire(key, call)
+        if lease is None:
+            self._build(key, call)
+            return
+        try:
+            build = None if lease.contents is None else unpack(key.digest, bytes(lease.contents))
+            if build is not None and self._adopt(key, call, build, []):
+                self._report.count("hits")
+                return
+            self._build(key, call)
+            if lease.contents is None:
+                self._publish(key, call, lease)
+        finally:
+            self._leave(entered, call)
+
+    def _acquire(self, key: Key, call: Construction) -> tuple[Any, Optional[Lease]]:
+        try:
+            if self._client is None:
+                self._client = self._settings.connect()
+            entered = self._client.lease(
+                NAMESPACE, key.fields, group=self._settings.group, timeout=self._settings.wait
+            )
+            return entered, entered.__enter__()
+        except Exception as error:
+            self._report.error(call.name, error)
+            return None, None
+
+    def _leave(self, entered: Any, call: Construction) -> None:
+        try:
+            entered.__exit__(None, None, None)
+        except Exception as error:
+            self._report.error(call.name, error)
+
+    def _build(self, key: Optional[Key], call: Construction) -> None:
+        self._report.count("builds")
+        _current.key = None if key is None else key.digest
+        try:
+            call.run()
+        finally:
+            _current.key = None
+
+    def _publish(self, key: Key, call: Construction, lease: Lease) -> None:
+        try:
+            after = self._key(call)
+            if after is None or after.digest != key.digest:
+                self._report.not_cached(call.name, "what it is built from changed meanwhile")
+                return
+            build = call.wrapper.serialize()
+            self._keep(key, build, [holder.build_results for holder in _holders(call.wrapper)])
+            lease.publish(pack(key.digest, build))
+            self._report.count("published")
+        except Exception as error:
+            self._report.error(call.name, error)
+
+    def _adopt(self, key: Key, call: Construction, build: bytes, results: list[Any]) -> bool:
+        """Fills in the wrapper from a build, with `results`, if any, as its loaded code. False if that can't be done."""
+        try:
+            loaded = type(call.wrapper).deserialize(build)
+            holders = list(_holders(loaded))
+            for holder, shared in zip(holders, results):
+                holder.build_results = shared
+            if call.kwargs.get("compute_capability") is None:
+                for holder in holders:
+                    holder._bound_build_result = _bound(holder.build_results)
+            _copy_slots(loaded, call.wrapper)
+            self._keep(key, build, [holder.build_results for holder in holders])
+            return True
+        except Exception as error:
+            self._report.error(call.name, error)
+            return False
+
+    def _keep(self, key: Key, build: bytes, results: list[Any]) -> None:
+        with self._lock:
+            self._kept.setdefault(key.digest, (build, results))
+            self._kept.move_to_end(key.digest)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+
+
+def _holders(wrapper: Any) -> Iterator[Any]:
+    """The wrapper, or those that it is made of, which hold compiled code."""
+    if hasattr(type(wrapper), "build_results"):
+        yield wrapper
+    if hasattr(type(wrapper), "partitioner"):
+        yield from _holders(wrapper.partitioner)
+
+
+def _bound(build_results: Any) -> Any:
+    """The code loaded on the device for which the wrapper is made, as the package's constructors bind it."""
+    from cuda.compute import _caching
+    from cuda.compute._cccl_interop import cc_to_key
+
+    device_id, capability = _caching._thread_local.factory_device_info
+    return build_results.resolve(cc_to_key(capability), device_id)
+
+
+def _copy_slots(source: Any, target: Any) -> None:
+    for kind in type(source).__mro__:
+        for name in getattr(kind, "__slots__", ()):
+            if hasattr(source, name):
+                setattr(target, name, getattr(source, name))

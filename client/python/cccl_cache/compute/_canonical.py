@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that stand for exactly one description.
+
+A description is built of None, bool, int, float, complex, str, bytes and tuples of descriptions. Each is written as
+
+    value  = tag(1) length(8, big endian) payload
+    tuple  = "T" count(8) value*
+
+so no two descriptions share their bytes: 1, 1.0 and True differ, and so do 0.0 and -0.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Any, Callable, Tuple
+
+Description = Tuple[Any, ...]
+
+
+class Refused(Exception):
+    """Something has no identity that holds in another process: the text says what and why."""
+
+
+def encode(description: Any) -> bytes:
+    """The bytes of a description. Raises Refused for a value of any other type, subclasses included."""
+    parts: list[bytes] = []
+    _write(description, parts)
+    return b"".join(parts)
+
+
+def digest(description: Any) -> str:
+    """SHA-256 of the bytes of a description, in hexadecimal."""
+    return hashlib.sha256(encode(description)).hexdigest()
+
+
+def _write(value: Any, parts: list[bytes]) -> None:
+    kind = type(value)
+    if kind is tuple:
+        parts.append(b"T" + len(value).to_bytes(8, "big"))
+        for element in value:
+            _write(element, parts)
+        return
+    try:
+        tag, payload = _SCALARS[kind]
+    except KeyError:
+        raise Refused(f"a value of type {kind.__module__}.{kind.__qualname__}") from None
+    data = payload(value)
+    parts.append(tag + len(data).to_bytes(8, "big"))
+    parts.append(data)
+
+
+_SCALARS: dict[type, tuple[bytes, Callable[[Any], bytes]]] = {
+    type(None): (b"N", lambda value: b""),
+    bool: (b"B", lambda value: b"1" if value else b"0"),
+    int: (b"I", lambda value: b"%x" % value if value >= 0 else b"-%x" % -value),
+    float: (b"F", lambda value: struct.pack(">d", value)),
+    complex: (b"C", lambda value: struct.pack(">dd", value.real, value.imag)),
+    str: (b"S", lambda value: value.encode("utf-8", "surrogatepass")),
+    bytes: (b"Y", lambda value: value),
+}

@@ -1,0 +1,128 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the code that cuda.compute makes depends on besides the arguments: packages, compilers, headers, settings.
+
+Files count by their contents, as this process has loaded or will find them; read once per process.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import platform
+import sys
+from importlib import metadata
+
+from ._canonical import Description, Refused, digest
+from ._file_digests import contents_digest
+
+_LOADED = ("libnvrtc.so", "libnvJitLink.so")
+_VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "numpy")
+_SETTINGS = (
+    "OPT",
+    "BOUNDSCHECK",
+    "CUDA_DEBUGINFO_DEFAULT",
+    "CUDA_DEFAULT_PTX_CC",
+    "CUDA_USE_NVIDIA_BINDING",
+    "DEBUG_ARRAY_OPT",
+    "DISABLE_JIT",
+    "FORCE_CUDA_CC",
+)
+_VARIABLES = ("NVRTC_", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_", "CUB_", "THRUST_")
+
+
+@functools.lru_cache(maxsize=1)
+def native_environment() -> str:
+    """The digest of what every build depends on. Raises Refused if a part can't be found."""
+    from cuda.cccl import get_include_paths
+
+    import cuda.cccl
+    import cuda.compute
+
+    roots = {
+        "cuda.compute": os.path.dirname(cuda.compute.__file__),
+        "cuda.cccl": os.path.dirname(cuda.cccl.__file__),
+        "headers": str(get_include_paths().cuda),
+    }
+    for name in _LOADED:
+        path = loaded_library(name)
+        if path is None:
+            raise Refused(f"{name} is not loaded")
+        roots[name] = path
+    for builtins in glob.glob(os.path.join(os.path.dirname(roots["libnvrtc.so"]), "libnvrtc-builtins*.so*")):
+        roots[os.path.basename(builtins)] = builtins
+    contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
+    versions = tuple((name, _version(name)) for name in _VERSIONED)
+    return digest((contents, versions, platform.machine(), _variables()))
+
+
+def python_environment() -> str:
+    """The digest of what the code of a Python operator depends on besides. Raises Refused for settings not kept apart."""
+    from numba_cuda_mlir.numba_cuda.core import config
+
+    if os.environ.get("LIBLLVM7"):
+        raise Refused("LIBLLVM7 names another LLVM")
+    if getattr(config, "ENABLE_CUDASIM", 0):
+        raise Refused("the CUDA simulator is on")
+    if getattr(config, "CUDA_DEBUGINFO_DEFAULT", 0):
+        raise Refused("operators are compiled for debugging")
+    settings = tuple((name, _setting(name, getattr(config, name, None))) for name in _SETTINGS)
+    return digest((_python_compiler(), settings, sys.implementation.cache_tag))
+
+
+@functools.lru_cache(maxsize=1)
+def _python_compiler() -> Description:
+    from numba_cuda_mlir.numba_cuda.cudadrv.libs import get_cudalib, get_libdevice
+
+    import numba_cuda_mlir
+
+    return (
+        ("numba_cuda_mlir", _version("numba-cuda-mlir"), _contents(os.path.dirname(numba_cuda_mlir.__file__))),
+        ("libnvvm", _contents(_found("libnvvm", get_cudalib("nvvm")))),
+        ("libdevice", _contents(_found("libdevice", get_libdevice()))),
+    )
+
+
+def _found(name: str, path: object) -> str:
+    if not isinstance(path, str) or not os.path.isabs(path):
+        raise Refused(f"{name} can't be found")
+    return path
+
+
+def loaded_library(name: str) -> str | None:
+    """The path of the library that this process has loaded under a name that starts so."""
+    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
+        for line in maps:
+            path = line.rstrip("\n").partition("/")
+            if path[1] and os.path.basename(path[2]).startswith(name):
+                return "/" + path[2]
+    return None
+
+
+def _contents(path: str) -> str:
+    try:
+        return contents_digest(path)
+    except OSError as error:
+        raise Refused(f"{path} can't be read: {error.strerror}") from None
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        raise Refused(f"the package {name} has no version") from None
+
+
+def _setting(name: str, value: object) -> object:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_setting(name, element) for element in value)
+    if value is None or isinstance(value, str):
+        return value
+    raise Refused(f"numba's setting {name}")
+
+
+def _variables() -> Description:
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_VARIABLES)))

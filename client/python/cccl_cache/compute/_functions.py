@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The identity of a Python function that becomes device code: what it does, not where it stands.
+
+Equal for equal code with equal values in everything that the code reaches: defaults, annotations, captured variables,
+globals, functions it calls. A value without an identity that holds in another process refuses the whole function.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any, Callable, Iterator, Mapping
+
+from ._canonical import Description, Refused, digest
+from ._code import Lookup, describe_code
+
+_MISSING = object()
+
+
+class Walk:
+    """One traversal of a function and all that it reaches.
+
+    `describe` turns a value into a description or raises Refused; `state` names the top function's arrays on the
+    device, which are bound at each call. Not thread-safe: one walk, one thread.
+    """
+
+    def __init__(self, describe: Callable[[Any, "Walk"], Description], state: Mapping[str, Description] | None = None):
+        self._describe = describe
+        self._state = dict(state or {})
+        self._visited: dict[int, int] = {}
+
+    def value(self, value: Any) -> Description:
+        """The description of a value that a function reaches."""
+        return self._describe(value, self)
+
+    def function(self, function: types.FunctionType) -> Description:
+        """The description of a function; one that is met again is described by the order of its first visit."""
+        if type(function) is not types.FunctionType:
+            raise Refused(f"{_named(function)} is not a plain function")
+        if id(function) in self._visited:
+            return ("visited", self._visited[id(function)])
+        state = self._state if not self._visited else {}
+        self._visited[id(function)] = len(self._visited)
+        code = describe_code(function)
+        return (
+            "function",
+            function.__name__,
+            code.digest,
+            self.value(function.__defaults__),
+            self._named_values(function.__kwdefaults__ or {}),
+            self._named_values(_annotations(function)),
+            tuple(self._cells(function, code.cells, state)),
+            tuple(self._globals(function, code.globals, state)),
+        )
+
+    def _named_values(self, values: Mapping[str, Any]) -> Description:
+        return tuple((name, self.value(values[name])) for name in sorted(values))
+
+    def _cells(
+        self, function: types.FunctionType, lookups: tuple[Lookup, ...], state: Mapping[str, Description]
+    ) -> Iterator[Description]:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if name in state:
+                yield (name, "state", state[name])
+                continue
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                raise Refused(f"the captured variable '{name}' has no value yet") from None
+            chains = sorted({lookup.attributes for lookup in lookups if lookup.name == name}) or [()]
+            for attributes in chains:
+                yield (name, *self._resolved(name, value, attributes))
+
+    def _globals(
+        self, function: types.FunctionType, lookups: tuple[Lookup, ...], state: Mapping[str, Description]
+    ) -> Iterator[Description]:
+        for name, attributes in lookups:
+            if name in state:
+                yield (name, "state", state[name])
+                continue
+            value, where = _look_up(function, name)
+            yield (name, where, *self._resolved(name, value, attributes))
+
+    def _resolved(self, name: str, value: Any, attributes: tuple[str, ...]) -> Description:
+        taken = []
+        owner = None
+        for attribute in attributes:
+            if not isinstance(value, types.ModuleType):
+                break
+            owner, value = value, getattr(value, attribute, _MISSING)
+            taken.append(attribute)
+            if value is _MISSING:
+                raise Refused(f"'{'.'.join([name, *taken])}' is not there")
+        if isinstance(value, types.ModuleType):
+            raise Refused(f"the module '{'.'.join([name, *taken])}' is used as a value")
+        if owner is not None:
+            named = _of_a_library(owner, taken[-1], value)
+            if named is not None:
+                return (".".join(taken), named)
+        return (".".join(taken), self.value(value))
+
+
+def function_digest(
+    function: types.FunctionType,
+    describe: Callable[[Any, Walk], Description],
+    state: Mapping[str, Description] | None = None,
+) -> str:
+    """SHA-256 of a function's identity, in hexadecimal. Raises Refused with the reason."""
+    return digest(Walk(describe, state).function(function))
+
+
+_LIBRARIES = ("numba_cuda_mlir",)
+
+
+def _of_a_library(owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
+    """Names what a compiler's package defines: its files are in the key. None for what must be described by value."""
+    if owner.__name__.partition(".")[0] not in _LIBRARIES or hasattr(value, "py_func"):
+        return None
+    home = getattr(value, "__module__", None) or type(value).__module__
+    if home.partition(".")[0] not in _LIBRARIES:
+        return None
+    return ("library", owner.__name__, attribute)
+
+
+def _look_up(function: types.FunctionType, name: str) -> tuple[Any, str]:
+    value = function.__globals__.get(name, _MISSING)
+    if value is not _MISSING:
+        return value, "global"
+    scope = function.__globals__.get("__builtins__", builtins)
+    scope = vars(scope) if isinstance(scope, types.ModuleType) else scope
+    value = scope.get(name, _MISSING)
+    if value is _MISSING:
+        raise Refused(f"the global '{name}' is not defined")
+    return value, "builtin"
+
+
+def _annotations(function: types.FunctionType) -> Mapping[str, Any]:
+    resolved = {}
+    for name, annotation in (function.__annotations__ or {}).items():
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, function.__globals__)  # what typing.get_type_hints does
+            except Exception:
+                raise Refused(f"the annotation of '{name}' can't be resolved") from None
+        resolved[name] = annotation
+    return resolved
+
+
+def _named(value: Any) -> str:
+    kind = type(value)
+    return f"{getattr(value, '__name__', None) or 'a value'} of type {kind.__module__}.{kind.__qualname__}"

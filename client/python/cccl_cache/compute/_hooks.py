@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where cuda.compute is changed: constructors ask for a build first, and its own caches tell operators apart strictly."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from . import _arguments
+from ._builds import Builds, current_key
+from ._canonical import Refused, digest
+from ._frozen import record_compiled
+
+_NO_IDENTITY = ("cccl_cache", None)
+
+
+class Hooks:
+    """The changes, and the way back. Made and removed by one thread at a time."""
+
+    def __init__(self, builds: Builds):
+        self._builds = builds
+        self._undo: list[Callable[[], None]] = []
+
+    def attach(self) -> None:
+        """Changes the package. What was built before stays as it is."""
+        from cuda.compute import _caching, op
+        from cuda.compute._serialization.serializable import Serializable
+
+        for wrapper in set(Serializable._registry.values()):
+            self._replace(wrapper, "__init__", self._constructor(wrapper.__init__))
+        self._replace(_caching.CachableFunction, "__init__", _strict(_caching.CachableFunction.__init__))
+        self._replace(_caching, "_make_cache_key_from_args", _kept_apart(_caching._make_cache_key_from_args))
+        _caching._process_wide_cache_registry["cccl_cache.compute"] = _Clearing(self._builds)
+        self._undo.append(lambda: _caching._process_wide_cache_registry.pop("cccl_cache.compute", None))
+        if op._jit_adapter is None:
+            self._replace(op, "_jit_op_adapter_factory", self._watched_factory(op._jit_op_adapter_factory))
+        else:
+            self._watch_compiler()
+
+    def detach(self) -> None:
+        """Puts the package back as it was."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:
+        own = vars(owner).get(name)
+        setattr(owner, name, value)
+        self._undo.append(lambda: delattr(owner, name) if own is None else setattr(owner, name, own))
+
+    def _constructor(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def __init__(wrapper: Any, *args: Any, **kwargs: Any) -> None:
+            self._builds.construct(original, wrapper, args, kwargs)
+
+        return __init__
+
+    def _watched_factory(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def factory() -> Any:
+            adapter = original()
+            self._watch_compiler()
+            return adapter
+
+        return factory
+
+    def _watch_compiler(self) -> None:
+        from cuda.compute import _jit
+
+        self._replace(_jit, "_compile_op_impl", _recording(_jit._compile_op_impl))
+
+
+class _Clearing:
+    """An entry of the package's list of caches, which clear_all_caches() goes through."""
+
+    def __init__(self, builds: Builds):
+        self.cache_clear = builds.clear
+
+
+def _strict(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds to an operator's identity what the package's own overlooks, such as 1 against 1.0."""
+
+    @functools.wraps(original)
+    def __init__(self: Any, function: Any) -> None:
+        original(self, function)
+        self._identity += (_identity(function),)
+
+    return __init__
+
+
+def _identity(function: Any) -> Any:
+    try:
+        return digest(_arguments.operator_digest_part(function))
+    except Refused:
+        return _NO_IDENTITY
+    except Exception:
+        return _NO_IDENTITY
+
+
+def _kept_apart(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the key of the build that is under way to the package's own keys, which are coarser."""
+
+    @functools.wraps(original)
+    def make_cache_key(*args: Any, **kwargs: Any) -> Any:
+        key = original(*args, **kwargs)
+        strict = current_key()
+        return key if strict is None else (*key, strict)
+
+    return make_cache_key
+
+
+def _recording(original: Any) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile_op(cachable: Any, *args: Any) -> Any:
+        compiled = original(cachable, *args)
+        record_compiled(compiled.name, cachable._identity[-1])
+        return compiled
+
+    setattr(compile_op, "cache_clear", original.cache_clear)
+    return compile_op

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A ProgramCacheResource in the daemon, where one process compiles and the others wait for it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Callable, Optional, Union
+
+from cuda.core.utils import ProgramCacheResource
+
+Key = Union[bytes, str]
+
+NAMESPACE = "cuda.core"
+_logger = logging.getLogger("cccl_cache.core")
+
+
+class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
+    """Keeps what ``Program.compile(cache=)`` compiles in the node's daemon, for all processes of this user.
+
+    A key that is missing is leased to who asked first: the others wait until it is stored. A lease ends when the key is
+    stored, when its thread asks for another key (so the compile failed), after `compile_limit`, or with the process.
+    Where the daemon can't help, all keys are missing and nothing is kept. Thread-safe.
+
+    Parameters
+    ----------
+    client
+        Makes the client, at the first use. Default: ``cccl_cache.Client``.
+    group
+        The name of a Unix group whose members share the entries. Default: only this user's processes do.
+    wait
+        Seconds for which another's compile is waited for.
+    compile_limit
+        Seconds after which a lease is given up.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: Optional[Callable[[], Any]] = None,
+        group: Optional[str] = None,
+        wait: float = 120.0,
+        compile_limit: float = 120.0,
+    ):
+        self._connect = client or _default_client
+        self._group = group
+        self._wait = wait
+        self._compile_limit = compile_limit
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._held: dict[int, _Held] = {}
+        self._known: set[bytes] = set()
+
+    def __getitem__(self, key: Key) -> bytes:
+        """The kept bytes. A KeyError comes with the lease to make them, if the daemon answers."""
+        name = _bytes_of(key)
+        self._give_up()
+        held = self._acquire(name, self._wait)
+        if held is not None and held.contents is not None:
+            held.leave()
+            self._known.add(name)
+            return held.contents
+        if held is not None:
+            held.limit(self._compile_limit)
+            with self._lock:
+                self._held[threading.get_ident()] = held
+        raise KeyError(key)
+
+    def __setitem__(self, key: Key, value: Any) -> None:
+        """Stores a program; what is there already stays."""
+        name, contents = _bytes_of(key), _contents_of(value)
+        with self._lock:
+            held = self._held.pop(threading.get_ident(), None)
+        if held is not None and (held.key != name or held.over):
+            held.leave()
+            held = None
+        if held is None:
+            held = self._acquire(name, self._wait)
+        if held is not None:
+            held.publish(contents)
+            self._known.add(name)
+
+    def __delitem__(self, key: Key) -> None:
+        """Not offered: what is kept belongs to every process of the user."""
+        raise NotImplementedError("deposits are removed with: cccl-cache-cli deposits remove")
+
+    def __len__(self) -> int:
+        """How many entries this object got or stored."""
+        return len(self._known)
+
+    def clear(self) -> None:
+        """Not offered, as for one entry."""
+        raise NotImplementedError("deposits are removed with: cccl-cache-cli deposits remove")
+
+    def close(self) -> None:
+        """Gives up the leases that are held."""
+        with self._lock:
+            held, self._held = list(self._held.values()), {}
+        for each in held:
+            each.leave()
+
+    def _give_up(self) -> None:
+        with self._lock:
+            held = self._held.pop(threading.get_ident(), None)
+        if held is not None:
+            held.leave()
+
+    def _acquire(self, name: bytes, wait: float) -> Optional[_Held]:
+        try:
+            if self._client is None:
+                self._client = self._connect()
+            entered = self._client.lease(NAMESPACE, {"key": name}, group=self._group, timeout=wait)
+            return _Held(name, entered, entered.__enter__())
+        except Exception as error:
+            _logger.info("not cached: %s", error)
+            return None
+
+
+class _Held:
+    """A lease between the question that found nothing and the answer. It ends once."""
+
+    def __init__(self, key: bytes, entered: Any, lease: Any):
+        self.key = key
+        self.contents: Optional[bytes] = None if lease.contents is None else bytes(lease.contents)
+        self._entered = entered
+        self._lease = lease
+        self._lock = threading.Lock()
+        self._over = False
+        self._timer: Optional[threading.Timer] = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        with self._lock:
+            return self._over
+
+    def limit(self, seconds: float) -> None:
+        """Ends it after so many seconds, for a compile that failed is not reported to a cache."""
+        self._timer = threading.Timer(seconds, self.leave)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def publish(self, contents: bytes) -> None:
+        """Stores the contents, unless it is over or there are some, and ends it."""
+        with self._lock:
+            if not self._over and self.contents is None:
+                try:
+                    self._lease.publish(contents)
+                except Exception as error:
+                    _logger.info("not kept: %s", error)
+        self.leave()
+
+    def leave(self) -> None:
+        """Ends it."""
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+            try:
+                self._entered.__exit__(None, None, None)
+            except Exception as error:
+                _logger.info("lease not ended: %s", error)
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _bytes_of(key: Key) -> bytes:
+    return key.encode() if isinstance(key, str) else bytes(key)
+
+
+def _contents_of(value: Any) -> bytes:
+    code = getattr(value, "code", value)
+    if isinstance(code, str):
+        with open(code, "rb") as file:
+            return file.read()
+    return bytes(code)
+
+
+def _default_client() -> Any:
+    import cccl_cache
+
+    return cccl_cache.Client()

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What Program.compile does, done by the daemon."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import Any, Optional, Sequence, Union
+
+from cuda.core import Program, ProgramOptions
+
+import cccl_cache
+
+Code = Union[str, bytes]
+
+_logger = logging.getLogger("cccl_cache.core")
+
+# The daemon parses headers ahead by itself, where every process of the user has them.
+_PRECOMPILED_HEADERS = ("pch", "create_pch", "use_pch", "pch_dir", "pch_verbose", "pch_messages")
+# They write files, or need what only this process has.
+_LOCAL = ("time", "fdevice_time_trace", "debug")
+
+
+def compile(
+    code: Code,
+    code_type: str,
+    target_type: str = "cubin",
+    *,
+    options: Optional[ProgramOptions] = None,
+    name_expressions: Sequence[str] = (),
+    logs: Any = None,
+    client: Optional[cccl_cache.Client] = None,
+) -> Any:
+    """Compiles a program, or gets what was compiled before.
+
+    Include paths, name expressions and precompiled headers, which ``Program.compile(cache=)`` refuses, are served:
+    headers are part of the key by their contents, lowered names come with the result, and the daemon precompiles
+    headers by itself, so that options which ask for that say nothing to it.
+
+    Parameters
+    ----------
+    code, code_type, options
+        As for ``cuda.core.Program``. Without ``options.arch`` it is the current device's.
+    target_type, name_expressions, logs
+        As for ``Program.compile``. `logs` gets the compiler's messages, on a hit too.
+    client
+        The client to use; one that is made for this call if not given.
+
+    Returns
+    -------
+    cuda.core.ObjectCode
+
+    Raises
+    ------
+    cccl_cache.CompileError
+        The code does not compile; ``log`` is the compiler's. Where the daemon can't serve a program (it is not there,
+        PTX as source, options that write files), cuda.core compiles it here and raises what it raises.
+    """
+    options = options or ProgramOptions()
+    kind = str(code_type).lower()
+    if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
+        try:
+            result = _ask(client or cccl_cache.Client(), code, kind, target_type, options, name_expressions)
+        except cccl_cache.CompileError:
+            raise
+        except cccl_cache.Error as error:
+            _logger.info("compiled by this process: %s", error)
+        else:
+            if logs is not None and result.log:
+                logs.write(result.log)
+            return result.to_object_code(options.name or "")
+    return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
+
+
+def _ask(
+    client: cccl_cache.Client,
+    code: Code,
+    kind: str,
+    target_type: str,
+    options: ProgramOptions,
+    name_expressions: Sequence[str],
+) -> cccl_cache.Result:
+    if kind == "nvvm":
+        return _ask_nvvm(client, code, target_type, options)
+    served = {name: None for name in (*_PRECOMPILED_HEADERS, "use_bundled_headers") if hasattr(options, name)}
+    plain = dataclasses.replace(options, **served)
+    return client.build(
+        code,
+        arch=options.arch,
+        options=_without_arch(plain.as_bytes("nvrtc", target_type)),
+        name=options.name,
+        name_expressions=tuple(name_expressions),
+        toolchain_headers=bool(getattr(options, "use_bundled_headers", None)),
+        emit=str(target_type),
+    )
+
+
+def _ask_nvvm(client: cccl_cache.Client, code: Code, target_type: str, options: ProgramOptions) -> cccl_cache.Result:
+    modules = [(options.name or "default_program", code), *(options.extra_sources or ())]
+    return client.nvvm(
+        modules,
+        arch=options.arch.replace("sm_", "compute_"),
+        options=_without_arch(options.as_bytes("nvvm", target_type)),
+        libdevice=bool(options.use_libdevice),
+        emit=str(target_type),
+    )
+
+
+def _without_arch(options: Sequence[bytes]) -> list[str]:
+    texts = [option.decode() for option in options]
+    return [text for text in texts if not text.startswith(("-arch=", "--gpu-architecture="))]

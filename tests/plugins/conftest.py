@@ -1,0 +1,10 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-ins against the packages that they serve, and against real daemons."""
+
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "integration"))
+
+from daemon_fixtures import directory, lasting, make_daemon, toolkit  # noqa: E402,F401

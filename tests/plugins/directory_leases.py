@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Leases over a directory: what the daemon gives, for tests of its clients alone."""
+
+import contextlib
+import fcntl
+import hashlib
+import pathlib
+
+
+class DirectoryLease:
+    def __init__(self, path):
+        self._path = path
+        self.contents = path.read_bytes() if path.exists() else None
+
+    def publish(self, data):
+        self._path.write_bytes(data)
+
+
+class DirectoryLeases:
+    """One file per key; whoever has it locked has the lease."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+
+    @contextlib.contextmanager
+    def lease(self, namespace, fields, *, group=None, timeout=None):
+        name = hashlib.sha256((repr((namespace, sorted(fields.items())))).encode()).hexdigest()
+        with open(self.directory / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield DirectoryLease(self.directory / name)

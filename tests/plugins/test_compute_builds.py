@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Getting a build through leases: what is adopted, what is built, and that no failure of the cache reaches a program."""
+
+import contextlib
+
+import pytest
+
+from cccl_cache.compute import _builds
+from cccl_cache.compute._builds import Builds, Settings
+from cccl_cache.compute._canonical import Refused
+from cccl_cache.compute._envelope import pack, unpack
+from cccl_cache.compute._key import Key
+from cccl_cache.compute._report import Report
+
+
+class Wrapper:
+    """A built algorithm, as far as the cache sees it."""
+
+    __slots__ = ["build_results", "_bound_build_result", "text"]
+
+    def serialize(self):
+        return self.text.encode()
+
+    @classmethod
+    def deserialize(cls, build):
+        if build == b"unreadable":
+            raise ValueError("unreadable")
+        wrapper = cls.__new__(cls)
+        wrapper.text, wrapper.build_results, wrapper._bound_build_result = build.decode(), object(), None
+        return wrapper
+
+
+class Lease:
+    def __init__(self, contents):
+        self.contents, self.published = contents, []
+
+    def publish(self, data):
+        self.published.append(data)
+
+
+class Leases:
+    """Gives one lease again and again."""
+
+    def __init__(self, contents=None):
+        self.given = Lease(contents)
+        self.open = 0
+
+    @contextlib.contextmanager
+    def lease(self, *_, **__):
+        self.open += 1
+        try:
+            yield self.given
+        finally:
+            self.open -= 1
+
+
+class Broken:
+    def lease(self, *_, **__):
+        raise ConnectionError("nobody there")
+
+
+def original(wrapper, text="built", compute_capability=90):
+    original.calls += 1
+    wrapper.text, wrapper.build_results, wrapper._bound_build_result = text, object(), None
+
+
+@pytest.fixture(autouse=True)
+def keyed(monkeypatch):
+    """Keys are the first argument; None is refused."""
+    original.calls = 0
+
+    def key(release, wrapper, initializer, args, kwargs):
+        if args and args[0] is None:
+            raise Refused("no identity")
+        return Key({"arguments": str(args)}, str(args))
+
+    monkeypatch.setattr(_builds, "build_key", key)
+
+
+def builds(leases):
+    return Builds(Settings(lambda: leases, "1.0", None, 1.0), Report())
+
+
+def construct(cache, *args, function=original):
+    wrapper = Wrapper()
+    cache.construct(function, wrapper, args, {"compute_capability": 90})
+    return wrapper
+
+
+def outcome(cache):
+    return {name: value for name, value in cache._report.snapshot().items() if value}
+
+
+KEY = str(("built",))
+
+
+def test_the_first_builds_and_publishes():
+    leases = Leases()
+    cache = builds(leases)
+    assert construct(cache, "built").text == "built"
+    assert [unpack(KEY, data) for data in leases.given.published] == [b"built"]
+    assert outcome(cache) == {"builds": 1, "published": 1}
+    assert leases.open == 0
+
+
+def test_a_deposit_is_adopted_and_nothing_is_built():
+    cache = builds(Leases(pack(KEY, b"built")))
+    assert construct(cache, "built").text == "built"
+    assert original.calls == 0
+    assert outcome(cache) == {"hits": 1}
+
+
+def test_a_second_call_in_a_process_asks_nobody_and_shares_the_loaded_code():
+    leases = Leases()
+    cache = builds(leases)
+    first = construct(cache, "built")
+    cache._client = Broken()
+    second = construct(cache, "built")
+    assert second.build_results is first.build_results
+    assert original.calls == 1
+    assert outcome(cache) == {"builds": 1, "published": 1, "hits_in_process": 1}
+
+
+def test_after_clearing_the_daemon_is_asked_again():
+    cache = builds(Leases())
+    construct(cache, "built")
+    cache.clear()
+    construct(cache, "built")
+    assert original.calls == 2
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"CCCLPYB1", pack(KEY, b"built")[:-1], pack(KEY, b"built") + b"x", pack("other", b"built")]
+    + [bytes([*pack(KEY, b"built")[:20], 1, *pack(KEY, b"built")[21:]]), pack(KEY, b"unreadable")],
+)
+def test_a_damaged_deposit_is_a_miss(damaged):
+    cache = builds(Leases(damaged))
+    assert construct(cache, "built").text == "built"
+    assert original.calls == 1
+
+
+def test_without_a_daemon_the_program_builds_and_is_told_why():
+    cache = builds(Broken())
+    assert construct(cache, "built").text == "built"
+    assert outcome(cache) == {"builds": 1, "errors": {"ConnectionError: nobody there": 1}}
+
+
+def test_what_has_no_identity_is_built_and_the_reason_is_told():
+    cache = builds(Leases())
+    assert construct(cache, None).text is None
+    assert outcome(cache) == {"builds": 1, "not_cached": {"no identity": 1}}
+
+
+def test_a_failing_build_raises_what_it_would_have_raised_and_gives_the_lease_back():
+    leases = Leases()
+
+    def fails(wrapper, *_, **__):
+        raise TypeError("unsuitable")
+
+    with pytest.raises(TypeError, match="unsuitable"):
+        construct(builds(leases), "built", function=fails)
+    assert leases.open == 0 and not leases.given.published
+
+
+def test_nothing_is_published_when_what_it_is_built_from_changed_meanwhile(monkeypatch):
+    leases, digests = Leases(), iter(["before", "after"])
+    monkeypatch.setattr(_builds, "build_key", lambda *_: Key({}, next(digests)))
+    cache = builds(leases)
+    assert construct(cache, "built").text == "built"
+    assert not leases.given.published
+    assert outcome(cache)["not_cached"] == {"what it is built from changed meanwhile": 1}
+
+
+def test_only_the_outermost_algorithm_asks():
+    leases = Leases()
+    cache = builds(leases)
+
+    def nesting(wrapper, *args, **kwargs):
+        construct(cache, "inner")
+        original(wrapper, *args, **kwargs)
+
+    construct(cache, "built", function=nesting)
+    assert len(leases.given.published) == 1
+
+
+def test_the_build_under_way_is_known_by_its_key_and_only_then():
+    seen = []
+
+    def looking(wrapper, *args, **kwargs):
+        seen.append(_builds.current_key())
+        original(wrapper, *args, **kwargs)
+
+    construct(builds(Leases()), "built", function=looking)
+    assert seen == [KEY] and _builds.current_key() is None
+
+
+def test_a_failure_to_publish_is_not_the_programs():
+    leases = Leases()
+    leases.given.publish = lambda data: Broken().lease()
+    cache = builds(leases)
+    assert construct(cache, "built").text == "built"
+    assert outcome(cache)["errors"] == {"ConnectionError: nobody there": 1}

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two processes that make the same algorithms in another order: the second builds nothing, and both have the same."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).with_name("compute_program.py")
+NAMES = ["reduce", "transform", "iterator", "select"]
+
+
+def start(directory, *names):
+    return subprocess.Popen([sys.executable, PROGRAM, directory, *names], stdout=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    answer, _ = process.communicate(timeout=240)
+    assert process.returncode == 0
+    return json.loads(answer)
+
+
+@pytest.fixture
+def first(tmp_path):
+    return finish(start(tmp_path, *NAMES))
+
+
+def test_the_second_process_builds_nothing(tmp_path, first):
+    second = finish(start(tmp_path, *reversed(NAMES)))
+    assert first["status"]["builds"] == first["status"]["published"] == first["calls"].count("build_for_ccs") == 4
+    assert second["calls"] == [] and second["status"]["hits"] == 4 and second["status"]["builds"] == 0
+    assert second["made"] == first["made"]
+    assert not second["status"]["errors"] and not second["status"]["not_cached"]
+
+
+def test_what_was_built_for_a_capability_serves_a_device_that_has_it(tmp_path):
+    first = finish(start(tmp_path, "transform"))
+    second = finish(start(tmp_path, "here"))
+    assert second["calls"] == [] and second["status"]["hits"] == 1
+    assert second["made"]["here"] == first["made"]["transform"]
+
+
+def test_two_at_the_same_moment_build_once(tmp_path):
+    answers = [finish(process) for process in [start(tmp_path, "transform") for _ in range(2)]]
+    assert sorted(answer["status"]["builds"] for answer in answers) == [0, 1]
+    assert answers[0]["made"] == answers[1]["made"]
+
+
+ACTIVATED = """
+import sys
+assert "cuda.compute" not in sys.modules and "numpy" not in sys.modules
+import cuda.compute
+from cccl_cache.compute import status
+print(status()["on"])
+"""
+
+
+@pytest.mark.parametrize("value, on", [("1", "True"), ("0", "False"), (None, "False")])
+def test_the_environment_turns_it_on_at_import(value, on):
+    environment = {name: text for name, text in os.environ.items() if name != "CCCL_CACHE_COMPUTE"}
+    if value is not None:
+        environment["CCCL_CACHE_COMPUTE"] = value
+    answer = subprocess.run(
+        [sys.executable, "-c", ACTIVATED], env=environment, check=True, text=True, capture_output=True)
+    assert answer.stdout.split() == [on]

@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The cache for cuda.core's compiles: one compiles, the others wait; a failure of the cache is none of the program's."""
+
+import contextlib
+import threading
+
+import pytest
+from cuda.core import Program, ProgramOptions
+from directory_leases import DirectoryLeases
+
+from cccl_cache.core import ProgramCache
+
+SOURCE = "extern \"C\" __global__ void f(int* p) { *p = %d; }"
+
+
+class Leases:
+    """Leases of one process: contents under a lock per key."""
+
+    def __init__(self):
+        self.kept, self.held = {}, threading.Lock()
+
+    @contextlib.contextmanager
+    def lease(self, namespace, fields, *, group=None, timeout=None):
+        if not self.held.acquire(timeout=timeout):
+            raise TimeoutError("waited too long")
+        try:
+            yield Entry(self.kept, fields["key"])
+        finally:
+            self.held.release()
+
+
+class Entry:
+    def __init__(self, kept, key):
+        self._kept, self._key = kept, key
+        self.contents = kept.get(key)
+
+    def publish(self, data):
+        self._kept[self._key] = data
+
+
+def program(value=1):
+    return Program(SOURCE % value, "c++", ProgramOptions(arch="sm_90", name="f"))
+
+
+@pytest.fixture
+def leases():
+    return Leases()
+
+
+@pytest.fixture
+def cache(leases):
+    with ProgramCache(client=lambda: leases, wait=0.01) as cache:
+        yield cache
+
+
+def test_what_is_stored_is_found_under_text_and_bytes(cache):
+    with pytest.raises(KeyError):
+        cache["key"]
+    cache["key"] = b"contents"
+    assert cache[b"key"] == cache.get("key") == b"contents"
+    assert len(cache) == 1
+
+
+def test_a_second_compile_is_answered_from_the_cache(cache, tmp_path):
+    first = program().compile("cubin", cache=cache)
+    with ProgramCache(client=lambda: cache._client) as other:
+        second = program().compile("cubin", cache=other)
+    assert bytes(first.code) == bytes(second.code)
+    assert program(2).compile("cubin", cache=cache).code != first.code
+
+
+def test_while_one_compiles_another_waits_and_gets_what_it_stored(leases):
+    found = []
+    first = ProgramCache(client=lambda: leases)
+    second = ProgramCache(client=lambda: leases)
+    assert first.get("key") is None
+    waiting = threading.Thread(target=lambda: found.append(second.get("key")))
+    waiting.start()
+    first["key"] = b"contents"
+    waiting.join()
+    assert found == [b"contents"]
+
+
+def test_a_compile_that_fails_gives_the_lease_back_at_the_next_question(cache, leases):
+    assert cache.get("broken") is None
+    assert leases.held.locked()
+    assert cache.get("other") is None
+    cache["other"] = b"contents"
+    assert not leases.held.locked()
+
+
+def test_a_lease_ends_by_itself_after_the_limit(leases):
+    cache = ProgramCache(client=lambda: leases, compile_limit=0.0)
+    assert cache.get("key") is None
+    assert leases.held.acquire(timeout=60)
+    leases.held.release()
+    cache["key"] = b"contents"
+    assert cache["key"] == b"contents"
+
+
+def test_closing_gives_leases_back(leases):
+    cache = ProgramCache(client=lambda: leases)
+    assert cache.get("key") is None
+    cache.close()
+    assert not leases.held.locked()
+
+
+def test_what_is_there_already_stays(cache):
+    cache["key"] = b"first"
+    cache["key"] = b"second"
+    assert cache["key"] == b"first"
+
+
+def test_without_a_daemon_programs_compile(tmp_path):
+    def nobody():
+        raise ConnectionError("nobody there")
+
+    with ProgramCache(client=nobody) as cache:
+        assert bytes(program().compile("cubin", cache=cache).code).startswith(b"\x7fELF")
+
+
+def test_entries_are_not_removed_one_by_one(cache):
+    with pytest.raises(NotImplementedError, match="cccl-cache-cli"):
+        del cache["key"]
+    with pytest.raises(NotImplementedError, match="cccl-cache-cli"):
+        cache.clear()
+
+
+def test_two_processes_share_a_directory_of_leases(tmp_path):
+    one, other = (ProgramCache(client=lambda: DirectoryLeases(tmp_path)) for _ in range(2))
+    one_code = program().compile("cubin", cache=one).code
+    assert other.get(next(iter(one._known))) == bytes(one_code)

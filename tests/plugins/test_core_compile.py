@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""cuda.core's programs, compiled by the daemon."""
+
+import io
+
+import cccl_cache
+import cccl_cache.core
+import pytest
+from cuda.core import Linker, LinkerOptions, ObjectCode, ProgramOptions
+
+TEMPLATE = "template <typename T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }"
+KERNEL = 'extern "C" __global__ void f(int* p) { *p = VALUE; }'
+NVVM = """target triple = "nvptx64-nvidia-cuda"
+target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+define void @f(i32* %p) { store i32 1, i32* %p
+  ret void }
+!nvvm.annotations = !{!0}
+!0 = !{void (i32*)* @f, !"kernel", i32 1}
+!nvvmir.version = !{!1}
+!1 = !{i32 2, i32 0}
+"""
+
+
+def options(**chosen):
+    return ProgramOptions(**{"arch": "sm_90", "name": "program", **chosen})
+
+
+@pytest.fixture(scope="module")
+def client(lasting):
+    return cccl_cache.Client(lasting.socket)
+
+
+@pytest.fixture
+def asked(client, monkeypatch):
+    """The results that the daemon gave, in order."""
+    results = []
+    original = cccl_cache.Client.run
+    monkeypatch.setattr(cccl_cache.Client, "run", lambda self, what: results.append(original(self, what)) or results[-1])
+    return results
+
+
+def test_name_expressions_come_with_their_lowered_names(client, asked):
+    for _ in range(2):
+        code = cccl_cache.core.compile(
+            TEMPLATE, "c++", options=options(), name_expressions=["scale<float>"], client=client)
+        assert isinstance(code, ObjectCode) and code.code_type == "cubin" and code.name == "program"
+        assert code.symbol_mapping == {"scale<float>": "_Z5scaleIfEvPT_S0_"}
+    assert [result.outcome for result in asked] == ["built", "hit"]
+
+
+def test_include_paths_count_by_what_lies_there(client, asked, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "value.h").write_text("#define VALUE 1\n")
+    source = '#include "value.h"\n' + KERNEL
+    for _ in range(2):
+        cccl_cache.core.compile(source, "c++", options=options(include_path=str(tmp_path)), client=client)
+    (tmp_path / "value.h").write_text("#define VALUE 2\n")
+    cccl_cache.core.compile(source, "c++", options=options(include_path=str(tmp_path)), client=client)
+    assert [result.outcome for result in asked] == ["built", "hit", "built"]
+
+
+def test_options_that_ask_for_precompiled_headers_are_served(client, asked):
+    code = cccl_cache.core.compile(
+        KERNEL, "c++", options=options(define_macro=("VALUE", "3"), pch=True), client=client)
+    assert code.code_type == "cubin" and len(asked) == 1
+
+
+def test_every_target_is_made(client, asked):
+    for target, chosen in (("ptx", {}), ("ltoir", {"link_time_optimization": True, "relocatable_device_code": True})):
+        code = cccl_cache.core.compile(
+            KERNEL, "c++", target, options=options(define_macro=("VALUE", "4"), **chosen), client=client)
+        assert code.code_type == target
+    linked = Linker(code, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin")
+    assert bytes(linked.code).startswith(b"\x7fELF") and len(asked) == 2
+
+
+def test_nvvm_ir_is_compiled(client, asked):
+    code = cccl_cache.core.compile(NVVM, "nvvm", "ptx", options=options(), client=client)
+    assert b".entry f" in bytes(code.code) and len(asked) == 1
+
+
+def test_what_does_not_compile_raises_with_the_log(client):
+    with pytest.raises(cccl_cache.CompileError, match="nowhere"):
+        cccl_cache.core.compile("__global__ void f() { nowhere(); }", "c++", options=options(), client=client)
+
+
+def test_warnings_are_written_on_a_hit_too(client):
+    source = "#warning said twice\n" + KERNEL
+    for _ in range(2):
+        logs = io.StringIO()
+        cccl_cache.core.compile(source, "c++", options=options(define_macro=("VALUE", "5")), logs=logs, client=client)
+        assert "said twice" in logs.getvalue()
+
+
+def test_without_a_daemon_the_process_compiles(tmp_path):
+    code = cccl_cache.core.compile(
+        TEMPLATE, "c++", options=options(), name_expressions=["scale<float>"],
+        client=cccl_cache.Client(tmp_path / "nobody"))
+    assert bytes(code.code).startswith(b"\x7fELF")
+    assert list(code.symbol_mapping) == ["scale<float>"]

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/guide-cuda-core.md shows runs as it stands there."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from patience import PATIENCE
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+
+
+def run_example(guide, number, socket):
+    text = (DOCS / guide).read_text()
+    example = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[number]
+    told = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=PATIENCE,
+                          env={**os.environ, "CCCL_CACHE_SOCKET": str(socket)})
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_a_program_is_compiled_by_the_daemon(lasting):
+    told = [run_example("guide-cuda-core.md", 0, lasting.socket) for _ in range(2)]
+    assert told[0] == told[1]
+    assert told[0].split()[0] == "cubin" and told[0].split()[2].startswith("_Z5scaleIf")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_cache_serves_a_program_with_and_without_a_daemon(lasting, directory, there):
+    assert int(run_example("guide-cuda-core.md", 1, lasting.socket if there else directory / "nobody")) > 0
