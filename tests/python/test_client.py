@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package, from its wheel, against the daemon with a real compiler."""
 
+import asyncio
 import concurrent.futures
 import gc
 import json
@@ -82,7 +83,7 @@ def test_an_error_says_what_to_do(client, directory):
 
 def test_a_timeout_raises(fake):
     with pytest.raises(cccl_cache.DeadlineError) as raised:
-        cccl_cache.Client(fake.socket).build("//fake: sleep 60000\n", arch="sm_90", timeout=0.05)
+        cccl_cache.Client(fake.socket).build("//fake: hang\n", arch="sm_90", timeout=0.05)
     assert isinstance(raised.value, TimeoutError)
     assert raised.value.status == "deadline"
 
@@ -125,6 +126,34 @@ def test_a_program_made_once_runs_many_times(client):
     program = cccl_cache.Build(KERNEL, arch="sm_90", options=["-DVALUE=3"], headers={"unused.h": "// x"})
     gc.collect()
     assert [client.run(program).outcome for _ in range(3)] == ["built", "hit", "hit"]
+
+
+def test_many_builds_answer_as_they_finish(fake, toolkit):
+    client = cccl_cache.Client(fake.socket)
+    sources = ["//fake: wait-for slow\n", "//fake: output-size 1000\n", "//fake: fail as told\n"]
+    finished = client.build_many(cccl_cache.Build(each, arch="sm_90") for each in sources)
+    first = dict([next(finished), next(finished)])
+    assert sorted(first) == [1, 2]
+    assert len(first[1].cubin) == 1000
+    assert isinstance(first[2], cccl_cache.CompileError) and "as told" in first[2].log
+    toolkit.open("slow")
+    [(last, slow)] = finished
+    assert (last, slow.outcome) == (0, "built")
+
+
+def test_coroutines_wait_together(lasting):
+    async def main():
+        client = cccl_cache.AsyncClient(lasting.socket)
+        programs = [client.build(KERNEL, arch="sm_90", options=[f"-DVALUE={500 + each}"]) for each in range(3)]
+        results = await asyncio.gather(*programs, client.health(), client.build("wrong", arch="sm_90"),
+                                       return_exceptions=True)
+        return results
+
+    *built, health, failed = asyncio.run(main())
+    assert [each.outcome for each in built] == ["built"] * 3
+    assert len({each.cubin for each in built}) == 3
+    assert health.serving
+    assert isinstance(failed, cccl_cache.CompileError)
 
 
 def test_explain_says_what_differs(client):

@@ -13,5 +13,18 @@ from ._library import version
 from ._programs import Build, Link, Nvvm
 from ._result import Result
 
-__all__ = ["Build", "Client", "CompileError", "DeadlineError", "Error", "Link", "NoDaemonError", "Nvvm", "Result"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._asynchronous import AsyncClient
+
+__all__ = ["AsyncClient", "Build", "Client", "CompileError", "DeadlineError", "Error", "Link", "NoDaemonError", "Nvvm",
+           "Result"]
 __version__: str = version()
+
+
+def __getattr__(name: str) -> object:
+    if name == "AsyncClient":  # whoever does not use it need not import asyncio
+        from ._asynchronous import AsyncClient
+
+        return AsyncClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,13 +8,13 @@ import os
 from ctypes import byref, c_int, c_void_p, sizeof
 
 from . import _library
-from ._errors import CompileError
+from ._errors import CompileError, Error
 from ._programs import Build, Link, Nvvm
 from ._result import FAILED, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Union
 
     from ._programs import Emit, LinkInput, NvvmModule, Text
@@ -184,6 +184,24 @@ class Client:
         if result._info.outcome == FAILED:
             raise CompileError(result)
         return result
+
+    def build_many(self, programs: Iterable[Program]) -> Iterator[tuple[int, Result | Error]]:
+        """Runs many builds at once.
+
+        Parameters
+        ----------
+        programs : iterable of Build, Link or Nvvm
+            What to run.
+
+        Yields
+        ------
+        (int, Result or Error)
+            The place of a program among `programs` and what became of it, in the order in which they finish. Errors
+            are handed over, not raised: one build that fails does not end the others.
+        """
+        from . import _many
+
+        return _many.build_many(self, programs)
 
     def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
         """Why a build is a miss; compiles nothing.
