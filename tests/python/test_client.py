@@ -5,6 +5,7 @@
 import asyncio
 import concurrent.futures
 import gc
+import hashlib
 import json
 import os
 import subprocess
@@ -79,6 +80,24 @@ def test_an_error_says_what_to_do(client, directory):
     assert raised.value.status == "invalid-request"
     with pytest.raises(ValueError, match="sass"):
         client.build(SOURCE, arch="sm_90", emit="sass")
+
+
+def test_a_build_that_no_daemon_does_is_compiled_here(client, directory):
+    from_daemon = client.build(KERNEL, arch="sm_90", options=["-DVALUE=600"])
+    program = f"""if True:
+        import cccl_cache, hashlib
+        alone = cccl_cache.Client("{directory}/nobody", local_compiler={os.environ["CCCL_CACHED_TEST_COMPILE"]!r})
+        here = alone.build({KERNEL!r}, arch="sm_90", options=["-DVALUE=600"])
+        print(here.outcome, here.key, hashlib.sha256(here.cubin).hexdigest(), "nobody" in here.reason)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE,
+        env={"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(directory), "CCCL_CACHED_TOOLCHAIN_SEARCH": "roots",
+             "CCCL_CACHED_TOOLCHAIN_ROOT": str(PLACES.cuda13)})
+    digest = hashlib.sha256(from_daemon.cubin).hexdigest()
+    assert done.stdout.split() == ["local", from_daemon.key, digest, "True"], done.stderr
+    with pytest.raises(cccl_cache.NoDaemonError):
+        cccl_cache.Client(directory / "nobody", fallback="error").build(KERNEL, arch="sm_90")
 
 
 def test_a_timeout_raises(fake):

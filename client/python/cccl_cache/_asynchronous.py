@@ -29,7 +29,7 @@ class AsyncClient:
 
     Parameters
     ----------
-    socket : str or path-like, optional
+    socket, how
         As of `Client`.
 
     Examples
@@ -38,8 +38,8 @@ class AsyncClient:
     >>> one, two = await asyncio.gather(client.build(a, arch="sm_90"), client.build(b, arch="sm_90"))
     """
 
-    def __init__(self, socket: str | os.PathLike[str] | None = None) -> None:
-        self._client = Client(socket)
+    def __init__(self, socket: str | os.PathLike[str] | None = None, **how: Any) -> None:
+        self._client = Client(socket, **how)
 
     @property
     def socket(self) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Program = Union[Build, Link, Nvvm]
 
+_FALLBACKS = {"local": 0, "error": 1}
+_COMPILER_OF_THE_PACKAGE = os.path.join(_library.PLACE, "cccl-cache-compile")
 _open = _library.function("open", c_int, c_void_p, c_void_p, c_void_p)
 _close = _library.function("close", None, c_void_p)
 _socket = _library.function("client_socket", _library.Received, c_void_p)
@@ -35,11 +37,19 @@ class Client:
     socket : str or path-like, optional
         The daemon's socket, taken at its word. Without it ``$CCCL_CACHE_SOCKET``, else the user's daemon, else the
         node's; the last two only where nobody else can write their directories. Connects at the first call.
+    fallback : {"local", "error"}, optional
+        What becomes of a build that the daemon does not do: it is compiled in a process of its own, with the same
+        result and ``"local"`` for its outcome, or it fails. Without it ``"local"`` where cccl-cache-compile lies beside
+        the package's library or is named.
+    local_after : float, optional
+        Seconds without the daemon's answer after which a build is compiled here; its timeout if not given.
+    local_compiler : str or path-like, optional
+        Path of cccl-cache-compile.
 
     Raises
     ------
     NoDaemonError
-        No socket may be trusted. Where nobody listens, the first call says so.
+        No socket may be trusted, and nothing is compiled here. Where nobody listens, the first call says so.
 
     Examples
     --------
@@ -47,9 +57,15 @@ class Client:
     >>> result.outcome, len(result.cubin)
     """
 
-    def __init__(self, socket: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, socket: str | os.PathLike[str] | None = None, *, fallback: str | None = None,
+                 local_after: float | None = None, local_compiler: str | os.PathLike[str] | None = None) -> None:
         path = b"" if socket is None else os.fsencode(socket)
-        options = _library.OpenOptions(sizeof(_library.OpenOptions), path, len(path))
+        compiler = b"" if local_compiler is None else os.fsencode(local_compiler)
+        if fallback is None:
+            fallback = "local" if compiler or os.path.exists(_COMPILER_OF_THE_PACKAGE) else "error"
+        options = _library.OpenOptions(
+            sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback], _library.milliseconds(local_after),
+            compiler, len(compiler))
         self._handle = 0
         self._handle = _library.call(_open, byref(options))
 

@@ -51,7 +51,14 @@ def texts(values: Any) -> Any:
 
 
 class OpenOptions(Structure):
-    _fields_ = [("struct_size", c_size_t), *_given("socket")]
+    _fields_ = [
+        ("struct_size", c_size_t),
+        *_given("socket"),
+        ("fallback", c_int),
+        ("local_after_ms", c_uint32),
+        *_given("local_compiler"),
+        ("quiet_fallback", c_int32),
+    ]
 
 
 class BuildOptions(Structure):
@@ -235,7 +242,8 @@ class DaemonFields(Structure):
     ]
 
 
-_library = CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libcccl_cache.so.1"))
+PLACE = os.path.dirname(os.path.abspath(__file__))
+_library = CDLL(os.path.join(PLACE, "libcccl_cache.so.1"))
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:

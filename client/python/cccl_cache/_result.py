@@ -41,8 +41,9 @@ class Result:
     Attributes
     ----------
     outcome : str
-        ``"hit"``, ``"built"``, ``"joined"`` (waited for another caller's compile of the same thing) or
-        ``"uncacheable"`` (compiled, not kept: `reason` says why); ``"failed"`` in the result of a `CompileError`.
+        ``"hit"``, ``"built"``, ``"joined"`` (waited for another caller's compile of the same thing),
+        ``"uncacheable"`` (compiled, not kept: `reason` says why) or ``"local"`` (compiled without the daemon: `reason`
+        says why); ``"failed"`` in the result of a `CompileError`.
     tier : str
         Where a hit lay: ``"memory"``, ``"disk"``, ``"remote"``; empty where it was compiled.
     """
@@ -94,7 +95,7 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """Why the build is uncacheable, or failed."""
+        """Why the build is uncacheable, local, or failed."""
         return str(self._info.reason.text())
 
     @property
