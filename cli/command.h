@@ -35,6 +35,7 @@ void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
 /// "cccl-cache-cli: MESSAGE" on stderr.

@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddExplainCommand(&app, common, &exit_code);
   cccl_cache::cli::AddStatsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddToolchainsCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddDepositsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
   try {
     app.parse(std::move(words));

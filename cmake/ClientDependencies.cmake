@@ -3,6 +3,7 @@
 # What libcccl_cache alone needs, as archives that go into it, so that it needs nothing but the C library. Headers
 # are reached through links: a compiler for an older C library must not see this system's own.
 find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
 find_program(PROTOC_C protoc-c REQUIRED)
 find_program(CMAKE_OBJCOPY objcopy REQUIRED)
 set(client_includes ${CMAKE_BINARY_DIR}/client_includes)

@@ -25,6 +25,14 @@ BuildLimits BuildLimitsOf(const Configuration& configuration) {
   return limits;
 }
 
+Deposits::Options DepositOptionsOf(const Configuration& configuration) {
+  Deposits::Options options;
+  options.limits.bytes = configuration.deposit_limit;
+  options.limits.bytes_per_uid = configuration.deposit_limit_per_uid;
+  options.heartbeat = configuration.lease_heartbeat;
+  return options;
+}
+
 ServiceLimits ServiceLimitsOf(const Configuration& configuration) {
   ServiceLimits limits;
   limits.message_bytes = configuration.message_limit;

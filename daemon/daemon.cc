@@ -61,12 +61,15 @@ Daemon::Daemon(Parts parts)
                     .observe = [&log = log_](const BuildRecord& record) { LogBuild(log, record); },
                     .report = ReportTo(log_, "build")},
                    BuildLimitsOf(parts.configuration)),
+      deposits_(DepositOptionsOf(parts.configuration),
+                {parts.stores.disk->deposits(), *parts.stores.disk, parts.stores.statistics}),
       housekeeping_({toolchains_, compiler_, *parts.stores.disk, parts.stores.statistics, log_}),
       builder_(coordinator_),
       server_({.limits = ServiceLimitsOf(parts.configuration),
                .build_limits = BuildLimitsOf(parts.configuration),
                .version = CCCL_CACHED_VERSION},
               {.builder = builder_,
+               .deposits = deposits_,
                .toolchains = toolchains_,
                .statistics = parts.stores.statistics,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
@@ -84,6 +87,7 @@ void Daemon::Stop() {
   // First: builds that wait for a toolchain to be identified are answered, and nothing calls back.
   toolchains_.Stop();
   server_.StoppingSoon();
+  deposits_.Stop();
   coordinator_.Drain(kDrainDeadline);
   server_.Shutdown(kShutdownDeadline);
 }

@@ -8,6 +8,7 @@
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/deposits.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/log.h"
@@ -46,6 +47,7 @@ class Daemon {
   ToolchainRegistry toolchains_;
   HostFileAccess files_;
   BuildCoordinator coordinator_;
+  Deposits deposits_;
   Housekeeping housekeeping_;
   CoordinatorBuilder builder_;
   Server server_;

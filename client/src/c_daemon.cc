@@ -152,6 +152,10 @@ void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* da
     known.build_seconds = limits->build_seconds;
     known.worker_bytes = limits->worker_bytes;
     known.failures_remembered_seconds = limits->failures_remembered_seconds;
+    known.deposit_bytes = limits->deposit_bytes;
+    known.deposit_bytes_per_uid = limits->deposit_bytes_per_uid;
+    known.leases_per_uid = limits->leases_per_uid;
+    known.lease_heartbeat_ms = limits->lease_heartbeat_ms;
   }
   FillStruct(known, daemon);
 }

@@ -38,6 +38,8 @@ const char* cccl_cache_status_name(cccl_cache_status status) {
       return "protocol";
     case CCCL_CACHE_TOO_LARGE:
       return "too-large";
+    case CCCL_CACHE_LEASE_LOST:
+      return "lease-lost";
   }
   return "unknown";
 }

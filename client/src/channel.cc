@@ -10,6 +10,9 @@
 namespace cccl_cache {
 namespace {
 
+// As long as gRPC lets a call's deadline be written in milliseconds.
+constexpr std::chrono::hours kLongestCall{27};
+
 // Pauses that double, so long as less than two seconds were spent in them: what a daemon needs to
 // restart, or to get through a rush of connections.
 class Backoff {
@@ -114,6 +117,37 @@ Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, Mes
       if ((*connection)->Reusable()) pool_.Give(std::move(*connection));
       if (call.status().ok()) return Done{};
       return call.status().ToError();
+    }
+    if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
+  }
+}
+
+Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, MessageSink* sink,
+                                 MessageSource* source, Deadline deadline,
+                                 const std::function<bool()>& settled) {
+  if (no_socket_) return *no_socket_;
+  Attempts attempts(socket_, &pool_, deadline);
+  while (true) {
+    auto connection = attempts.Connect();
+    if (!connection.ok()) return std::move(connection).error();
+    sink->Restart();
+    auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kLongestCall), source);
+    (*connection)->Start(call.get());
+    const auto goes_on = [&] {
+      return settled() && call->unsent() == 0 && (*connection)->flushed();
+    };
+    while (!call->ended() && !goes_on()) {
+      if (!(*connection)->Turn(call.get(), deadline)) call->End(CallEnd::kDeadline);
+    }
+    if (!call->ended()) return OpenCall{std::move(call), *std::move(connection)};
+    (*connection)->Finish(call.get());
+    CallEnd end = call->end();
+    if (end == CallEnd::kAnswered) {
+      if ((*connection)->Reusable()) pool_.Give(*std::move(connection));
+      if (call->status().ok()) return OpenCall{};
+      Error error = call->status().ToError();
+      if (error.status != CCCL_CACHE_UNAVAILABLE) return error;
+      end = CallEnd::kUnsent;
     }
     if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
   }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +16,12 @@
 #include "client/src/deadline.h"
 
 namespace cccl_cache {
+
+/// A call that goes on, on a connection of its own: see Connection::Turn.
+struct OpenCall {
+  std::unique_ptr<Call> call;
+  std::unique_ptr<Connection> connection;  ///< last: it refers to the call
+};
 
 /// Calls to the daemon at one socket, over connections made as needed. Every call is safe to send
 /// again, so a connection that was lost, refused or grew stale costs a call time, not its answer.
@@ -28,6 +36,13 @@ class Channel {
   /// Returns once the server's status is there: Done, or what it said was wrong.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                         Deadline deadline, MessageSource* source = nullptr);
+
+  /// The same for a call that may go on: returns once `settled` holds after what has come and the
+  /// body is sent, with the call, or once it has ended well, without. Sent again, also when the
+  /// daemon said that it stops.
+  Expected<OpenCall> Open(std::string_view path, const ByteChain& body, MessageSink* sink,
+                          MessageSource* source, Deadline deadline,
+                          const std::function<bool()>& settled);
 
   /// Empty if there is none.
   [[nodiscard]] const std::string& socket() const { return socket_; }

@@ -62,30 +62,35 @@ Connection::~Connection() {
 }
 
 CallEnd Connection::Run(Call* call) {
-  session_.Start(call);
-  Progress progress = Progress::kNone;
+  Start(call);
   while (!call->ended()) {
-    // A server that refuses a request may close before it read it all: what it said is still to be
-    // read.
-    if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
-    if (session_.over()) {
-      call->End(CallEnd::kMalformed);
-      break;
-    }
-    const bool in_time =
-        progress == Progress::kMade ? !call->deadline().Passed() : Wait(call->deadline());
-    if (!in_time) {
-      call->End(CallEnd::kDeadline);
-      break;
-    }
-    progress = Receive(call);
-    if (progress == Progress::kBroken) {
-      broken_ = true;
-      call->End(EndOfConnection());
-    }
+    if (!Turn(call, call->deadline())) call->End(CallEnd::kDeadline);
   }
   Finish(call);
   return call->end();
+}
+
+void Connection::Start(Call* call) {
+  session_.Start(call);
+  progress_ = Progress::kNone;
+}
+
+bool Connection::Turn(Call* call, const Deadline& until, int wake) {
+  // A server that refuses a request may close before it read it all: what it said is still to be
+  // read.
+  if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
+  if (session_.over()) {
+    call->End(CallEnd::kMalformed);
+    return true;
+  }
+  const bool in_time = progress_ == Progress::kMade ? !until.Passed() : Wait(until, wake);
+  if (!in_time) return false;
+  progress_ = Receive(call);
+  if (progress_ == Progress::kBroken) {
+    broken_ = true;
+    call->End(EndOfConnection());
+  }
+  return true;
 }
 
 bool Connection::Usable() {
@@ -97,11 +102,11 @@ bool Connection::Usable() {
   }
 }
 
-bool Connection::Wait(const Deadline& deadline) {
-  pollfd waiting = {socket_.get(), POLLIN, 0};
-  if (unflushed_ > 0 && !broken_) waiting.events |= POLLOUT;
+bool Connection::Wait(const Deadline& deadline, int wake) {
+  std::array<pollfd, 2> waiting = {{{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}}};
+  if (unflushed_ > 0 && !broken_) waiting[0].events |= POLLOUT;
   while (true) {
-    const int ready = poll(&waiting, 1, deadline.PollTimeout());
+    const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }

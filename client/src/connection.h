@@ -31,6 +31,18 @@ class Connection {
 
   /// Sends the call and waits for its end, at most until its deadline.
   CallEnd Run(Call* call);
+  // The same in steps, for a call that both sides go on talking on: Start, any number of turns,
+  // Finish. Between turns nothing moves.
+
+  void Start(Call* call);
+  /// Sends what there is to be sent and receives what has come, after waiting for it; ends the call
+  /// where its end has come. False: `until` passed. Returns as well when `wake`, a descriptor, can
+  /// be read.
+  bool Turn(Call* call, const Deadline& until, int wake = -1);
+  void Finish(Call* call);
+  /// What was to be sent is with the system, and nothing refers to it.
+  [[nodiscard]] bool flushed() const { return unflushed_ == 0; }
+
   /// Whether keeping it for another call makes sense.
   [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
   /// Whether another call may be sent now: reads what the server said meanwhile.
@@ -42,14 +54,13 @@ class Connection {
   enum class Progress { kMade, kNone, kBroken };
 
   /// Waits until there is something to read or room to write; false: the deadline passed.
-  bool Wait(const Deadline& deadline);
+  bool Wait(const Deadline& deadline, int wake);
   /// Sends what waits to be sent, as far as the socket takes it.
   /// `call`: asked for more to be sent once all is out; may be null.
   Progress Flush(Call* call);
   /// Receives what there is; a large message goes straight to its place.
   Progress Receive(Call* call);
   [[nodiscard]] CallEnd EndOfConnection() const;
-  void Finish(Call* call);
 
   const FileDescriptor socket_;
   const pid_t owner_;
@@ -58,6 +69,7 @@ class Connection {
   ByteChain::Position flushed_;
   size_t unflushed_ = 0;
   bool broken_ = false;
+  Progress progress_ = Progress::kNone;  ///< of the last turn
   std::array<char, 16384> staging_;
 };
 

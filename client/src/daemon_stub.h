@@ -60,6 +60,8 @@ class DaemonStub {
   /// Whether the daemon says that it serves.
   Expected<bool> Health(Deadline deadline);
 
+  /// For calls that go on: see DepositCalls.
+  [[nodiscard]] Channel& channel() { return channel_; }
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:

@@ -46,6 +46,9 @@ struct Configuration {
   uint64_t message_limit = 16ull << 20;
   uint64_t source_limit = 64ull << 20;
   uint64_t header_limit = 10'000;
+  uint64_t deposit_limit = 4ull << 30;
+  uint64_t deposit_limit_per_uid = 1ull << 30;
+  std::chrono::milliseconds lease_heartbeat{5'000};
   uint64_t upload_limit = 4ull << 30;
   uint64_t upload_limit_per_uid = 1ull << 30;
   uint64_t in_flight_limit = 4ull << 30;

@@ -46,6 +46,15 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kSavedMicroseconds, "saved_seconds_total", "",
      "Compile time that hits and joins saved.", kPerMicrosecond},
     {Counter::kEvictions, "evictions_total", "", "Entries dropped to keep within the limit."},
+    {Counter::kDeposits, "deposits_total", "", "Deposits that clients made."},
+    {Counter::kDepositHits, "deposit_hits_total", "", "Acquires answered with a deposit at once."},
+    {Counter::kDepositWaits, "deposit_waits_total", "",
+     "Acquires answered with what another caller made meanwhile."},
+    {Counter::kDepositEvictions, "deposit_evictions_total", "",
+     "Deposits dropped to keep within a limit."},
+    {Counter::kLeases, "leases_total", "", "Acquires answered with a lease."},
+    {Counter::kLeasesLost, "leases_lost_total", "",
+     "Leases taken from holders that gave no sign of life."},
 };
 static_assert(std::size(kCounters) == static_cast<size_t>(Counter::kCount));
 

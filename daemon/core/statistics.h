@@ -38,6 +38,12 @@ enum class Counter : uint8_t {
   kCompileMicroseconds,
   kSavedMicroseconds,
   kEvictions,
+  kDeposits,
+  kDepositHits,
+  kDepositWaits,
+  kDepositEvictions,
+  kLeases,
+  kLeasesLost,
   kCount,
 };
 

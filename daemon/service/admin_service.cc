@@ -86,6 +86,13 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
   AddGauge(reply, "queued", static_cast<double>(building.queued),
            "Compiles waiting for a slot now.");
+  const DepositGauges deposits = sources.deposits.gauges();
+  AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Deposits kept.");
+  AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),
+           "Bytes that they count.");
+  AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held now.");
+  AddGauge(reply, "lease_waiters", static_cast<double>(deposits.leases.waiting),
+           "Callers waiting for a lease now.");
   AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
   reply.set_version(sources.version);
   return reply;

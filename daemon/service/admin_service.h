@@ -8,6 +8,7 @@
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/deposits.h"
 #include "daemon/core/peer.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -21,6 +22,7 @@ namespace cccl_cached {
 struct AdminSources {
   Toolchains& toolchains;
   const Statistics& statistics;
+  const Deposits& deposits;
   std::function<TierSize()> stored;
   std::function<BuildGauges()> building;
   std::function<uint64_t()> clients;  ///< connections now

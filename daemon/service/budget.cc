@@ -17,10 +17,15 @@ constexpr std::chrono::milliseconds kRetryAfter{200};
 /// largest size on its way at any time.
 constexpr uint64_t kStreamsPerUid = 16;
 constexpr uint64_t kStreamsInAll = 64;
+/// Holders of leases say something at any time: for them holds the same.
+constexpr uint64_t kLeasesInAll = 256;
 
-constexpr std::string_view kNames[] = {
-    "connections", "calls in flight", "bytes of requests and replies in flight",
-    "uploads and reflection streams in progress", "bytes of uploads"};
+constexpr std::string_view kNames[] = {"connections",
+                                       "calls in flight",
+                                       "bytes of requests and replies in flight",
+                                       "uploads and reflection streams in progress",
+                                       "bytes of uploads",
+                                       "leases held"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
 size_t Index(Resource resource) { return static_cast<size_t>(resource); }
@@ -58,10 +63,11 @@ void Share::Merge(Share&& other) {
 }
 
 Budget::Budget(const ServiceLimits& limits)
-    : per_uid_{limits.connections_per_uid, limits.calls_per_uid, limits.bytes_in_flight_per_uid,
-               kStreamsPerUid, limits.upload_bytes_per_uid},
-      in_all_{limits.connections, limits.calls, limits.bytes_in_flight, kStreamsInAll,
-              limits.upload_bytes} {}
+    : per_uid_{limits.connections_per_uid,     limits.calls_per_uid,
+               limits.bytes_in_flight_per_uid, kStreamsPerUid,
+               limits.upload_bytes_per_uid,    kLeasesPerUid},
+      in_all_{limits.connections, limits.calls,        limits.bytes_in_flight,
+              kStreamsInAll,      limits.upload_bytes, kLeasesInAll} {}
 
 Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);

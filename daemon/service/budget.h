@@ -15,7 +15,18 @@
 namespace cccl_cached {
 
 /// What a client can use up.
-enum class Resource : uint8_t { kConnections, kCalls, kBytes, kStreams, kUploadBytes, kCount };
+enum class Resource : uint8_t {
+  kConnections,
+  kCalls,
+  kBytes,
+  kStreams,
+  kUploadBytes,
+  kLeases,
+  kCount
+};
+
+/// A uid may hold so many leases at one time.
+inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "daemon/core/deposits.h"
 #include "daemon/core/sent_contents.h"
 #include "daemon/core/statistics.h"
 #include "daemon/service/budget.h"
@@ -24,6 +25,7 @@ struct BuildBackend {
   ReadGate& read_gate;
   ReadGate& answer_gate;  ///< for answers about files, which come when the caller likes
   Uploads& uploads;
+  Deposits& deposits;
   std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };
 

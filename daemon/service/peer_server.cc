@@ -63,6 +63,7 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
     : credentials_(std::move(credentials)),
       build_(parts.backend,
              [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
+      deposit_(parts.backend, credentials_),
       admin_(parts.backend, credentials_, parts.admin),
       info_(parts.backend, credentials_.uid, parts.info),
       health_(parts.backend, credentials_.uid, parts.health),
@@ -75,6 +76,7 @@ PeerServer::~PeerServer() { Shutdown(std::chrono::system_clock::now()); }
 void PeerServer::Start(const ServiceLimits& limits) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&build_);
+  builder.RegisterService(&deposit_);
   builder.RegisterService(&admin_);
   builder.RegisterService(&info_);
   builder.RegisterService(&health_);

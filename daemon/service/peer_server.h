@@ -14,6 +14,7 @@
 #include "daemon/service/admin_service.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
+#include "daemon/service/deposit_service.h"
 #include "daemon/service/health.h"
 #include "daemon/service/health_service.h"
 #include "daemon/service/info_service.h"
@@ -55,6 +56,7 @@ class PeerServer {
   mutable std::mutex mutex_;
   std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor: for the log only, see Peer
   BuildService build_;
+  DepositService deposit_;
   AdminService admin_;
   InfoService info_;
   HealthService health_;

@@ -5,6 +5,7 @@
 #include <grpc/grpc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,8 @@
 namespace cccl_cached {
 namespace {
 
-cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options) {
+cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
+                                         const Deposits::Options& deposits) {
   cccl_cache::v1::InfoReply reply;
   reply.set_version(options.version);
   reply.set_api_minor(kApiMinor);
@@ -36,6 +38,10 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options) {
       std::chrono::duration_cast<std::chrono::seconds>(build.compile.time).count()));
   limits->set_worker_bytes(build.compile.memory_bytes);
   limits->set_failures_remembered_seconds(static_cast<uint64_t>(build.remember_failures.count()));
+  limits->set_deposit_bytes(std::min(options.limits.source_bytes, deposits.limits.bytes_per_uid));
+  limits->set_deposit_bytes_per_uid(deposits.limits.bytes_per_uid);
+  limits->set_leases_per_uid(kLeasesPerUid);
+  limits->set_lease_heartbeat_ms(static_cast<uint64_t>(deposits.heartbeat.count()));
   return reply;
 }
 
@@ -49,19 +55,24 @@ class Server::Impl {
         read_gate_(ReadGate::Limits{}),
         answer_gate_(ReadGate::Limits{}),
         uploads_(options_.limits.upload_kept),
-        backend_{
-            options_.limits,    sources.builder,
-            sources.statistics, budget_,
-            read_gate_,         answer_gate_,
-            uploads_,           std::make_shared<SentContents>(std::chrono::steady_clock::now)},
+        backend_{options_.limits,
+                 sources.builder,
+                 sources.statistics,
+                 budget_,
+                 read_gate_,
+                 answer_gate_,
+                 uploads_,
+                 sources.deposits,
+                 std::make_shared<SentContents>(std::chrono::steady_clock::now)},
         admin_{sources.toolchains,
                sources.statistics,
+               sources.deposits,
                std::move(sources.stored),
                std::move(sources.building),
                [this] { return budget_.Used(Resource::kConnections); },
                std::chrono::steady_clock::now(),
                options_.version},
-        info_(DescribeDaemon(options_)),
+        info_(DescribeDaemon(options_, sources.deposits.options())),
         peer_servers_(PeerServerParts{backend_, admin_, info_, health_},
                       options_.limits.idle_peer_servers) {}
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/deposits.h"
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -27,6 +28,7 @@ struct ServerOptions {
 /// Where the answers come from. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
+  Deposits& deposits;
   Toolchains& toolchains;
   Statistics& statistics;
   std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
@@ -34,7 +36,7 @@ struct ServerSources {
 };
 
 /// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and
-/// serves Build, Admin, Info, health and reflection by gRPC. Thread-safe after Start.
+/// serves Build, Deposit, Admin, Info, health and reflection by gRPC. Thread-safe after Start.
 class Server {
  public:
   Server(ServerOptions options, ServerSources sources);

@@ -21,12 +21,19 @@ class UnaryCall final : public SmallCall {
   template <typename Request>
   using Answer = std::function<void(const Request&, Reply)>;
 
-  /// Makes calls whose requests are of this type.
+  /// What is wrong with a request that is a message of its type.
   template <typename Request>
-  static RawService::MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer) {
-    auto decode = [answer = std::move(answer)](grpc::ByteBuffer& bytes, Reply reply) -> Status {
+  using Check = std::function<Status(const Request&)>;
+
+  /// Makes calls whose requests are of this type. `check` may be empty.
+  template <typename Request>
+  static RawService::MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer,
+                                    Check<Request> check = {}) {
+    auto decode = [answer = std::move(answer), check = std::move(check)](grpc::ByteBuffer& bytes,
+                                                                         Reply reply) -> Status {
       Request request;
       if (auto decoded = DecodeSmall(bytes, request); !decoded) return decoded;
+      if (auto checked = check ? check(request) : Status(Ok{}); !checked) return checked;
       answer(request, std::move(reply));
       return Ok{};
     };

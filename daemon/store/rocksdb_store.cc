@@ -46,7 +46,8 @@ RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDir
       departed_(options.departed),
       directory_(std::move(directory)),
       table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
-      queue_(options.queue_bytes) {}
+      queue_(options.queue_bytes),
+      deposits_(slot_, queue_, statistics) {}
 
 RocksdbStore::~RocksdbStore() { queue_.Close(); }
 

@@ -17,6 +17,7 @@
 #include "daemon/store/artifact_table.h"
 #include "daemon/store/database_opening.h"
 #include "daemon/store/database_slot.h"
+#include "daemon/store/rocksdb_deposits.h"
 #include "daemon/store/state_directory.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/store/usage_ledger.h"
@@ -59,6 +60,9 @@ class RocksdbStore final : public Tier, public MetaStore {
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
 
+  /// What clients deposited, in the same database. Lives as long as the store.
+  [[nodiscard]] DepositStore& deposits() { return deposits_; }
+
   /// What is written; what waits is not in it.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
@@ -72,6 +76,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   DatabaseSlot slot_;
   ArtifactTable table_;
   WriteQueue queue_;
+  RocksdbDeposits deposits_;
   UsageLedger ledger_;
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };

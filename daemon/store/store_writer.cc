@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/store/deposit_rows.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -53,6 +55,7 @@ std::optional<DatabaseError> StoreWriter::Turn(Database& database) {
       parts_.queue.Next(parts_.table.over_limit() ? milliseconds(0) : kUsesInterval);
   if (!batch.empty()) {
     if (auto error = parts_.table.Apply(database, batch)) return error;
+    if (auto error = WriteDeposits(database, batch.deposits)) return error;
     parts_.queue.Written();
   }
   if (parts_.table.over_limit()) {

@@ -19,6 +19,11 @@ uint64_t Cost(std::string_view name, std::string_view value) {
   return name.size() + value.size() + kItemOverhead;
 }
 
+uint64_t Cost(const WriteQueue::DepositChange& change) {
+  const uint64_t contents = change.contents == nullptr ? 0 : change.contents->size();
+  return change.record.size() + contents + kItemOverhead;
+}
+
 }  // namespace
 
 using cccl_cache::Digest;
@@ -74,6 +79,34 @@ bool WriteQueue::Drop(const Digest& key) {
   return true;
 }
 
+bool WriteQueue::PutDeposit(const Digest& key, DepositChange change) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.deposits.find(key);
+    const bool known = found != waiting_.deposits.end();
+    if (known && change.contents == nullptr) {
+      if (found->second.record.empty()) return true;
+      change.contents = found->second.contents;
+    }
+    if (!Reserve(Cost(change), known ? Cost(found->second) : 0)) return false;
+    waiting_.deposits.insert_or_assign(key, std::move(change));
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void WriteQueue::DropDeposit(const Digest& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.deposits.find(key);
+    if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
+    // Never too many: there are no more than deposits.
+    waiting_.bytes += Cost(DepositChange{});
+    waiting_.deposits.insert_or_assign(key, DepositChange{});
+  }
+  changed_.notify_all();
+}
+
 ArtifactPtr WriteQueue::Find(const Digest& key) const {
   const std::lock_guard lock(mutex_);
   for (const Batch* batch : {&waiting_, &writing_}) {
@@ -88,6 +121,17 @@ std::optional<std::string> WriteQueue::FindMeta(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   for (const Batch* batch : {&waiting_, &writing_}) {
     if (const auto found = batch->meta.find(name); found != batch->meta.end()) return found->second;
+  }
+  return std::nullopt;
+}
+
+std::optional<DepositContents> WriteQueue::FindDeposit(const Digest& key) const {
+  const std::lock_guard lock(mutex_);
+  for (const Batch* batch : {&waiting_, &writing_}) {
+    const auto found = batch->deposits.find(key);
+    if (found == batch->deposits.end()) continue;
+    const DepositChange& change = found->second;
+    if (change.record.empty() || change.contents != nullptr) return change.contents;
   }
   return std::nullopt;
 }
@@ -112,7 +156,18 @@ void WriteQueue::FillBatch() {
     writing_.artifacts.insert(waiting_.artifacts.extract(next));
     in_order_.pop_front();
   }
+  FillDeposits();
   waiting_.bytes -= writing_.bytes;
+}
+
+void WriteQueue::FillDeposits() {
+  while (!waiting_.deposits.empty()) {
+    const auto next = waiting_.deposits.begin();
+    const uint64_t bytes = Cost(next->second);
+    if (!writing_.deposits.empty() && writing_.bytes + bytes > kBatchBytes) break;
+    writing_.bytes += bytes;
+    writing_.deposits.insert(waiting_.deposits.extract(next));
+  }
 }
 
 void WriteQueue::Written() {

@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "daemon/core/artifact.h"
+#include "daemon/core/deposit.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
@@ -27,14 +28,23 @@ class WriteQueue {
   using Artifacts = std::unordered_map<cccl_cache::Digest, ArtifactPtr, cccl_cache::DigestHash>;
   using Keys = std::unordered_set<cccl_cache::Digest, cccl_cache::DigestHash>;
 
+  /// What is to become of one deposit.
+  struct DepositChange {
+    std::string record;        ///< encoded; empty: it is to be deleted
+    DepositContents contents;  ///< null: those that are there stay
+  };
+  using DepositChanges =
+      std::unordered_map<cccl_cache::Digest, DepositChange, cccl_cache::DigestHash>;
+
   struct Batch {
-    Keys dropped;         ///< broken entries to delete, before anything is written
-    Artifacts artifacts;  ///< at least one if any waits, else as many as are small
+    Keys dropped;             ///< broken entries to delete, before anything is written
+    Artifacts artifacts;      ///< at least one if any waits, else as many as are small
+    DepositChanges deposits;  ///< at least one if any waits, else as many as are small
     std::map<std::string, std::string, std::less<>> meta;
     uint64_t bytes = 0;
 
     [[nodiscard]] bool empty() const {
-      return dropped.empty() && artifacts.empty() && meta.empty();
+      return dropped.empty() && artifacts.empty() && deposits.empty() && meta.empty();
     }
   };
 
@@ -49,8 +59,16 @@ class WriteQueue {
   /// queued already.
   bool Drop(const cccl_cache::Digest& key);
 
+  /// False: no room, nothing was queued. A record alone, for a deposit that is to be deleted, is
+  /// forgotten.
+  [[nodiscard]] bool PutDeposit(const cccl_cache::Digest& key, DepositChange change);
+  void DropDeposit(const cccl_cache::Digest& key);
+
   [[nodiscard]] ArtifactPtr Find(const cccl_cache::Digest& key) const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
+
+  /// None: what is on disk counts. Null: it is to be deleted.
+  [[nodiscard]] std::optional<DepositContents> FindDeposit(const cccl_cache::Digest& key) const;
 
   /// For the writer: what to write next, empty after `timeout` or when closed. The same batch again
   /// until it was Written. Valid until the next call.
@@ -68,6 +86,7 @@ class WriteQueue {
  private:
   [[nodiscard]] bool Reserve(uint64_t bytes, uint64_t freed);
   void FillBatch();
+  void FillDeposits();
 
   const uint64_t limit_bytes_;
 

@@ -37,25 +37,30 @@ class Places:
 
     @functools.cached_property
     def _binaries(self):
-        daemon, cli = (pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in ("DAEMON", "CLI"))
+        names = ("DAEMON", "CLI", "LEASE_CLIENT")
+        found = {name: pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in names}
+        daemon = found["DAEMON"]
         build = daemon.parents[1]
         if serves(build):
-            return daemon, cli
-        names = [daemon, daemon.parent / "worker/cccl-cached-worker", daemon.parent / "local/cccl-cache-compile", cli,
-                 *(build / "client").glob("*.so*")]
-        for file in names:
+            return found
+        others = [daemon.parent / "worker/cccl-cached-worker", daemon.parent / "local/cccl-cache-compile"]
+        for file in [*found.values(), *others, *(build / "client").glob("*.so*")]:
             copy = self._directory() / file.relative_to(build)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, copy)
-        return self._directory() / daemon.relative_to(build), self._directory() / cli.relative_to(build)
+        return {name: self._directory() / file.relative_to(build) for name, file in found.items()}
 
     @property
     def daemon(self):
-        return str(self._binaries[0])
+        return str(self._binaries["DAEMON"])
 
     @property
     def cli(self):
-        return str(self._binaries[1])
+        return str(self._binaries["CLI"])
+
+    @property
+    def lease_client(self):
+        return str(self._binaries["LEASE_CLIENT"])
 
     @functools.cached_property
     def fake13(self):

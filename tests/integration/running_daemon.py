@@ -117,6 +117,9 @@ class Daemon:
             f"unix:{self.socket}", options=[("grpc.max_receive_message_length", 64 << 20)]
         )
 
+    def threads(self):
+        return len(list(pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()))
+
     def children(self):
         """Pids of all processes below the daemon."""
         found, parents = [], [self.process.pid]

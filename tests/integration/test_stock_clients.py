@@ -66,7 +66,8 @@ def test_health_and_reflection(fake):
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
         listed = next(reflection.ServerReflectionInfo(asked)).list_services_response
         names = {service.name for service in listed.service}
-    assert {"cccl_cache.v1.Build", "cccl_cache.v1.Admin", "cccl_cache.v1.Info", "grpc.health.v1.Health"} <= names
+    assert {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit", "cccl_cache.v1.Admin", "cccl_cache.v1.Info",
+            "grpc.health.v1.Health"} <= names
 
 
 def test_reflection_describes_a_service_and_all_that_it_imports(fake):

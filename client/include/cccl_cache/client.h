@@ -15,6 +15,7 @@
 #include "cccl_cache/expected.h"
 #include "cccl_cache/explanation.h"
 #include "cccl_cache/handle.h"
+#include "cccl_cache/lease.h"
 
 /// The C interface of libcccl_cache.so.1 for C++20: values own what they hold, nothing throws.
 /// Header-only.
@@ -46,7 +47,7 @@ class Client {
                                              given.quiet_fallback ? 1 : 0};
     cccl_cache_client* client = nullptr;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_open(&options, &client, &error) != CCCL_CACHE_OK) return Take(error);
+    if (cccl_cache_open(&options, &client, &error) != CCCL_CACHE_OK) return TakeError(error);
     return Client(client);
   }
 
@@ -92,9 +93,48 @@ class Client {
     cccl_cache_error* error = nullptr;
     if (cccl_cache_explain_key(client_.get(), Bytes(key), Milliseconds(timeout), &explanation,
                                &error) != CCCL_CACHE_OK) {
-      return Take(error);
+      return TakeError(error);
     }
     return Explanation(explanation);
+  }
+
+  /// What was deposited under a key, or the lease to make it: see cccl_cache_acquire.
+  Expected<Acquired> Acquire(const DepositKey& key, std::chrono::milliseconds timeout = {}) {
+    std::vector<cccl_cache_deposit_field> fields;
+    for (const DepositField& field : key.fields) {
+      fields.push_back({Bytes(field.name), Bytes(field.value)});
+    }
+    const cccl_cache_deposit_key given = {sizeof(given), Bytes(key.name_space), fields.data(),
+                                          fields.size(), Bytes(key.group)};
+    cccl_cache_deposit* hit = nullptr;
+    cccl_cache_lease* lease = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_acquire(client_.get(), &given, Milliseconds(timeout), &hit, &lease, &error) !=
+        CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    if (hit != nullptr) return Acquired(Deposit(hit));
+    return Acquired(Lease(lease));
+  }
+  /// What this user deposited.
+  Expected<DepositList> ListDeposits(std::chrono::milliseconds timeout = {}) {
+    cccl_cache_deposits* deposits = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_list_deposits(client_.get(), Milliseconds(timeout), &deposits, &error) !=
+        CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return DepositList(deposits);
+  }
+  /// False: this user deposited nothing under the key.
+  Expected<bool> RemoveDeposit(std::string_view key, std::chrono::milliseconds timeout = {}) {
+    int32_t removed = 0;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_remove_deposit(client_.get(), Bytes(key), Milliseconds(timeout), &removed,
+                                  &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return removed != 0;
   }
 
   /// Whether the daemon says that it serves.
@@ -103,7 +143,7 @@ class Client {
     cccl_cache_error* error = nullptr;
     if (cccl_cache_check_health(client_.get(), Milliseconds(timeout), &serving, &error) !=
         CCCL_CACHE_OK) {
-      return Take(error);
+      return TakeError(error);
     }
     return serving != 0;
   }
@@ -130,12 +170,6 @@ class Client {
 
  private:
   explicit Client(cccl_cache_client* client) : client_(client) {}
-
-  static Error Take(cccl_cache_error* error) {
-    const Handle<cccl_cache_error, cccl_cache_error_free> owned(error);
-    return {cccl_cache_error_status(error), std::string(View(cccl_cache_error_message(error))),
-            cccl_cache_error_retry_after_ms(error)};
-  }
 
   static uint32_t Milliseconds(std::chrono::milliseconds timeout) {
     return static_cast<uint32_t>(timeout.count());
@@ -223,7 +257,7 @@ class Client {
     typename Result::Handle::pointer result = nullptr;
     cccl_cache_error* error = nullptr;
     if (function(client_.get(), &program, &options, &result, &error) != CCCL_CACHE_OK) {
-      return Take(error);
+      return TakeError(error);
     }
     return Result(result);
   }
@@ -233,7 +267,7 @@ class Client {
     typename Reply::pointer reply = nullptr;
     cccl_cache_error* error = nullptr;
     if (function(client_.get(), Milliseconds(timeout), &reply, &error) != CCCL_CACHE_OK) {
-      return Take(error);
+      return TakeError(error);
     }
     return Reply(reply);
   }

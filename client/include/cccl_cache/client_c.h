@@ -24,5 +24,6 @@
 #include "cccl_cache/c/build.h"
 #include "cccl_cache/c/daemon.h"
 #include "cccl_cache/c/explain.h"
+#include "cccl_cache/c/lease.h"
 #include "cccl_cache/c/link.h"
 #include "cccl_cache/c/loaded.h"

@@ -8,7 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "cccl_cache/client_c.h"
+#include "cccl_cache/c/base.h"
+#include "cccl_cache/handle.h"
 
 namespace cccl_cache {
 
@@ -20,6 +21,13 @@ struct Error {
   /// When to come back; 0: no hint.
   uint32_t retry_after_ms = 0;
 };
+
+/// Takes over what a function of the C interface said was wrong.
+inline Error TakeError(cccl_cache_error* error) {
+  const Handle<cccl_cache_error, cccl_cache_error_free> owned(error);
+  return {cccl_cache_error_status(error), std::string(View(cccl_cache_error_message(error))),
+          cccl_cache_error_retry_after_ms(error)};
+}
 
 /// A value or an Error. Nothing throws; looking at the wrong side is a bug and stops the program.
 template <typename T>

@@ -239,6 +239,10 @@ class DaemonFields(Structure):
         ("build_seconds", c_uint64),
         ("worker_bytes", c_uint64),
         ("failures_remembered_seconds", c_uint64),
+        ("deposit_bytes", c_uint64),
+        ("deposit_bytes_per_uid", c_uint64),
+        ("leases_per_uid", c_uint64),
+        ("lease_heartbeat_ms", c_uint64),
     ]
 
 

@@ -43,7 +43,8 @@ _explanation_free = function("explanation_free", None, c_void_p)
 _verdict_name = function("verdict_name", c_char_p, c_int)
 _field_name = function("difference_field_name", c_char_p, c_int)
 _LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
-           "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds")
+           "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds", "deposit_bytes",
+           "deposit_bytes_per_uid", "leases_per_uid", "lease_heartbeat_ms")
 
 
 def health(client: int, socket: str, timeout: float | None) -> Health:

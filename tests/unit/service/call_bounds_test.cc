@@ -18,11 +18,13 @@ namespace {
 namespace v1 = cccl_cache::v1;
 
 const std::vector<std::string> kSmall = {
-    "/cccl_cache.v1.Info/Get", "/cccl_cache.v1.Admin/Stats", "/cccl_cache.v1.Admin/Toolchains",
-    "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"};
-const std::vector<std::string> kBuilds = {"/cccl_cache.v1.Build/Build",
-                                          "/cccl_cache.v1.Build/BuildInChunks",
-                                          "/cccl_cache.v1.Admin/Explain"};
+    "/cccl_cache.v1.Info/Get",         "/cccl_cache.v1.Admin/Stats",
+    "/cccl_cache.v1.Admin/Toolchains", "/cccl_cache.v1.Deposit/List",
+    "/cccl_cache.v1.Deposit/Remove",   "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/Watch"};
+const std::vector<std::string> kBuilds = {
+    "/cccl_cache.v1.Build/Build", "/cccl_cache.v1.Build/BuildInChunks",
+    "/cccl_cache.v1.Admin/Explain", "/cccl_cache.v1.Deposit/Acquire"};
 const std::vector<std::string> kStreams = {
     "/cccl_cache.v1.Build/Upload",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};

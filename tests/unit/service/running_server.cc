@@ -16,14 +16,19 @@
 
 namespace cccl_cached {
 
-RunningServer::RunningServer(ServiceLimits limits) : socket_(directory_.path() + "/socket") {
+RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_options)
+    : deposits(std::move(deposit_options), {store, store, statistics}),
+      socket_(directory_.path() + "/socket") {
   // Other users of a test must reach the socket.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
   builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
   ServerOptions options;
   options.limits = limits;
   options.version = "1.2.3";
-  ServerSources sources{builder, toolchains, statistics,
+  ServerSources sources{builder,
+                        deposits,
+                        toolchains,
+                        statistics,
                         [] {
                           return TierSize{7, 4096};
                         },

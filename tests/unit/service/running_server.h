@@ -10,6 +10,7 @@
 #include "cccl_cache/v1/build.grpc.pb.h"
 #include "daemon/service/server.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/service/fakes.h"
 
 namespace cccl_cached {
@@ -17,7 +18,7 @@ namespace cccl_cached {
 /// A Server over fakes on a socket of its own.
 class RunningServer {
  public:
-  explicit RunningServer(ServiceLimits limits = {});
+  explicit RunningServer(ServiceLimits limits = {}, Deposits::Options deposit_options = {});
 
   [[nodiscard]] const std::string& socket() const { return socket_; }
   /// A connection of its own, not shared with other channels.
@@ -27,6 +28,8 @@ class RunningServer {
   FakeBuilder builder;
   FakeToolchains toolchains;
   Statistics statistics;
+  FakeDepositStore store;
+  Deposits deposits;
 
  private:
   TemporaryDirectory directory_;

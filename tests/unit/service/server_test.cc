@@ -141,8 +141,8 @@ TEST_CASE("reflection lists the services and describes them") {
   RunningServer running;
   const std::string method = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
   const std::string list = ReplyTo(running, method, std::string("\x3a\x01*", 3));
-  for (const char* service : {"cccl_cache.v1.Build", "cccl_cache.v1.Admin", "cccl_cache.v1.Info",
-                              "grpc.health.v1.Health"}) {
+  for (const char* service : {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit", "cccl_cache.v1.Admin",
+                              "cccl_cache.v1.Info", "grpc.health.v1.Health"}) {
     CHECK(list.find(service) != std::string::npos);
   }
   const std::string described =

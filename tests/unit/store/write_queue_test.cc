@@ -31,6 +31,56 @@ TEST_CASE("what is queued is found until it is written") {
   CHECK(queue.empty());
 }
 
+WriteQueue::DepositChange Deposit(const std::string& contents) {
+  return {"record", std::make_shared<const std::string>(contents)};
+}
+
+TEST_CASE("a deposit that is queued is found until it is written") {
+  WriteQueue queue(1 << 20);
+  CHECK_FALSE(queue.FindDeposit(Key(1)));
+  REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
+  CHECK(**queue.FindDeposit(Key(1)) == "a");
+  CHECK(queue.Next(kNow).deposits.size() == 1);
+  REQUIRE(queue.PutDeposit(Key(1), Deposit("b")));
+  CHECK(**queue.FindDeposit(Key(1)) == "b");
+  queue.Written();
+  CHECK(*queue.Next(kNow).deposits.at(Key(1)).contents == "b");
+  queue.Written();
+  CHECK_FALSE(queue.FindDeposit(Key(1)));
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a deposit that is to be deleted is not there, whatever the disk holds") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
+  queue.DropDeposit(Key(1));
+  REQUIRE(queue.FindDeposit(Key(1)));
+  CHECK(*queue.FindDeposit(Key(1)) == nullptr);
+  REQUIRE(queue.PutDeposit(Key(1), {"record", nullptr}));
+  CHECK(queue.Next(kNow).deposits.at(Key(1)).record.empty());
+}
+
+TEST_CASE("a deposit's record that is queued behind its contents keeps them") {
+  WriteQueue queue(1 << 20);
+  REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
+  REQUIRE(queue.PutDeposit(Key(1), {"newer", nullptr}));
+  const auto& change = queue.Next(kNow).deposits.at(Key(1));
+  CHECK(change.record == "newer");
+  CHECK(*change.contents == "a");
+}
+
+TEST_CASE("deposits count against the queue's bound, deletions always fit") {
+  WriteQueue queue(10'000);
+  CHECK(queue.PutDeposit(Key(1), Deposit(std::string(8'000, 'x'))));
+  CHECK_FALSE(queue.PutDeposit(Key(2), Deposit(std::string(8'000, 'x'))));
+  for (uint64_t i = 3; i < 200; ++i) queue.DropDeposit(Key(i));
+  while (!queue.empty()) {
+    CHECK_FALSE(queue.Next(kNow).empty());
+    queue.Written();
+  }
+  CHECK(queue.PutDeposit(Key(2), Deposit(std::string(8'000, 'x'))));
+}
+
 TEST_CASE("a batch that was not written comes again") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.Put(Key(1), Numbered(1, 1000)));

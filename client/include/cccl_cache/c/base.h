@@ -40,9 +40,10 @@ typedef enum cccl_cache_status {
   CCCL_CACHE_UNAVAILABLE = 12,   /* the daemon can't do it now, or the connection was lost */
   CCCL_CACHE_UPLOAD_NEEDED =
       14, /* what was sent ahead was forgotten twice; the library sends it again once */
-  CCCL_CACHE_PROTOCOL = 13, /* the other end does not speak as agreed */
-  CCCL_CACHE_TOO_LARGE = 15 /* more than the daemon takes in one message, with the contents sent
-                               ahead too */
+  CCCL_CACHE_PROTOCOL = 13,  /* the other end does not speak as agreed */
+  CCCL_CACHE_TOO_LARGE = 15, /* more than the daemon takes in one message, with the contents sent
+                                ahead too */
+  CCCL_CACHE_LEASE_LOST = 16 /* another client may hold it by now: acquire again */
 } cccl_cache_status;
 
 /* "0.1.0" */

@@ -102,6 +102,10 @@ typedef struct cccl_cache_daemon {
   uint64_t build_seconds;
   uint64_t worker_bytes;
   uint64_t failures_remembered_seconds;
+  uint64_t deposit_bytes; /* one deposit */
+  uint64_t deposit_bytes_per_uid;
+  uint64_t leases_per_uid;
+  uint64_t lease_heartbeat_ms;
 } cccl_cache_daemon;
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,

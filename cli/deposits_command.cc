@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/json_writer.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+std::string Date(uint64_t seconds) {
+  const auto time = static_cast<time_t>(seconds);
+  tm local = {};
+  char text[32] = "?";
+  if (localtime_r(&time, &local) != nullptr) std::strftime(text, sizeof(text), "%F %T", &local);
+  return text;
+}
+
+std::string Json(const DepositList& deposits) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("deposits").BeginArray();
+  for (size_t i = 0; i < deposits.size(); ++i) {
+    const cccl_cache_deposit_info deposit = deposits[i];
+    json.BeginObject();
+    json.Key("key").String(View(deposit.key));
+    json.Key("namespace").String(View(deposit.name_space));
+    if (deposit.is_group != 0) json.Key("gid").Integer(deposit.gid);
+    json.Key("size").Integer(static_cast<int64_t>(deposit.size));
+    json.Key("made_at").Integer(static_cast<int64_t>(deposit.made_at));
+    json.Key("used_at").Integer(static_cast<int64_t>(deposit.used_at));
+    json.EndObject();
+  }
+  json.EndArray();
+  return json.EndObject().Finish();
+}
+
+std::string Text(const DepositList& deposits) {
+  std::string text;
+  for (size_t i = 0; i < deposits.size(); ++i) {
+    const cccl_cache_deposit_info deposit = deposits[i];
+    text.append(View(deposit.key)).append("  ").append(Date(deposit.made_at)).append("  ");
+    text.append(std::to_string(deposit.size)).append("  ").append(View(deposit.name_space));
+    if (deposit.is_group != 0) text.append("  group ").append(std::to_string(deposit.gid));
+    text.append("\n");
+  }
+  return text.empty() ? "no deposits\n" : text;
+}
+
+int List(const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  const Expected<DepositList> deposits = client->ListDeposits();
+  if (!deposits.ok()) return Explain(deposits.error());
+  return Print(common.json ? Json(*deposits) : Text(*deposits));
+}
+
+int Remove(const std::vector<std::string>& keys, const CommonOptions& common) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("removed").BeginArray();
+  int exit_code = kDone;
+  for (const std::string& key : keys) {
+    const Expected<bool> removed = client->RemoveDeposit(key);
+    if (!removed.ok()) return Explain(removed.error());
+    if (*removed) {
+      json.String(key);
+    } else {
+      Complain("you have no deposit " + key + ": see deposits list");
+      exit_code = kRefused;
+    }
+  }
+  json.EndArray();
+  const int printed = common.json ? Print(json.EndObject().Finish()) : kDone;
+  return exit_code == kDone ? printed : exit_code;
+}
+
+}  // namespace
+
+void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "deposits", "Show or remove what you deposited: artifacts that only clients can make");
+  command->require_subcommand(1);
+  command->footer("Example: cccl-cache-cli deposits list --json");
+  command->fallthrough();
+
+  CLI::App* list = command->add_subcommand(
+      "list", "List yours: key, time, bytes, namespace, group if its members may have it");
+  list->footer("Example: cccl-cache-cli deposits list");
+  list->callback([&common, exit_code] { *exit_code = List(common); });
+
+  CLI::App* remove = command->add_subcommand("remove", "Forget deposits of yours");
+  remove->footer(
+      "Example: cccl-cache-cli deposits list --json | jq -r '.deposits[].key' | xargs "
+      "cccl-cache-cli deposits remove");
+  const auto keys = std::make_shared<std::vector<std::string>>();
+  remove->add_option("KEY", *keys, "Key from deposits list, 64 hexadecimal digits")->required();
+  remove->callback([keys, &common, exit_code] { *exit_code = Remove(*keys, common); });
+}
+
+}  // namespace cccl_cache::cli

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cccl_cache/c/lease.h"
+#include "cccl_cache/expected.h"
+#include "cccl_cache/handle.h"
+
+namespace cccl_cache {
+
+/// One thing that decides whether two deposits are the same. The caller keeps the value alive.
+struct DepositField {
+  std::string name{};
+  std::string_view value{};
+};
+
+/// See cccl_cache_deposit_key.
+struct DepositKey {
+  std::string name_space{};
+  std::vector<DepositField> fields{};
+  std::string group{};
+};
+
+/// What was deposited. The views live as long as it.
+class Deposit {
+ public:
+  explicit Deposit(cccl_cache_deposit* deposit) : deposit_(deposit) {}
+
+  [[nodiscard]] std::string_view contents() const {
+    return View(cccl_cache_deposit_contents(deposit_.get()));
+  }
+  [[nodiscard]] std::string_view key() const { return View(cccl_cache_deposit_id(deposit_.get())); }
+
+ private:
+  Handle<cccl_cache_deposit, cccl_cache_deposit_free> deposit_;
+};
+
+/// The lease to make a deposit; abandoned at its end unless it was published.
+class Lease {
+ public:
+  explicit Lease(cccl_cache_lease* lease) : lease_(lease) {}
+
+  [[nodiscard]] bool held() const { return cccl_cache_lease_held(lease_.get()) != 0; }
+  [[nodiscard]] std::string_view key() const { return View(cccl_cache_lease_id(lease_.get())); }
+  [[nodiscard]] uint64_t fence() const { return cccl_cache_lease_fence(lease_.get()); }
+
+  /// See cccl_cache_lease_publish.
+  Expected<Done> Publish(std::string_view contents, std::chrono::milliseconds timeout = {}) {
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_lease_publish(lease_.get(), Bytes(contents),
+                                 static_cast<uint32_t>(timeout.count()), &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return Done{};
+  }
+  void Abandon() { cccl_cache_lease_abandon(lease_.get()); }
+
+ private:
+  Handle<cccl_cache_lease, cccl_cache_lease_free> lease_;
+};
+
+using Acquired = std::variant<Deposit, Lease>;
+
+/// What a user deposited.
+class DepositList {
+ public:
+  explicit DepositList(cccl_cache_deposits* deposits) : deposits_(deposits) {}
+
+  [[nodiscard]] size_t size() const { return cccl_cache_deposits_count(deposits_.get()); }
+  /// Its texts live as long as the list.
+  [[nodiscard]] cccl_cache_deposit_info operator[](size_t index) const {
+    cccl_cache_deposit_info info = {};
+    info.struct_size = sizeof(info);
+    cccl_cache_deposits_item(deposits_.get(), index, &info);
+    return info;
+  }
+
+ private:
+  Handle<cccl_cache_deposits, cccl_cache_deposits_free> deposits_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/deposit_key.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// The bytes of a deposit, shared by all whom they are handed to.
+using DepositContents = std::shared_ptr<const std::string>;
+
+/// What is known of a deposit besides its contents.
+struct DepositRecord {
+  cccl_cache::Digest key;
+  uid_t uid = 0;  ///< who deposited it: on whose account it is kept, who may list and remove it
+  cccl_cache::DepositScope scope;
+  std::string name_space;
+  uint64_t size = 0;
+  std::chrono::sys_seconds made{};
+  std::chrono::sys_seconds used{};  ///< roughly: see DepositIndex::Use
+};
+
+/// Where deposits survive a restart. Thread-safe. Nothing waits for a disk but Get and Records.
+class DepositStore {
+ public:
+  virtual ~DepositStore() = default;
+
+  /// Null: it is not there, or does not verify.
+  virtual DepositContents Get(const cccl_cache::Digest& key) = 0;
+  virtual void Put(const DepositRecord& record, DepositContents contents) = 0;
+  /// Replaces the record of what is there.
+  virtual void PutRecord(const DepositRecord& record) = 0;
+  virtual void Remove(const cccl_cache::Digest& key) = 0;
+  /// All, in no order: read once, at the start.
+  virtual std::vector<DepositRecord> Records() = 0;
+};
+
+}  // namespace cccl_cached

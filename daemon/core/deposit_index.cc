@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/deposit_index.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+constexpr std::chrono::hours kUseWritten{1};
+
+uint64_t Charge(uint64_t size) { return std::max(size, DepositIndex::kLeastCharge); }
+
+}  // namespace
+
+bool DepositIndex::Fits(uint64_t size) const {
+  return Charge(size) <= std::min(limits_.bytes_per_uid, limits_.bytes);
+}
+
+std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
+  std::vector<Digest> gone;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_key_.find(record.key); found != by_key_.end()) Drop(found->second);
+  User& user = users_[record.uid];
+  user.oldest_first.push_back(record);
+  user.bytes += Charge(record.size);
+  bytes_ += Charge(record.size);
+  by_key_[record.key] = std::prev(user.oldest_first.end());
+  MakeRoom(record.uid, gone);
+  return gone;
+}
+
+bool DepositIndex::Holds(const Digest& key) const {
+  const std::lock_guard lock(mutex_);
+  return by_key_.contains(key);
+}
+
+std::optional<DepositRecord> DepositIndex::Use(const Digest& key, std::chrono::sys_seconds now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return std::nullopt;
+  const Records::iterator record = found->second;
+  Records& records = users_[record->uid].oldest_first;
+  records.splice(records.end(), records, record);
+  if (now - record->used < kUseWritten) return std::nullopt;
+  record->used = now;
+  return *record;
+}
+
+void DepositIndex::Remove(const Digest& key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_key_.find(key); found != by_key_.end()) Drop(found->second);
+}
+
+bool DepositIndex::RemoveOwn(const Digest& key, uid_t uid) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || found->second->uid != uid) return false;
+  Drop(found->second);
+  return true;
+}
+
+std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Digest>& after,
+                                              size_t count) const {
+  std::vector<DepositRecord> listed;
+  const std::lock_guard lock(mutex_);
+  const auto user = users_.find(uid);
+  if (user == users_.end()) return listed;
+  std::vector<const DepositRecord*> behind;
+  for (const DepositRecord& record : user->second.oldest_first) {
+    if (!after || record.key > *after) behind.push_back(&record);
+  }
+  const auto end = behind.begin() + static_cast<ptrdiff_t>(std::min(count, behind.size()));
+  std::partial_sort(behind.begin(), end, behind.end(),
+                    [](const DepositRecord* a, const DepositRecord* b) { return a->key < b->key; });
+  for (auto record = behind.begin(); record != end; ++record) listed.push_back(**record);
+  return listed;
+}
+
+TierSize DepositIndex::size() const {
+  const std::lock_guard lock(mutex_);
+  return {by_key_.size(), bytes_};
+}
+
+void DepositIndex::Drop(Records::iterator record) {
+  const auto user = users_.find(record->uid);
+  user->second.bytes -= Charge(record->size);
+  bytes_ -= Charge(record->size);
+  by_key_.erase(record->key);
+  user->second.oldest_first.erase(record);
+  if (user->second.oldest_first.empty()) users_.erase(user);
+}
+
+void DepositIndex::MakeRoom(uid_t uid, std::vector<Digest>& gone) {
+  const auto drop_oldest_of = [&](const User& user) {
+    gone.push_back(user.oldest_first.front().key);
+    Drop(by_key_.at(gone.back()));
+  };
+  for (auto user = users_.find(uid);
+       user != users_.end() && user->second.bytes > limits_.bytes_per_uid;
+       user = users_.find(uid)) {
+    drop_oldest_of(user->second);
+  }
+  while (bytes_ > limits_.bytes) {
+    drop_oldest_of(std::ranges::max_element(users_, {}, [](const auto& user) {
+                     return user.second.bytes;
+                   })->second);
+  }
+}
+
+}  // namespace cccl_cached

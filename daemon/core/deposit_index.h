@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/core/deposit.h"
+#include "daemon/core/tier.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// Which deposits are kept, whose they are, and which must go. Each user's bytes are bounded, and
+/// those of all: for a deposit that does not fit, its user's own least recently used ones go, then
+/// those of whoever has most, so that nobody pushes out what others use. Thread-safe.
+class DepositIndex {
+ public:
+  /// What a deposit counts at the least: so a million empty ones are not free.
+  static constexpr uint64_t kLeastCharge = 16 << 10;
+
+  struct Limits {
+    uint64_t bytes_per_uid = 1ull << 30;
+    uint64_t bytes = 4ull << 30;
+  };
+
+  explicit DepositIndex(const Limits& limits) : limits_(limits) {}
+
+  /// Whether one of this size may be kept at all.
+  [[nodiscard]] bool Fits(uint64_t size) const;
+  /// As the most recently used; in place of one of the same key. Returns what had to go for it.
+  [[nodiscard]] std::vector<cccl_cache::Digest> Add(const DepositRecord& record);
+  [[nodiscard]] bool Holds(const cccl_cache::Digest& key) const;
+  /// It was handed out. Returns its record if that is to be written down: once an hour.
+  [[nodiscard]] std::optional<DepositRecord> Use(const cccl_cache::Digest& key,
+                                                 std::chrono::sys_seconds now);
+  void Remove(const cccl_cache::Digest& key);
+  /// False, and nothing happens, unless this user deposited it.
+  [[nodiscard]] bool RemoveOwn(const cccl_cache::Digest& key, uid_t uid);
+  /// What this user deposited, in the order of the keys, at most `count`, from the first one behind
+  /// `after`; with none from the first.
+  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid,
+                                                const std::optional<cccl_cache::Digest>& after,
+                                                size_t count) const;
+  [[nodiscard]] TierSize size() const;
+
+ private:
+  using Records = std::list<DepositRecord>;
+  struct User {
+    Records oldest_first;  // never empty
+    uint64_t bytes = 0;
+  };
+
+  // These require mutex_ held.
+  void Drop(Records::iterator record);
+  void MakeRoom(uid_t uid, std::vector<cccl_cache::Digest>& gone);
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uid_t, User> users_;  // guarded by mutex_, as all below
+  std::unordered_map<cccl_cache::Digest, Records::iterator, cccl_cache::DigestHash> by_key_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace cccl_cached

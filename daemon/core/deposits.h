@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/deposit.h"
+#include "daemon/core/deposit_index.h"
+#include "daemon/core/lease_clock.h"
+#include "daemon/core/lease_table.h"
+#include "daemon/core/result.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+
+namespace cccl_cached {
+
+/// Who wants what. The key was made from the scope, so knowing it is no way to another's deposit.
+struct DepositClaim {
+  cccl_cache::Digest key;
+  uid_t uid = 0;
+  cccl_cache::DepositScope scope;
+  std::string name_space;
+  std::chrono::milliseconds wait{0};  ///< 0: without end
+};
+
+/// How many there are now.
+struct DepositGauges {
+  TierSize kept;
+  LeaseTable::Gauges leases;
+};
+
+/// What only clients can make, kept for them: hands out what is there, a lease to one caller for
+/// what is not, and lets the others wait. Thread-safe. Whoever it knows the seats of must have left
+/// before it ends.
+class Deposits {
+ public:
+  using Seat = LeaseTable::Seat;
+  using Tell = LeaseTable::Tell;
+
+  struct Options {
+    DepositIndex::Limits limits;
+    /// How often the holder of a lease says that it lives.
+    std::chrono::milliseconds heartbeat{5'000};
+    Now now = std::chrono::steady_clock::now;
+  };
+  /// All must outlive the object.
+  struct Parts {
+    DepositStore& store;
+    MetaStore& meta;
+    Statistics& statistics;
+  };
+
+  /// Takes up what the store holds; what is more than the limits goes.
+  Deposits(Options options, Parts parts);
+
+  [[nodiscard]] Seat NewSeat() { return table_.NewSeat(); }
+  /// Tells the caller of what is there or of its lease, perhaps before this returns; else it waits.
+  void Acquire(Seat seat, const DepositClaim& claim, Tell tell);
+  /// The contract of both is that of LeaseTable.
+  void Leave(Seat seat) { table_.Leave(seat); }
+  [[nodiscard]] bool Beat(Seat seat) { return table_.Beat(seat); }
+  /// Keeps what the holder made and hands it to all who wait for it. LeaseLost: it is not the
+  /// holder any more, or the number is another's. kOverloaded: larger than a user's quota; the
+  /// lease is held still.
+  using Publication = std::variant<Ok, LeaseLost, Error>;
+  [[nodiscard]] Publication Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
+                                    const DepositFound& made);
+
+  /// See DepositIndex.
+  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid,
+                                                const std::optional<cccl_cache::Digest>& after,
+                                                size_t count) const {
+    return index_.List(uid, after, count);
+  }
+  /// False: this user deposited nothing under the key.
+  [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uid_t uid);
+
+  /// Nobody waits and nobody holds a lease from now on: all are told that the daemon stops.
+  void Stop();
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] DepositGauges gauges() const { return {index_.size(), table_.gauges()}; }
+
+ private:
+  [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
+  void Take(const DepositRecord& record);
+
+  const Options options_;
+  const Parts parts_;
+  DepositIndex index_;
+  LeaseTable table_;
+  LeaseClock clock_;
+};
+
+}  // namespace cccl_cached

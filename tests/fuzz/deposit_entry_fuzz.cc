@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Deposits as a broken disk may hand them over. The input is a body; magic, version, key and
+// checksum are put around it, or the fuzzer would never get past them.
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/deposit_entry.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using cccl_cached::DecodeDepositContents;
+using cccl_cached::DecodeDepositRecord;
+using cccl_cached::DepositRecord;
+using cccl_cached::EncodeDepositContents;
+using cccl_cached::EncodeDepositRecord;
+
+constexpr size_t kMagic = 8;
+constexpr std::string_view kVersion("\1\0\0\0", 4);
+
+const cccl_cache::Digest& Key() {
+  static const cccl_cache::Digest key = cccl_cache::Sha256("key");
+  return key;
+}
+
+std::string Body(const std::string& encoded) {
+  const size_t around = kMagic + kVersion.size() + sizeof(Key().bytes);
+  return encoded.substr(around, encoded.size() - around - sizeof(Key().bytes));
+}
+
+std::string Sealed(std::string_view magic, std::string_view body) {
+  std::string bytes(magic);
+  bytes.append(kVersion).append(Key().View()).append(body);
+  bytes.append(cccl_cache::Sha256(bytes).View());
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  DepositRecord record{.key = Key(),
+                       .uid = 1000,
+                       .scope = {cccl_cache::DepositScope::Kind::kGroup, 2000},
+                       .name_space = "org.example",
+                       .size = 7,
+                       .made = std::chrono::sys_seconds(std::chrono::seconds(5)),
+                       .used = std::chrono::sys_seconds(std::chrono::seconds(6))};
+  return {Body(EncodeDepositContents(Key(), "")), Body(EncodeDepositContents(Key(), "contents")),
+          Body(EncodeDepositRecord(record))};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(DecodeDepositContents(Key(), input));
+  static_cast<void>(DecodeDepositRecord(Key(), input));
+
+  // One deposit has one form.
+  const std::string contents = Sealed("CCCLDEP\n", input);
+  if (const auto decoded = DecodeDepositContents(Key(), contents)) {
+    assert(EncodeDepositContents(Key(), *decoded) == contents);
+    assert(DecodeDepositContents(cccl_cache::Sha256("another key"), contents) == nullptr);
+  }
+  const std::string record = Sealed("CCCLDPR\n", input);
+  if (const auto decoded = DecodeDepositRecord(Key(), record)) {
+    assert(EncodeDepositRecord(*decoded) == record);
+    assert(!DecodeDepositRecord(cccl_cache::Sha256("another key"), record));
+  }
+  return 0;
+}

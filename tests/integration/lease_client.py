@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that hold leases, each a process of its own that does what a test tells it."""
+
+import json
+import os
+import signal
+import subprocess
+
+from patience import PATIENCE, wait_for
+from places import PLACES
+
+
+class LeaseClient:
+    """A process that acquires `value`, and waits for its turn if another one holds the lease."""
+
+    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), **identity):
+        self.process = subprocess.Popen(
+            [PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd="/", **identity)
+
+    def hear(self):
+        """The next line that it says."""
+        return self.process.stdout.readline().decode().rstrip("\n")
+
+    def tell(self, command):
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, command):
+        self.tell(command)
+        return self.hear()
+
+    def stop(self):
+        """As by SIGSTOP; returns once it is stopped."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+def deposit(daemon, value, contents, **keywords):
+    """Deposits it; returns its key."""
+    client = LeaseClient(daemon, value, **keywords)
+    word, _, key = client.hear().split()
+    assert word == "lease"
+    assert client.ask(f"publish {contents}") == "published"
+    client.end()
+    return key
+
+
+def wait_for_waiters(daemon, count):
+    wait_for(lambda: daemon.stats()["lease_waiters"] == count, f"{count} callers that wait for a lease")
+
+
+def listed(daemon, user=None):
+    return json.loads(daemon.cli("--json", "deposits", "list", cwd="/", user=user).stdout)["deposits"]

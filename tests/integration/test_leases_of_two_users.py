@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whose deposits exist for whom. The tests run as root: they can be anybody."""
+
+import os
+
+import pytest
+from lease_client import LeaseClient, deposit, listed
+
+ALICE = {"user": 54321, "group": 54321, "extra_groups": [60001]}
+BOB = {"user": 54322, "group": 54322, "extra_groups": [60001, 60002]}
+CAROL = {"user": 54323, "group": 54323, "extra_groups": [60002]}
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
+
+
+@pytest.fixture
+def shared(make_daemon):
+    """A daemon whose socket everybody may use."""
+    return make_daemon("--socket-mode", "0666").start()
+
+
+def test_two_users_do_not_see_each_others_deposits(shared):
+    deposit(shared, "v", "of alice", **ALICE)
+    bob = LeaseClient(shared, **BOB)
+    assert bob.hear().startswith("lease ")
+    assert bob.ask("publish of bob") == "published"
+    assert LeaseClient(shared, **ALICE).hear() == "hit of alice"
+    assert LeaseClient(shared, **BOB).hear() == "hit of bob"
+    # Not even root's own: being root is no scope.
+    assert LeaseClient(shared).hear().startswith("lease ")
+
+
+def test_two_users_do_not_wait_for_each_other(shared):
+    alice, bob = LeaseClient(shared, **ALICE), LeaseClient(shared, **BOB)
+    assert alice.hear().startswith("lease ")
+    assert bob.hear().startswith("lease ")
+
+
+def test_members_of_a_group_who_name_it_share(shared):
+    deposit(shared, "v", "for the group", of_group="60001", **ALICE)
+    assert LeaseClient(shared, of_group="60001", **BOB).hear() == "hit for the group"
+    # Who does not ask for the group's is handed nothing of it.
+    assert LeaseClient(shared, **BOB).hear().startswith("lease ")
+    assert LeaseClient(shared, of_group="60002", **BOB).hear().startswith("lease ")
+
+
+def test_members_of_a_group_wait_for_one_lease(shared):
+    alice = LeaseClient(shared, of_group="60001", **ALICE)
+    assert alice.hear().startswith("lease ")
+    bob = LeaseClient(shared, of_group="60001", **BOB)
+    alice.kill()
+    assert bob.hear().startswith("lease ")
+    assert bob.ask("publish by bob") == "published"
+    assert LeaseClient(shared, of_group="60001", **ALICE).hear() == "hit by bob"
+
+
+def test_who_is_not_in_a_group_is_denied_whatever_lies_there(shared):
+    answers = [LeaseClient(shared, of_group="60001", **CAROL).hear()]
+    deposit(shared, "v", "for the group", of_group="60001", **ALICE)
+    answers.append(LeaseClient(shared, of_group="60001", **CAROL).hear())
+    assert answers[0] == answers[1]
+    assert answers[0].startswith("error denied")
+
+
+def test_each_lists_and_removes_his_own(shared):
+    key = deposit(shared, "v", "of alice", **ALICE)
+    group_key = deposit(shared, "v", "for the group", of_group="60001", **ALICE)
+    assert [each["key"] for each in listed(shared, user=ALICE["user"])] == sorted([key, group_key])
+    assert {each.get("gid") for each in listed(shared, user=ALICE["user"])} == {None, 60001}
+    assert listed(shared, user=BOB["user"]) == []
+    # The answer is the same as for a key that there is not.
+    told = [shared.cli("deposits", "remove", each, user=BOB["user"], cwd="/", check=False)
+            for each in (key, group_key, "0" * 64)]
+    assert {done.returncode for done in told} == {4}
+    assert {done.stderr.replace(each.encode(), b"KEY")
+            for done, each in zip(told, (key, group_key, "0" * 64))} == {told[0].stderr.replace(key.encode(), b"KEY")}
+    shared.cli("deposits", "remove", key, user=ALICE["user"], cwd="/")
+    assert [each["key"] for each in listed(shared, user=ALICE["user"])] == [group_key]
+
+
+def test_the_overflow_uid_has_no_deposits(shared):
+    assert LeaseClient(shared, **NOBODY).hear().startswith("error denied")
+    done = shared.cli("deposits", "list", user=NOBODY["user"], cwd="/", check=False)
+    assert done.returncode == 4 and b"65534" in done.stderr
+
+
+def test_one_users_full_quota_is_no_other_users(make_daemon):
+    daemon = make_daemon("--socket-mode", "0666", "--deposit-limit-per-uid", "32KiB").start()
+    deposit(daemon, "v", "of bob", **BOB)
+    for number in range(5):
+        deposit(daemon, str(number), "of alice", **ALICE)
+    assert len(listed(daemon, user=ALICE["user"])) == 2
+    assert LeaseClient(daemon, **BOB).hear() == "hit of bob"

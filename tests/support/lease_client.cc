@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// A client that acquires what a test says and then does what it is told, a line at a time:
+//   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS]]
+// Says "hit CONTENTS", "lease FENCE KEY" or "error STATUS MESSAGE"; then, of a lease, for each of
+// "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon" and "held" what came of
+// it. Ends with its input.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "cccl_cache/client.h"
+
+namespace {
+
+using cccl_cache::Client;
+using cccl_cache::Deposit;
+using cccl_cache::Lease;
+
+void Say(const std::string& line) { std::cout << line << std::endl; }
+
+void Say(const cccl_cache::Error& error) {
+  Say(std::string("error ") + cccl_cache_status_name(error.status) + " " + error.message);
+}
+
+void Publish(Lease& lease, const std::string& contents) {
+  const auto published = lease.Publish(contents);
+  published.ok() ? Say("published") : Say(published.error());
+}
+
+void PublishInChild(Lease& lease, const std::string& contents) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Say(lease.held() ? "held" : "not held");
+    Publish(lease, contents);
+    std::exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+void Obey(Lease& lease, const std::string& line) {
+  const std::string command = line.substr(0, line.find(' '));
+  const std::string argument = line.substr(std::min(line.size(), command.size() + 1));
+  if (command == "publish") Publish(lease, argument);
+  if (command == "publish-bytes") Publish(lease, std::string(std::stoul(argument), 'x'));
+  if (command == "publish-in-child") PublishInChild(lease, argument);
+  if (command == "held") Say(lease.held() ? "held" : "not held");
+  if (command == "abandon") {
+    lease.Abandon();
+    Say("abandoned");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  auto client = Client::Open(argv[1]);
+  if (!client.ok()) {
+    Say(client.error());
+    return 1;
+  }
+  const std::string group = argc > 3 ? argv[3] : "";
+  const std::chrono::milliseconds timeout(argc > 4 ? std::stoi(argv[4]) : 0);
+  auto acquired = client->Acquire({"test", {{"value", argv[2]}}, group}, timeout);
+  if (!acquired.ok()) {
+    Say(acquired.error());
+    return 1;
+  }
+  if (const auto* found = std::get_if<Deposit>(&*acquired)) {
+    Say("hit " + std::string(found->contents()));
+    return 0;
+  }
+  auto& lease = std::get<Lease>(*acquired);
+  Say("lease " + std::to_string(lease.fence()) + " " + std::string(lease.key()));
+  for (std::string line; std::getline(std::cin, line);) Obey(lease, line);
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/deposit_index.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+constexpr uint64_t kCharge = DepositIndex::kLeastCharge;
+constexpr std::chrono::sys_seconds kNow{std::chrono::seconds(1'000'000)};
+
+Digest Key(int number) { return cccl_cache::Sha256(std::to_string(number)); }
+
+DepositRecord Record(int number, uid_t uid, uint64_t size = kCharge) {
+  return {.key = Key(number),
+          .uid = uid,
+          .scope = {},
+          .name_space = "n",
+          .size = size,
+          .made = kNow,
+          .used = kNow};
+}
+
+TEST_CASE("a full quota: the user's own least recently used deposits go, nobody else's") {
+  DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 100 * kCharge});
+  CHECK(index.Add(Record(100, 2)).empty());
+  for (int i = 0; i < 3; ++i) CHECK(index.Add(Record(i, 1)).empty());
+  static_cast<void>(index.Use(Key(0), kNow));
+  CHECK(index.Add(Record(3, 1)) == std::vector{Key(1)});
+  CHECK(index.Add(Record(4, 1, 2 * kCharge)) == std::vector{Key(2), Key(0)});
+  CHECK(index.Holds(Key(3)));
+  CHECK(index.Holds(Key(100)));
+  CHECK_FALSE(index.Holds(Key(1)));
+}
+
+TEST_CASE("what all have together is bounded: whoever has most gives way") {
+  DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 8 * kCharge});
+  for (int i = 0; i < 6; ++i) CHECK(index.Add(Record(i, 1)).empty());
+  for (int i = 10; i < 12; ++i) CHECK(index.Add(Record(i, 2)).empty());
+  CHECK(index.Add(Record(12, 2)) == std::vector{Key(0)});
+  CHECK(index.size().bytes == 8 * kCharge);
+  CHECK(index.size().entries == 8);
+}
+
+TEST_CASE("small deposits count as much as larger ones") {
+  DepositIndex index({.bytes_per_uid = 2 * kCharge, .bytes = 100 * kCharge});
+  CHECK(index.Add(Record(0, 1, 0)).empty());
+  CHECK(index.Add(Record(1, 1, 1)).empty());
+  CHECK(index.Add(Record(2, 1, 1)) == std::vector{Key(0)});
+}
+
+TEST_CASE("what is larger than a quota does not fit") {
+  const DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 2 * kCharge});
+  CHECK(index.Fits(2 * kCharge));
+  CHECK_FALSE(index.Fits(2 * kCharge + 1));
+}
+
+TEST_CASE("a deposit in place of another counts once, for who made the last one") {
+  DepositIndex index({.bytes_per_uid = 10 * kCharge, .bytes = 10 * kCharge});
+  CHECK(index.Add(Record(0, 1, 2 * kCharge)).empty());
+  CHECK(index.Add(Record(0, 2, 3 * kCharge)).empty());
+  CHECK(index.size().entries == 1);
+  CHECK(index.size().bytes == 3 * kCharge);
+  CHECK(index.List(1, {}, 10).empty());
+  CHECK(index.List(2, {}, 10).size() == 1);
+}
+
+TEST_CASE("two users: each lists and removes his own, and nothing is said of others'") {
+  DepositIndex index({});
+  CHECK(index.Add(Record(0, 1)).empty());
+  CHECK(index.List(2, {}, 10).empty());
+  CHECK_FALSE(index.RemoveOwn(Key(0), 2));
+  CHECK_FALSE(index.RemoveOwn(Key(1), 2));
+  CHECK(index.Holds(Key(0)));
+  CHECK(index.RemoveOwn(Key(0), 1));
+  CHECK_FALSE(index.Holds(Key(0)));
+  CHECK_FALSE(index.RemoveOwn(Key(0), 1));
+  CHECK(index.size().bytes == 0);
+}
+
+TEST_CASE("a listing comes in pages, in the order of the keys") {
+  DepositIndex index({});
+  for (int i = 0; i < 25; ++i) CHECK(index.Add(Record(i, 1)).empty());
+  std::vector<DepositRecord> all;
+  std::optional<Digest> after;
+  for (const size_t expected : {10, 10, 5, 0}) {
+    const auto page = index.List(1, after, 10);
+    CHECK(page.size() == expected);
+    all.insert(all.end(), page.begin(), page.end());
+    if (!page.empty()) after = page.back().key;
+  }
+  REQUIRE(all.size() == 25);
+  for (size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].key < all[i].key);
+}
+
+TEST_CASE("a use is written down once an hour") {
+  DepositIndex index({});
+  CHECK(index.Add(Record(0, 1)).empty());
+  CHECK_FALSE(index.Use(Key(0), kNow + std::chrono::minutes(59)));
+  const auto used = index.Use(Key(0), kNow + std::chrono::hours(1));
+  REQUIRE(used);
+  CHECK(used->used == kNow + std::chrono::hours(1));
+  CHECK_FALSE(index.Use(Key(0), kNow + std::chrono::hours(1)));
+  CHECK_FALSE(index.Use(Key(0), kNow - std::chrono::hours(9)));  // the clock was set back
+  CHECK_FALSE(index.Use(Key(1), kNow));
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/deposits.h"
+
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "tests/unit/core/fake_deposits.h"
+
+namespace cccl_cached {
+namespace {
+
+using std::chrono::milliseconds;
+
+DepositClaim Claim(const std::string& name, uid_t uid = 1) {
+  return {.key = cccl_cache::Sha256(name),
+          .uid = uid,
+          .scope = {cccl_cache::DepositScope::Kind::kUser, uid},
+          .name_space = "n"};
+}
+
+/// Deposits over a fake store. Leases are lost when the real clock says so.
+struct Scene {
+  explicit Scene(FakeDepositStore& in, Deposits::Options options = {})
+      : deposits(std::move(options), {in, in, statistics}) {}
+
+  /// Acquires for a caller who is told once, at once: "lease", the contents, or "refused".
+  std::string Ask(const DepositClaim& claim) {
+    seat = deposits.NewSeat();
+    std::string told;
+    deposits.Acquire(seat, claim, [&](const LeaseNews& news) {
+      if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
+        fence = grant->fence;
+        told = "lease";
+      } else if (const auto* found = std::get_if<DepositFound>(&news)) {
+        told = *found->contents;
+      } else {
+        told = "refused";
+      }
+    });
+    return told;
+  }
+  Deposits::Publication Publish(const DepositClaim& claim, const std::string& bytes) {
+    return deposits.Publish(seat, fence, claim, {std::make_shared<const std::string>(bytes)});
+  }
+  void Deposit(const DepositClaim& claim, const std::string& bytes) {
+    REQUIRE(Ask(claim) == "lease");
+    REQUIRE(std::holds_alternative<Ok>(Publish(claim, bytes)));
+  }
+
+  Statistics statistics;
+  Deposits deposits;
+  Deposits::Seat seat = 0;
+  uint64_t fence = 0;
+};
+
+TEST_CASE("what was published is found, and counted") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  CHECK(scene.statistics.Get(Counter::kLeases) == 1);
+  CHECK(scene.statistics.Get(Counter::kDeposits) == 1);
+  CHECK(scene.statistics.Get(Counter::kDepositHits) == 1);
+  CHECK(scene.deposits.gauges().kept.entries == 1);
+  CHECK(scene.deposits.gauges().leases.held == 0);
+}
+
+TEST_CASE("a restart keeps deposits") {
+  FakeDepositStore store;
+  {
+    Scene scene(store);
+    scene.Deposit(Claim("a"), "bytes");
+  }
+  Scene scene(store);
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  CHECK(scene.deposits.List(1, {}, 10).size() == 1);
+}
+
+TEST_CASE("the numbers of leases grow over a restart") {
+  FakeDepositStore store;
+  uint64_t before = 0;
+  {
+    Scene scene(store);
+    REQUIRE(scene.Ask(Claim("a")) == "lease");
+    before = scene.fence;
+    scene.deposits.Leave(scene.seat);
+  }
+  Scene scene(store);
+  REQUIRE(scene.Ask(Claim("a")) == "lease");
+  CHECK(scene.fence > before);
+  scene.deposits.Leave(scene.seat);
+}
+
+TEST_CASE("a corrupt deposit is a miss, and forgotten") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  store.Corrupt(Claim("a").key);
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  CHECK(store.size() == 0);
+  CHECK(scene.deposits.gauges().kept.entries == 0);
+  REQUIRE(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "again")));
+  CHECK(scene.Ask(Claim("a")) == "again");
+}
+
+TEST_CASE("a key under which nothing lies costs no look at the disk") {
+  FakeDepositStore store;
+  Scene scene(store);
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  CHECK(store.gets() == 0);
+  scene.deposits.Leave(scene.seat);
+}
+
+TEST_CASE("a full quota drops the oldest deposits from the store, too") {
+  FakeDepositStore store;
+  Scene scene(store, {.limits = {.bytes_per_uid = 2 * DepositIndex::kLeastCharge}});
+  for (const char* name : {"a", "b", "c"}) scene.Deposit(Claim(name), name);
+  scene.Deposit(Claim("other", 2), "other");
+  CHECK(store.size() == 3);
+  CHECK(scene.Ask(Claim("b")) == "b");
+  CHECK(scene.Ask(Claim("other", 2)) == "other");
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  scene.deposits.Leave(scene.seat);
+  CHECK(scene.statistics.Get(Counter::kDepositEvictions) == 1);
+}
+
+TEST_CASE("what is larger than the quota is refused with the setting's name") {
+  FakeDepositStore store;
+  Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
+  REQUIRE(scene.Ask(Claim("a")) == "lease");
+  const auto refused = scene.Publish(Claim("a"), std::string(DepositIndex::kLeastCharge + 1, 'x'));
+  const auto* error = std::get_if<Error>(&refused);
+  REQUIRE(error != nullptr);
+  CHECK(error->code == ErrorCode::kOverloaded);
+  CHECK(error->message.find("deposit_limit_per_uid") != std::string::npos);
+  CHECK(store.size() == 0);
+  CHECK(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "smaller")));
+}
+
+TEST_CASE("limits that were lowered hold after a restart") {
+  FakeDepositStore store;
+  {
+    Scene scene(store);
+    for (const char* name : {"a", "b", "c"}) scene.Deposit(Claim(name), name);
+  }
+  const Scene scene(store, {.limits = {.bytes_per_uid = 2 * DepositIndex::kLeastCharge}});
+  CHECK(store.size() == 2);
+}
+
+TEST_CASE("who gets the lease after it was published elsewhere is handed that") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  // The look before the lease missed it.
+  REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
+  REQUIRE(scene.Ask(Claim("a")) == "lease");
+  const auto holder = scene.seat;
+  std::string told;
+  scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [&](const LeaseNews& news) {
+    told = *std::get<DepositFound>(news).contents;
+  });
+  REQUIRE(told.empty());
+  REQUIRE(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "anew")));
+  CHECK(told == "anew");
+  CHECK(scene.statistics.Get(Counter::kDepositWaits) == 1);
+  scene.deposits.Leave(holder);
+}
+
+TEST_CASE("two users: removing is for who deposited it") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  CHECK_FALSE(scene.deposits.Remove(Claim("a").key, 2));
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  CHECK(scene.deposits.Remove(Claim("a").key, 1));
+  CHECK(store.size() == 0);
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  scene.deposits.Leave(scene.seat);
+}
+
+TEST_CASE("a silent holder loses its lease though nobody calls") {
+  FakeDepositStore store;
+  Scene scene(store, {.heartbeat = milliseconds(5)});
+  std::promise<std::string> lost;
+  const auto silent = scene.deposits.NewSeat();
+  uint64_t fence = 0;
+  scene.deposits.Acquire(silent, Claim("a"), [&](const LeaseNews& news) {
+    if (const auto* grant = std::get_if<LeaseGrant>(&news)) fence = grant->fence;
+    if (const auto* news_of_loss = std::get_if<LeaseLost>(&news)) lost.set_value(news_of_loss->why);
+  });
+  std::promise<void> next;
+  const auto seat = scene.deposits.NewSeat();
+  scene.deposits.Acquire(seat, Claim("a"), [&](const LeaseNews& news) {
+    if (std::holds_alternative<LeaseGrant>(news)) next.set_value();
+  });
+  CHECK(lost.get_future().get().find("no sign of life") != std::string::npos);
+  next.get_future().get();
+  CHECK(std::holds_alternative<LeaseLost>(scene.deposits.Publish(
+      silent, fence, Claim("a"), {std::make_shared<const std::string>("late")})));
+  CHECK(store.size() == 0);
+  CHECK(scene.statistics.Get(Counter::kLeasesLost) >= 1);
+  scene.deposits.Stop();
+}
+
+}  // namespace
+}  // namespace cccl_cached

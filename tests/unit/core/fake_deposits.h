@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/deposit.h"
+#include "daemon/core/tier.h"
+
+namespace cccl_cached {
+
+/// Keeps deposits, and facts, as long as the test lasts. Thread-safe.
+class FakeDepositStore final : public DepositStore, public MetaStore {
+ public:
+  DepositContents Get(const cccl_cache::Digest& key) override {
+    const std::lock_guard lock(mutex_);
+    ++gets_;
+    const auto found = deposits_.find(key);
+    return found == deposits_.end() ? nullptr : found->second.second;
+  }
+  void Put(const DepositRecord& record, DepositContents contents) override {
+    const std::lock_guard lock(mutex_);
+    deposits_[record.key] = {record, std::move(contents)};
+  }
+  void PutRecord(const DepositRecord& record) override {
+    const std::lock_guard lock(mutex_);
+    deposits_[record.key].first = record;
+  }
+  void Remove(const cccl_cache::Digest& key) override {
+    const std::lock_guard lock(mutex_);
+    deposits_.erase(key);
+  }
+  std::vector<DepositRecord> Records() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<DepositRecord> records;
+    for (const auto& [key, deposit] : deposits_) records.push_back(deposit.first);
+    return records;
+  }
+
+  std::optional<std::string> GetMeta(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = meta_.find(name);
+    return found == meta_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void PutMeta(std::string_view name, std::string_view value) override {
+    const std::lock_guard lock(mutex_);
+    meta_[std::string(name)] = value;
+  }
+
+  /// As if its bytes did not verify any more.
+  void Corrupt(const cccl_cache::Digest& key) {
+    const std::lock_guard lock(mutex_);
+    deposits_.at(key).second = nullptr;
+  }
+  [[nodiscard]] size_t size() {
+    const std::lock_guard lock(mutex_);
+    return deposits_.size();
+  }
+  [[nodiscard]] int gets() {
+    const std::lock_guard lock(mutex_);
+    return gets_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<cccl_cache::Digest, std::pair<DepositRecord, DepositContents>> deposits_;
+  std::map<std::string, std::string, std::less<>> meta_;
+  int gets_ = 0;
+};
+
+}  // namespace cccl_cached

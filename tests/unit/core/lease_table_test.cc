@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lease_table.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+using std::chrono::milliseconds;
+using Time = LeaseTable::Time;
+
+constexpr milliseconds kPatience{1000};
+
+cccl_cache::Digest Key(const std::string& name) { return cccl_cache::Sha256(name); }
+
+DepositFound Found(const std::string& bytes) {
+  return {std::make_shared<const std::string>(bytes)};
+}
+
+/// A table whose time stands still until the test moves it.
+struct Scene {
+  Time now{};
+  int sooner = 0;
+  LeaseTable table{{.first_fence = 7,
+                    .patience = kPatience,
+                    .now = [this] { return now; },
+                    .sooner = [this] { ++sooner; }}};
+};
+
+/// One caller, and all that it was told, as text.
+struct Caller {
+  Caller(Scene& in, const std::string& key, std::optional<Time> until = std::nullopt)
+      : scene(in), seat(in.table.NewSeat()) {
+    scene.table.Enter(seat, Key(key), until, [this](const LeaseNews& news) {
+      if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
+        fence = grant->fence;
+        told += "lease ";
+      } else if (const auto* found = std::get_if<DepositFound>(&news)) {
+        told += "found " + *found->contents + " ";
+      } else if (std::holds_alternative<LeaseLost>(news)) {
+        told += "lost ";
+      } else {
+        told += std::string(Name(std::get<Error>(news).code)) + " ";
+      }
+    });
+  }
+  void Publish(const std::string& bytes) {
+    REQUIRE(scene.table.StartPublishing(seat, fence));
+    scene.table.Publish(seat, Found(bytes));
+  }
+
+  Scene& scene;
+  const LeaseTable::Seat seat;
+  std::string told;
+  uint64_t fence = 0;
+};
+
+TEST_CASE("the first one gets the lease, and all others what it publishes") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller second(scene, "a");
+  Caller third(scene, "a");
+  CHECK(holder.told == "lease ");
+  CHECK(second.told.empty());
+  holder.Publish("bytes");
+  CHECK(second.told == "found bytes ");
+  CHECK(third.told == "found bytes ");
+  CHECK(holder.told == "lease ");
+  CHECK(scene.table.gauges().held == 0);
+  CHECK(scene.table.gauges().waiting == 0);
+}
+
+TEST_CASE("keys do not wait for each other") {
+  Scene scene;
+  Caller a(scene, "a");
+  Caller b(scene, "b");
+  CHECK(a.told == "lease ");
+  CHECK(b.told == "lease ");
+}
+
+TEST_CASE("a holder that leaves hands the lease to the next one, in the order of coming") {
+  Scene scene;
+  Caller first(scene, "a");
+  Caller second(scene, "a");
+  Caller third(scene, "a");
+  scene.table.Leave(first.seat);
+  CHECK(second.told == "lease ");
+  CHECK(third.told.empty());
+  scene.table.Leave(second.seat);
+  CHECK(third.told == "lease ");
+  scene.table.Leave(third.seat);
+  CHECK(scene.table.gauges().held == 0);
+  CHECK(Caller(scene, "a").told == "lease ");
+}
+
+TEST_CASE("each lease has a greater number than every lease before") {
+  Scene scene;
+  Caller first(scene, "a");
+  Caller other(scene, "b");
+  Caller second(scene, "a");
+  scene.table.Leave(first.seat);
+  CHECK(first.fence == 7);
+  CHECK(other.fence == 8);
+  CHECK(second.fence == 9);
+}
+
+TEST_CASE("a holder that says nothing for too long loses the lease to the next one") {
+  Scene scene;
+  Caller silent(scene, "a");
+  Caller next(scene, "a");
+  scene.now += kPatience - milliseconds(1);
+  scene.table.Pass();
+  CHECK(silent.told == "lease ");
+  scene.now += milliseconds(1);
+  scene.table.Pass();
+  CHECK(silent.told == "lease lost ");
+  CHECK(next.told == "lease ");
+}
+
+TEST_CASE("a heartbeat keeps the lease") {
+  Scene scene;
+  Caller holder(scene, "a");
+  for (int i = 0; i < 10; ++i) {
+    scene.now += kPatience - milliseconds(1);
+    CHECK(scene.table.Beat(holder.seat));
+    scene.table.Pass();
+  }
+  CHECK(holder.told == "lease ");
+}
+
+TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
+  Scene scene;
+  Caller late(scene, "a");
+  Caller next(scene, "a");
+  scene.now += kPatience;
+  scene.table.Pass();
+  CHECK_FALSE(scene.table.Beat(late.seat));
+  CHECK_FALSE(scene.table.StartPublishing(late.seat, late.fence));
+  CHECK_FALSE(scene.table.StartPublishing(late.seat, next.fence));
+  next.Publish("new");
+}
+
+TEST_CASE("fenced: another lease's number is refused") {
+  Scene scene;
+  Caller holder(scene, "a");
+  CHECK_FALSE(scene.table.StartPublishing(holder.seat, holder.fence + 1));
+  Caller waits(scene, "a");
+  CHECK_FALSE(scene.table.StartPublishing(waits.seat, holder.fence));
+  holder.Publish("bytes");
+}
+
+TEST_CASE("a lease is not lost while it is being published") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller waits(scene, "a");
+  REQUIRE(scene.table.StartPublishing(holder.seat, holder.fence));
+  scene.now += 10 * kPatience;
+  scene.table.Pass();
+  scene.table.Leave(holder.seat);
+  CHECK(waits.told.empty());
+  scene.table.Publish(holder.seat, Found("bytes"));
+  CHECK(waits.told == "found bytes ");
+}
+
+TEST_CASE("each waits as long as it said, and no longer") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller hurried(scene, "a", scene.now + milliseconds(10));
+  Caller patient(scene, "a", scene.now + milliseconds(500));
+  Caller endless(scene, "a");
+  scene.now += milliseconds(10);
+  scene.table.Pass();
+  CHECK(hurried.told == "timed-out ");
+  CHECK(patient.told.empty());
+  holder.Publish("bytes");
+  CHECK(patient.told == "found bytes ");
+  CHECK(endless.told == "found bytes ");
+  scene.now += kPatience;
+  scene.table.Pass();
+  CHECK(patient.told == "found bytes ");
+}
+
+TEST_CASE("who got the lease is not bound by how long it wanted to wait") {
+  Scene scene;
+  Caller first(scene, "a");
+  Caller second(scene, "a", scene.now + milliseconds(10));
+  scene.table.Leave(first.seat);
+  scene.now += milliseconds(20);
+  scene.table.Pass();
+  CHECK(second.told == "lease ");
+}
+
+TEST_CASE("a waiting caller that leaves disturbs nobody") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller leaves(scene, "a", scene.now + milliseconds(10));
+  Caller stays(scene, "a");
+  scene.table.Leave(leaves.seat);
+  scene.now += milliseconds(10);
+  scene.table.Pass();
+  holder.Publish("bytes");
+  CHECK(leaves.told.empty());
+  CHECK(stays.told == "found bytes ");
+  scene.table.Leave(leaves.seat);  // a second time
+}
+
+TEST_CASE("a thousand callers wait, and each is told once") {
+  Scene scene;
+  Caller holder(scene, "a");
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (int i = 0; i < 1000; ++i) callers.push_back(std::make_unique<Caller>(scene, "a"));
+  CHECK(scene.table.gauges().waiting == 1000);
+  for (int i = 0; i < 1000; i += 2) scene.table.Leave(callers[static_cast<size_t>(i)]->seat);
+  CHECK(scene.table.gauges().waiting == 500);
+  holder.Publish("x");
+  for (size_t i = 0; i < callers.size(); ++i) {
+    CHECK(callers[i]->told == (i % 2 == 0 ? "" : "found x "));
+  }
+}
+
+TEST_CASE("it says when it has something to do, and when that is earlier than it said") {
+  Scene scene;
+  CHECK_FALSE(scene.table.Pass());
+  Caller holder(scene, "a");
+  CHECK(scene.sooner == 1);
+  CHECK(scene.table.Pass() == scene.now + kPatience);
+  Caller later(scene, "b");
+  CHECK(scene.sooner == 1);
+  Caller waits(scene, "a", scene.now + milliseconds(5));
+  CHECK(scene.sooner == 2);
+  CHECK(scene.table.Pass() == scene.now + milliseconds(5));
+}
+
+TEST_CASE("when the daemon stops everybody is told, and who comes later, too") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller waits(scene, "a");
+  scene.table.Stop({ErrorCode::kUnavailable, "stopping"});
+  CHECK(holder.told == "lease lost ");
+  CHECK(waits.told == "unavailable ");
+  CHECK(Caller(scene, "a").told == "unavailable ");
+  CHECK_FALSE(scene.table.StartPublishing(holder.seat, holder.fence));
+}
+
+TEST_CASE("a caller may come back to the table when it is told") {
+  Scene scene;
+  Caller holder(scene, "a");
+  const auto seat = scene.table.NewSeat();
+  std::string told;
+  scene.table.Enter(seat, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+    told += std::holds_alternative<LeaseGrant>(news) ? "lease " : "other ";
+    scene.table.Leave(seat);
+  });
+  Caller last(scene, "a");
+  scene.table.Leave(holder.seat);
+  CHECK(told == "lease ");
+  CHECK(last.told == "lease ");
+}
+
+TEST_CASE("many threads take turns at one lease") {
+  LeaseTable table({});
+  int turns = 0;  // guarded by the lease
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 200; ++turn) {
+        std::atomic<uint64_t> fence = 0;
+        const auto seat = table.NewSeat();
+        table.Enter(seat, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+          fence = std::get<LeaseGrant>(news).fence;
+          fence.notify_one();
+        });
+        fence.wait(0);
+        ++turns;
+        table.Leave(seat);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(turns == 1600);
+  CHECK(table.gauges().held == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,344 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cccl_cache/v1/deposit.grpc.pb.h"
+#include "tests/unit/service/raw_call.h"
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+using Stream = grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireReply>;
+
+/// One call of Acquire; its key is sent.
+struct Talk {
+  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0)
+      : stub(v1::Deposit::NewStub(running.Connect())), stream(stub->Acquire(&context)) {
+    v1::AcquireRequest first;
+    first.mutable_key()->set_namespace_("n");
+    auto& field = *first.mutable_key()->add_fields();
+    field.set_name("name");
+    field.set_value(name);
+    first.mutable_key()->set_wait_ms(wait_ms);
+    stream->Write(first);
+  }
+  ~Talk() { context.TryCancel(); }
+
+  bool GetsLease() { return stream->Read(&reply) && reply.has_lease(); }
+  void Send(const std::string& contents) {
+    v1::AcquireRequest message;
+    message.set_contents(contents);
+    stream->Write(message);
+  }
+  void SendPublication(uint64_t fence, uint64_t size) {
+    v1::AcquireRequest message;
+    message.mutable_publication()->set_fence(fence);
+    message.mutable_publication()->set_size(size);
+    stream->Write(message);
+  }
+  /// Of a holder whose lease was just read.
+  void Publish(const std::string& contents) {
+    const uint64_t fence = reply.lease().fence();
+    for (size_t at = 0; at < contents.size(); at += 1 << 20) Send(contents.substr(at, 1 << 20));
+    SendPublication(fence, contents.size());
+    REQUIRE(stream->Read(&reply));
+    CHECK(reply.has_published());
+    CHECK_FALSE(stream->Read(&reply));
+    CHECK(stream->Finish().ok());
+  }
+  /// "none": the call ended otherwise.
+  std::string Found() {
+    if (!stream->Read(&reply) || !reply.has_found()) return "none";
+    const uint64_t size = reply.found().size();
+    std::string contents;
+    while (stream->Read(&reply)) contents += reply.contents();
+    return contents.size() == size ? contents : "none";
+  }
+  /// Once there is nothing more to be read: the trailer.
+  std::string Error() {
+    while (stream->Read(&reply)) {
+    }
+    status = stream->Finish();
+    return Trailer(context, "cccl-error");
+  }
+
+  std::unique_ptr<v1::Deposit::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<Stream> stream;
+  v1::AcquireReply reply;
+  grpc::Status status;
+};
+
+bool WaitForWaiters(RunningServer& running, size_t count) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (running.deposits.gauges().leases.waiting != count) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+TEST_CASE("what one caller publishes is handed to those who wait, and to who comes later") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  CHECK(holder.reply.lease().heartbeat_ms() == 5000);
+  CHECK(holder.reply.lease().key().size() == 64);
+  Talk waits(running);
+  REQUIRE(WaitForWaiters(running, 1));
+  const std::string contents(3'000'000, 'x');
+  holder.Publish(contents);
+  CHECK((waits.Found() == contents));
+  CHECK(waits.Error().empty());
+  Talk later(running);
+  CHECK((later.Found() == contents));
+}
+
+TEST_CASE("an empty deposit is one") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  holder.Publish("");
+  CHECK(Talk(running).Found().empty());
+}
+
+TEST_CASE("a holder that abandons, closes its side or leaves hands the lease on") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk next(running);
+  REQUIRE(WaitForWaiters(running, 1));
+  SECTION("by saying so") {
+    v1::AcquireRequest message;
+    message.mutable_abandonment();
+    holder.stream->Write(message);
+    CHECK(holder.Error().empty());
+    CHECK(holder.status.ok());
+  }
+  SECTION("by closing its side") {
+    holder.stream->WritesDone();
+    CHECK(holder.Error() == "cancelled");
+  }
+  SECTION("by cancelling") { holder.context.TryCancel(); }
+  CHECK(next.GetsLease());
+}
+
+TEST_CASE("a caller waits as long as it said") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk hurried(running, "a", 1);
+  CHECK(hurried.Error() == "timed-out");
+  CHECK(hurried.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
+  holder.Publish("x");
+}
+
+TEST_CASE("a silent holder loses its lease, and hears of it") {
+  Deposits::Options options;
+  options.heartbeat = std::chrono::milliseconds(20);
+  RunningServer running({}, options);
+  Talk silent(running);
+  REQUIRE(silent.GetsLease());
+  CHECK(silent.Error() == "lease-lost");
+  CHECK(silent.status.error_code() == grpc::StatusCode::ABORTED);
+  Talk next(running);
+  CHECK(next.GetsLease());
+  CHECK(running.statistics.Get(Counter::kLeasesLost) >= 1);
+}
+
+TEST_CASE("fenced: a publication under another number is refused") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  holder.Send("x");
+  holder.SendPublication(holder.reply.lease().fence() + 1, 1);
+  CHECK(holder.Error() == "lease-lost");
+  CHECK(running.deposits.gauges().kept.entries == 0);
+}
+
+TEST_CASE("what a caller may not say ends its call with the reason") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  std::string says;
+  SECTION("another key") {
+    v1::AcquireRequest message;
+    message.mutable_key()->set_namespace_("n");
+    holder.stream->Write(message);
+    says = "one key";
+  }
+  SECTION("nothing") {
+    holder.stream->Write({});
+    says = "exactly one";
+  }
+  SECTION("two things") {
+    v1::AcquireRequest message;
+    message.mutable_heartbeat();
+    message.set_contents("x");
+    holder.stream->Write(message);
+    says = "exactly one";
+  }
+  SECTION("another size than was sent") {
+    holder.Send("x");
+    holder.SendPublication(holder.reply.lease().fence(), 2);
+    says = "1 were sent";
+  }
+  SECTION("too much in a message") {
+    holder.Send(std::string(2 << 20, 'x'));
+    says = "at most 1048576";
+  }
+  CHECK(holder.Error() == "invalid-request");
+  CHECK(holder.status.error_message().find(says) != std::string::npos);
+  CHECK(Talk(running).GetsLease());
+}
+
+TEST_CASE("a deposit is bounded like a request") {
+  ServiceLimits limits;
+  limits.source_bytes = 1000;
+  RunningServer running(limits);
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  holder.Send(std::string(600, 'x'));
+  holder.Send(std::string(600, 'x'));
+  CHECK(holder.Error() == "invalid-request");
+}
+
+TEST_CASE("a deposit larger than the quota is refused, and the lease goes on") {
+  Deposits::Options options;
+  options.limits.bytes_per_uid = 20'000;
+  RunningServer running({}, options);
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  holder.Send(std::string(30'000, 'x'));
+  holder.SendPublication(holder.reply.lease().fence(), 30'000);
+  CHECK(holder.Error() == "overloaded");
+  CHECK(holder.status.error_message().find("deposit_limit_per_uid") != std::string::npos);
+  CHECK(Talk(running).GetsLease());
+}
+
+TEST_CASE("a user holds a bounded number of leases") {
+  RunningServer running;
+  std::vector<std::unique_ptr<Talk>> holders;
+  for (int i = 0; i < 64; ++i) {
+    holders.push_back(std::make_unique<Talk>(running, std::to_string(i)));
+    REQUIRE(holders.back()->GetsLease());
+  }
+  Talk refused(running, "one more");
+  CHECK(refused.Error() == "overloaded");
+  holders.front()->Publish("x");
+  Talk taken(running, "one more");
+  CHECK(taken.GetsLease());
+}
+
+TEST_CASE("a key that can't be served is refused with its field's name") {
+  const auto refused = [](const v1::AcquireRequest& request) {
+    RunningServer running;
+    const RawAnswer answer =
+        CallRaw(running, "/cccl_cache.v1.Deposit/Acquire", request.SerializeAsString());
+    CHECK(answer.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+    return answer.status.error_message();
+  };
+  v1::AcquireRequest request;
+  CHECK(refused(request).find("exactly one") != std::string::npos);
+  auto& key = *request.mutable_key();
+  CHECK(refused(request).find("namespace") == 0);
+  key.set_namespace_(std::string(129, 'n'));
+  CHECK(refused(request).find("namespace: 129") == 0);
+  key.set_namespace_("n");
+  key.add_fields()->set_value("x");
+  CHECK(refused(request).find("fields.name") == 0);
+  key.mutable_fields(0)->set_name("same");
+  key.add_fields()->set_name("same");
+  CHECK(refused(request).find("fields: two") == 0);
+  for (int i = 0; i < 256; ++i) key.add_fields()->set_name(std::to_string(i));
+  CHECK(refused(request).find("fields: 258") == 0);
+  // More of them are not even parsed.
+  for (int i = 0; i < 100'000; ++i) key.add_fields();
+  CHECK(refused(request).find("not a cccl_cache.v1.AcquireRequest") != std::string::npos);
+  v1::AcquireRequest heartbeat;
+  heartbeat.mutable_heartbeat();
+  CHECK(refused(heartbeat).find("must hold the key") != std::string::npos);
+}
+
+TEST_CASE("a group that the caller is not in is denied, whatever lies there") {
+  RunningServer running;
+  auto stub = v1::Deposit::NewStub(running.Connect());
+  for (const uint32_t gid : {4'000'000u, 65534u}) {
+    grpc::ClientContext context;
+    const auto stream = stub->Acquire(&context);
+    v1::AcquireRequest request;
+    request.mutable_key()->set_namespace_("n");
+    request.mutable_key()->mutable_group()->set_gid(gid);
+    stream->Write(request);
+    v1::AcquireReply reply;
+    CHECK_FALSE(stream->Read(&reply));
+    CHECK(stream->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
+    CHECK(Trailer(context, "cccl-error") == "denied");
+  }
+}
+
+TEST_CASE("a daemon that stops tells holders that their lease is lost, and others to come back") {
+  RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk waits(running);
+  REQUIRE(WaitForWaiters(running, 1));
+  running.deposits.Stop();
+  CHECK(holder.Error() == "lease-lost");
+  CHECK(waits.Error() == "unavailable");
+}
+
+TEST_CASE("what a user deposited is listed in pages, and removed") {
+  RunningServer running;
+  for (int i = 0; i < 3; ++i) {
+    Talk holder(running, std::to_string(i));
+    REQUIRE(holder.GetsLease());
+    holder.Publish("contents");
+  }
+  auto stub = v1::Deposit::NewStub(running.Connect());
+  v1::ListDepositsReply list;
+  {
+    grpc::ClientContext context;
+    REQUIRE(stub->List(&context, {}, &list).ok());
+  }
+  REQUIRE(list.deposits_size() == 3);
+  CHECK_FALSE(list.more());
+  CHECK(list.deposits(0).key() < list.deposits(1).key());
+  CHECK(list.deposits(0).namespace_() == "n");
+  CHECK(list.deposits(0).size() == 8);
+  CHECK(list.deposits(0).made_at() > 1'700'000'000);
+  CHECK_FALSE(list.deposits(0).has_group());
+  {
+    grpc::ClientContext context;
+    v1::ListDepositsRequest request;
+    request.set_after(list.deposits(1).key());
+    v1::ListDepositsReply rest;
+    REQUIRE(stub->List(&context, request, &rest).ok());
+    REQUIRE(rest.deposits_size() == 1);
+    CHECK(rest.deposits(0).key() == list.deposits(2).key());
+  }
+  for (const bool there : {true, false}) {
+    grpc::ClientContext context;
+    v1::RemoveDepositRequest request;
+    request.set_key(list.deposits(0).key());
+    v1::RemoveDepositReply reply;
+    REQUIRE(stub->Remove(&context, request, &reply).ok());
+    CHECK(reply.removed() == there);
+  }
+  grpc::ClientContext context;
+  v1::RemoveDepositRequest request;
+  request.set_key("no key");
+  v1::RemoveDepositReply reply;
+  CHECK(stub->Remove(&context, request, &reply).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace cccl_cached

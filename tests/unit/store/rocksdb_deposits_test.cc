@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/rocksdb_deposits.h"
+
+#include <rocksdb/db.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/deposit_entry.h"
+#include "daemon/store/database.h"
+#include "tests/unit/store/store_fixtures.h"
+#include "tests/unit/store/store_scene.h"
+
+namespace cccl_cached {
+namespace {
+
+using store_test::Key;
+using store_test::Numbered;
+using store_test::StoreScene;
+
+DepositRecord Record(uint64_t number, uint64_t size) {
+  return {.key = Key(number),
+          .uid = 1000,
+          .scope = {cccl_cache::DepositScope::Kind::kUser, 1000},
+          .name_space = "org.example",
+          .size = size,
+          .made = std::chrono::sys_seconds(std::chrono::seconds(5)),
+          .used = std::chrono::sys_seconds(std::chrono::seconds(6))};
+}
+
+void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
+  scene->deposits().Put(Record(number, contents.size()),
+                        std::make_shared<const std::string>(contents));
+}
+
+/// "-" if there is none.
+std::string Got(StoreScene& scene, uint64_t number) {
+  const DepositContents contents = scene->deposits().Get(Key(number));
+  return contents == nullptr ? "-" : *contents;
+}
+
+std::string Row(char kind, uint64_t number) {
+  return std::string(1, kind) + std::string(Key(number).View());
+}
+
+/// Changes a closed store's rows of deposits.
+void Overwrite(const StoreScene& scene, const std::string& row, const std::string& value) {
+  auto opened = Database::Open(scene.state() + "/database", {});
+  auto* database = std::get_if<0>(&opened);
+  REQUIRE(database != nullptr);
+  const ColumnWrite write{Column::kDeposits, row, value};
+  REQUIRE_FALSE((*database)->Write({&write, 1}));
+}
+
+TEST_CASE("a deposit is there at once, and after a restart") {
+  StoreScene scene;
+  const std::string large(100'000, 'x');
+  Put(scene, 1, "small");
+  Put(scene, 2, large);
+  CHECK(Got(scene, 1) == "small");
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "small");
+  CHECK((Got(scene, 2) == large));
+  CHECK(Got(scene, 3) == "-");
+  auto records = scene->deposits().Records();
+  REQUIRE(records.size() == 2);
+  std::ranges::sort(records, {}, &DepositRecord::size);
+  CHECK(records[0].key == Key(1));
+  CHECK(records[0].name_space == "org.example");
+  CHECK(records[1].size == 100'000);
+}
+
+TEST_CASE("deposits and artifacts under one key do not meet") {
+  StoreScene scene;
+  scene->Put(Key(1), Numbered(1, 300));
+  Put(scene, 1, "deposit");
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "deposit");
+  CHECK(store_test::Same(*scene->Get(Key(1)), *Numbered(1, 300)));
+  CHECK(scene->size().entries == 1);
+}
+
+TEST_CASE("a removed deposit is gone, also after a restart") {
+  StoreScene scene;
+  Put(scene, 1, "a");
+  scene.Reopen();
+  scene->deposits().Remove(Key(1));
+  CHECK(Got(scene, 1) == "-");
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "-");
+  CHECK(scene->deposits().Records().empty());
+}
+
+TEST_CASE("a deposit's record is replaced without its contents") {
+  StoreScene scene;
+  Put(scene, 1, "a");
+  scene.Reopen();
+  DepositRecord used = Record(1, 1);
+  used.used += std::chrono::hours(2);
+  scene->deposits().PutRecord(used);
+  CHECK(Got(scene, 1) == "a");
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "a");
+  CHECK(scene->deposits().Records().at(0).used == used.used);
+}
+
+TEST_CASE("a corrupt deposit is a miss, and counted") {
+  StoreScene scene;
+  Put(scene, 1, "contents");
+  Put(scene, 2, "others");
+  scene.Close();
+  std::string damaged = EncodeDepositContents(Key(1), "contents");
+  damaged[60] ^= 1;
+  Overwrite(scene, Row('c', 1), damaged);
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "-");
+  CHECK(Got(scene, 2) == "others");
+  CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
+}
+
+TEST_CASE("the contents of another deposit in its place are a miss") {
+  StoreScene scene;
+  Put(scene, 1, "contents");
+  scene.Close();
+  Overwrite(scene, Row('c', 1), EncodeDepositContents(Key(2), "another's"));
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "-");
+}
+
+TEST_CASE("a deposit whose record is corrupt is dropped, the others are kept") {
+  StoreScene scene;
+  Put(scene, 1, "a");
+  Put(scene, 2, "b");
+  scene.Close();
+  Overwrite(scene, Row('r', 1), "no record");
+  scene.Reopen();
+  const auto records = scene->deposits().Records();
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].key == Key(2));
+  CHECK(Got(scene, 1) == "-");
+  CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
+}
+
+TEST_CASE("a database of an earlier version, without a place for deposits, opens and takes them") {
+  StoreScene scene;
+  scene->Put(Key(1), Numbered(1, 300));
+  scene.Close();
+  {
+    const std::string path = scene.state() + "/database";
+    std::vector<std::string> names;
+    REQUIRE(rocksdb::DB::ListColumnFamilies({}, path, &names).ok());
+    std::vector<rocksdb::ColumnFamilyDescriptor> columns;
+    for (const std::string& name : names)
+      columns.emplace_back(name, rocksdb::ColumnFamilyOptions());
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* opened = nullptr;
+    REQUIRE(rocksdb::DB::Open({}, path, columns, &handles, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> database(opened);
+    for (rocksdb::ColumnFamilyHandle* handle : handles) {
+      if (handle->GetName() == "deposits") REQUIRE(database->DropColumnFamily(handle).ok());
+      REQUIRE(database->DestroyColumnFamilyHandle(handle).ok());
+    }
+  }
+  scene.Reopen();
+  CHECK(scene->Get(Key(1)) != nullptr);
+  Put(scene, 1, "deposit");
+  scene.Reopen();
+  CHECK(Got(scene, 1) == "deposit");
+  CHECK(scene.reports.All().empty());
+}
+
+}  // namespace
+}  // namespace cccl_cached
