@@ -3,6 +3,7 @@
 """A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
 
 import os
+import pathlib
 
 # Tests take from here what the modules beside it define.
 from daemon_fixtures import directory, fake, lasting, make_daemon, real, toolkit  # noqa: F401
