@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
-from cccl_cache import _library
+from cccl_cache import _lease, _library
 from patience import PATIENCE
 
 HEADERS = pathlib.Path(__file__).parents[2] / "client/include"
@@ -19,6 +19,7 @@ STRUCTS = {
     "Statistic": "statistic", "ToolchainFields": "toolchain", "ComponentFields": "component",
     "RejectedFields": "rejected_toolchain", "DaemonFields": "daemon",
 }
+OF_LEASES = {"_Key": "deposit_key", "_DepositInfo": "deposit_info"}
 
 
 def assertions(struct, name):
@@ -37,10 +38,10 @@ def test_every_struct_is_compared():
     assert known == set(STRUCTS)
 
 
-@pytest.mark.parametrize("python, c", STRUCTS.items())
+@pytest.mark.parametrize("python, c", [*STRUCTS.items(), *OF_LEASES.items()])
 def test_a_struct_lies_in_memory_as_the_header_says(python, c):
     lines = [f'_Static_assert({each}, "{python}");'
-             for each in assertions(getattr(_library, python), f"cccl_cache_{c}")]
+             for each in assertions(getattr(_library, python, None) or getattr(_lease, python), f"cccl_cache_{c}")]
     checked = subprocess.run(
         ["cc", "-fsyntax-only", "-x", "c", "-I", HEADERS, "-"], text=True, capture_output=True, timeout=PATIENCE,
         input="\n".join(["#include <cccl_cache/client_c.h>", "#include <stddef.h>", *lines]) + "\n")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Union
 
+    from ._lease import Lease
     from ._programs import Emit, LinkInput, NvvmModule, Text
-    from ._records import Explanation, Health, Statistic, Toolchains
+    from ._records import Deposit, Explanation, Health, Statistic, Toolchains
 
     Program = Union[Build, Link, Nvvm]
 
@@ -218,6 +219,54 @@ class Client:
         from . import _many
 
         return _many.build_many(self, programs)
+
+    def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
+              timeout: float | None = None) -> Lease:
+        """What only this program can make: the bytes that were deposited, or the lease to make them.
+
+        While another process holds the lease this waits for what that one publishes, or for the lease.
+
+        Parameters
+        ----------
+        namespace : str
+            Whose keys these are: ``"org.example.tool"``.
+        fields : mapping of str to bytes, str or int
+            All that decides whether two deposits are the same, in any order; a number counts as its text.
+        group : str, optional
+            Whose members may have it: a name or a number. Without it the deposit is private to the user.
+        timeout : float, optional
+            Seconds to wait; ten minutes if not given.
+
+        Returns
+        -------
+        Lease
+
+        Examples
+        --------
+        >>> with client.lease("org.example.tool", {"source": digest, "arch": "sm_90"}) as lease:
+        ...     if lease.contents is None:
+        ...         lease.publish(make())
+        """
+        from ._lease import Lease
+
+        return Lease(self._handle, namespace, fields, group, timeout)
+
+    def deposits(self, *, timeout: float | None = None) -> tuple[Deposit, ...]:
+        """What this user deposited.
+
+        Returns
+        -------
+        tuple of Deposit
+        """
+        from . import _lease
+
+        return _lease.deposits(self._handle, timeout)
+
+    def remove_deposit(self, key: str, *, timeout: float | None = None) -> bool:
+        """Forgets a deposit of this user's; False if there is none under the key."""
+        from . import _lease
+
+        return _lease.remove_deposit(self._handle, key, timeout)
 
     def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
         """Why a build is a miss; compiles nothing.

@@ -81,6 +81,14 @@ class NamedContents(Structure):
     _fields_ = [*_given("name"), *_given("contents")]
 
 
+def named(pairs: Any) -> tuple[Any, int]:
+    """An array of names with contents, and its length."""
+    array = (NamedContents * len(pairs))()
+    for each, (name, contents) in zip(array, pairs):
+        each.__init__(name.encode(), len(name.encode()), contents, len(contents))
+    return array, len(pairs)
+
+
 class NvrtcProgram(Structure):
     _fields_ = [
         ("struct_size", c_size_t),

@@ -54,13 +54,6 @@ def _working_directory() -> bytes:
         return b""
 
 
-def _named(pairs: Sequence[tuple[str, bytes]]) -> tuple[Any, int]:
-    array = (_library.NamedContents * len(pairs))()
-    for each, (name, contents) in zip(array, pairs):
-        each.__init__(name.encode(), len(name.encode()), contents, len(contents))
-    return array, len(pairs)
-
-
 class _Program:
     """What all kinds of builds have in common."""
 
@@ -145,12 +138,12 @@ class Build(_Program):
             _SIZES[_library.NvrtcProgram], contents, len(contents), program_name, len(program_name), flags, flag_count)
         fields.append_toolchain_headers = toolchain_headers
         if headers:
-            fields.headers, fields.header_count = _named([(each, _contents(text)) for each, text in headers.items()])
+            fields.headers, fields.header_count = _library.named([(each, _contents(text)) for each, text in headers.items()])
         if name_expressions:
             fields.name_expressions, fields.name_expression_count = _library.texts(name_expressions)
         appended = _getenv(b"NVRTC_APPEND_FLAGS")
         if appended is not None:
-            fields.environment, fields.environment_count = _named([("NVRTC_APPEND_FLAGS", appended)])
+            fields.environment, fields.environment_count = _library.named([("NVRTC_APPEND_FLAGS", appended)])
 
 
 class Link(_Program):

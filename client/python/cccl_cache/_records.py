@@ -69,6 +69,17 @@ class Health(NamedTuple):
     limits: dict[str, int]
 
 
+class Deposit(NamedTuple):
+    """Something that this user's programs deposited."""
+
+    key: str
+    namespace: str
+    gid: int | None  #: whose members may have it
+    size: int
+    made_at: int  #: seconds since 1970
+    used_at: int  #: roughly
+
+
 class Statistic(NamedTuple):
     """One figure of the daemon."""
 

@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What only clients can make: kept by the daemon, made by one client at a time."""
+
+from __future__ import annotations
+
+from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
+
+from . import _library
+from ._library import Given, Received, call, describe, function, milliseconds
+from ._records import Deposit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Any, Union
+
+    Value = Union[bytes, str, int]
+
+_acquire = function("acquire", c_int, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)
+_deposit_contents = function("deposit_contents", Received, c_void_p)
+_deposit_id = function("deposit_id", Received, c_void_p)
+_deposit_free = function("deposit_free", None, c_void_p)
+_lease_held = function("lease_held", c_int32, c_void_p)
+_lease_id = function("lease_id", Received, c_void_p)
+_lease_fence = function("lease_fence", c_uint64, c_void_p)
+_lease_publish = function("lease_publish", c_int, c_void_p, Given, c_uint32, c_void_p)
+_lease_abandon = function("lease_abandon", None, c_void_p)
+_lease_free = function("lease_free", None, c_void_p)
+_list_deposits = function("list_deposits", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_deposits_count = function("deposits_count", c_size_t, c_void_p)
+_deposits_item = function("deposits_item", None, c_void_p, c_size_t, c_void_p)
+_deposits_free = function("deposits_free", None, c_void_p)
+_remove_deposit = function("remove_deposit", c_int, c_void_p, Given, c_uint32, c_void_p, c_void_p)
+
+
+class _Key(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("name_space", Given),
+        ("fields", POINTER(_library.NamedContents)),
+        ("field_count", c_size_t),
+        ("group", Given),
+    ]
+
+
+class _DepositInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("key", Received),
+        ("name_space", Received),
+        ("is_group", c_int32),
+        ("gid", c_uint32),
+        ("size", c_uint64),
+        ("made_at", c_uint64),
+        ("used_at", c_uint64),
+    ]
+
+
+def _encoded(value: Value) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+class Lease:
+    """What is deposited, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
+    published. Used by one thread at a time; in a child after a fork it is not held.
+
+    Attributes
+    ----------
+    contents : bytes or None
+        What is deposited; None: this process is to make it, and then `publish` or `abandon`.
+    key : str
+        Names the deposit, in hexadecimal.
+    """
+
+    def __init__(self, client: int, namespace: str, fields: Mapping[str, Value], group: str | None,
+                 timeout: float | None) -> None:
+        self._lease = 0
+        self.contents: bytes | None = None
+        pairs = [(name, _encoded(value)) for name, value in fields.items()]
+        array, count = _library.named(pairs)
+        space, members = namespace.encode(), (group or "").encode()
+        key = _Key(sizeof(_Key), (space, len(space)), array, count, (members, len(members)))
+        hit = c_void_p()
+        self._lease = call(_acquire, client, byref(key), milliseconds(timeout), byref(hit))
+        if hit.value:
+            self.contents = _deposit_contents(hit).bytes()
+            self.key = str(_deposit_id(hit).text())
+            _deposit_free(hit)
+        else:
+            self.key = str(_lease_id(self._lease).text())
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.abandon()
+
+    def __del__(self, free: Any = _lease_free) -> None:
+        free(self._lease)
+
+    @property
+    def held(self) -> bool:
+        """This process holds the lease still, as far as is known."""
+        return bool(self._lease and _lease_held(self._lease))
+
+    @property
+    def fence(self) -> int:
+        """Greater than that of every earlier lease of this daemon; 0 where there is none."""
+        return int(_lease_fence(self._lease)) if self._lease else 0
+
+    def publish(self, contents: bytes, *, timeout: float | None = None) -> None:
+        """Deposits what was made; whoever waits is handed it.
+
+        Parameters
+        ----------
+        contents : bytes
+            What was made.
+        timeout : float, optional
+            Seconds; 30 if not given.
+
+        Raises
+        ------
+        Error
+            ``status`` is ``"lease-lost"`` where it was not held any more: nothing was deposited.
+        """
+        if not self._lease:
+            raise ValueError("there is no lease to publish under: the contents are deposited already")
+        error = c_void_p()
+        given = Given(contents, len(contents))
+        if _lease_publish(self._lease, given, milliseconds(timeout), byref(error)):
+            raise _library.take_error(error)
+        self.contents = contents
+
+    def abandon(self) -> None:
+        """Gives the lease up, unless something was published; the next one who waits gets it."""
+        if self._lease:
+            _lease_abandon(self._lease)
+
+
+def deposits(client: int, timeout: float | None) -> tuple[Deposit, ...]:
+    found = call(_list_deposits, client, milliseconds(timeout))
+    try:
+        return tuple(_deposit(describe(_deposits_item, _DepositInfo, found, index))
+                     for index in range(_deposits_count(found)))
+    finally:
+        _deposits_free(found)
+
+
+def _deposit(info: _DepositInfo) -> Deposit:
+    return Deposit(info.key.text(), info.name_space.text(), info.gid if info.is_group else None, info.size,
+                   info.made_at, info.used_at)
+
+
+def remove_deposit(client: int, key: str, timeout: float | None) -> bool:
+    removed, error, encoded = c_int32(), c_void_p(), key.encode()
+    if _remove_deposit(client, Given(encoded, len(encoded)), milliseconds(timeout), byref(removed), byref(error)):
+        raise _library.take_error(error)
+    return bool(removed.value)

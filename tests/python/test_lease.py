@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Leases and deposits from Python."""
+
+import concurrent.futures
+
+import cccl_cache
+import pytest
+from patience import PATIENCE
+
+SPACE = "org.example.test"
+
+
+@pytest.fixture
+def client(fake):
+    return cccl_cache.Client(fake.socket)
+
+
+def test_what_one_publishes_the_next_is_handed(client):
+    with client.lease(SPACE, {"a": 1, "b": "text", "c": b"\0bytes"}) as lease:
+        assert lease.contents is None and lease.held
+        lease.publish(b"made\0here")
+    with client.lease(SPACE, {"c": b"\0bytes", "b": "text", "a": "1"}) as again:
+        assert (again.contents, again.key, again.held) == (b"made\0here", lease.key, False)
+        with pytest.raises(ValueError):
+            again.publish(b"other")
+
+
+def test_who_waits_gets_what_is_published(client):
+    with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.lease, SPACE, {"a": 1})
+        lease.publish(b"made")
+        assert waiting.result(PATIENCE).contents == b"made"
+
+
+def test_a_block_that_ends_without_publishing_gives_the_lease_up(client):
+    with pytest.raises(RuntimeError), client.lease(SPACE, {"a": 1}) as lease:
+        raise RuntimeError("it can't be made")
+    with client.lease(SPACE, {"a": 1}) as other:
+        assert other.contents is None
+        assert other.fence > lease.fence
+    with pytest.raises(cccl_cache.Error) as raised:
+        lease.publish(b"too late")
+    assert raised.value.status == "lease-lost"
+
+
+def test_a_wait_ends_at_its_timeout(client):
+    with client.lease(SPACE, {"a": 1}), pytest.raises(cccl_cache.DeadlineError):
+        client.lease(SPACE, {"a": 1}, timeout=0.05)
+
+
+def test_deposits_are_listed_and_removed(client):
+    with client.lease(SPACE, {"a": 1}) as lease:
+        lease.publish(b"made")
+    [deposit] = client.deposits()
+    assert (deposit.key, deposit.namespace, deposit.gid, deposit.size) == (lease.key, SPACE, None, 4)
+    assert client.remove_deposit(lease.key)
+    assert not client.remove_deposit(lease.key)
+    assert client.deposits() == ()
