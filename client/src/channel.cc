@@ -56,11 +56,18 @@ class Attempts {
     }
   }
 
+  /// The daemon knows the deadline, too, and ends the call at it: it may be the first to notice.
+  Error AfterStatus(Error error) const {
+    const bool late = error.status == CCCL_CACHE_DEADLINE ||
+                      (error.status == CCCL_CACHE_CANCELLED && deadline_.Passed());
+    return late ? TooLate() : error;
+  }
+
   /// None: try again.
   std::optional<Error> After(CallEnd end) {
     switch (end) {
       case CallEnd::kDeadline:
-        return Error{CCCL_CACHE_DEADLINE, "no answer from cccl-cached at " + socket_ + " in time"};
+        return TooLate();
       case CallEnd::kMalformed:
         return Error{CCCL_CACHE_PROTOCOL,
                      "what listens on " + socket_ +
@@ -82,6 +89,10 @@ class Attempts {
   }
 
  private:
+  Error TooLate() const {
+    return {CCCL_CACHE_DEADLINE, "no answer from cccl-cached at " + socket_ + " in time"};
+  }
+
   std::optional<Error> AfterLoss() {
     // It said nothing of its going: the idle connections are as stale.
     pool_->Clear();
@@ -116,7 +127,7 @@ Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, Mes
     if (end == CallEnd::kAnswered) {
       if ((*connection)->Reusable()) pool_.Give(std::move(*connection));
       if (call.status().ok()) return Done{};
-      return call.status().ToError();
+      return attempts.AfterStatus(call.status().ToError());
     }
     if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
   }

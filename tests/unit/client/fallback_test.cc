@@ -148,6 +148,7 @@ TEST_CASE("a daemon that does not answer is left after the bound, and then rests
   const auto first = scene.Build();
   REQUIRE(first.ok());
   CHECK(first->outcome() == Outcome::kLocal);
+  CAPTURE(first->reason());
   CHECK(Has(first->reason(), "in time"));
   // Each rest is longer than the one before: soon a build finds the daemon resting.
   for (bool rested = false; !rested;) {
