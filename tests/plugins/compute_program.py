@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that makes algorithms of cuda.compute and says what that took. Started by tests.
 
-Usage: compute_program.py DIRECTORY NAME...
+Usage: compute_program.py NAME...
 """
 
 import json
@@ -65,15 +65,10 @@ def counted(module, name, calls):
     setattr(module, name, count)
 
 
-def main(directory, *names):
+def main(*names):
     calls = []
     counted(_cccl_interop, "build_for_ccs", calls)
-    if directory != "daemon":
-        from directory_leases import DirectoryLeases
-
-        assert plugin.install(client=lambda: DirectoryLeases(directory)), plugin.status()
-    else:
-        assert plugin.install(), plugin.status()
+    assert plugin.install(), plugin.status()
     from cuda.compute import _mlir
 
     counted(_mlir, "compile_to_ltoir", calls)

@@ -14,8 +14,9 @@ PROGRAM = pathlib.Path(__file__).with_name("compute_program.py")
 NAMES = ["reduce", "transform", "iterator", "select"]
 
 
-def start(directory, *names):
-    return subprocess.Popen([sys.executable, PROGRAM, directory, *names], stdout=subprocess.PIPE, text=True)
+def start(daemon, *names):
+    return subprocess.Popen([sys.executable, PROGRAM, *names], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "CCCL_CACHE_SOCKET": str(daemon.socket)})
 
 
 def finish(process):
@@ -24,28 +25,28 @@ def finish(process):
     return json.loads(answer)
 
 
-@pytest.fixture
-def first(tmp_path):
-    return finish(start(tmp_path, *NAMES))
-
-
-def test_the_second_process_builds_nothing(tmp_path, first):
-    second = finish(start(tmp_path, *reversed(NAMES)))
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_second_process_builds_nothing(fake, restarted):
+    first = finish(start(fake, *NAMES))
+    if restarted:
+        fake.stop()
+        fake.start()
+    second = finish(start(fake, *reversed(NAMES)))
     assert first["status"]["builds"] == first["status"]["published"] == first["calls"].count("build_for_ccs") == 4
     assert second["calls"] == [] and second["status"]["hits"] == 4 and second["status"]["builds"] == 0
     assert second["made"] == first["made"]
     assert not second["status"]["errors"] and not second["status"]["not_cached"]
 
 
-def test_what_was_built_for_a_capability_serves_a_device_that_has_it(tmp_path):
-    first = finish(start(tmp_path, "transform"))
-    second = finish(start(tmp_path, "here"))
+def test_what_was_built_for_a_capability_serves_a_device_that_has_it(fake):
+    first = finish(start(fake, "transform"))
+    second = finish(start(fake, "here"))
     assert second["calls"] == [] and second["status"]["hits"] == 1
     assert second["made"]["here"] == first["made"]["transform"]
 
 
-def test_two_at_the_same_moment_build_once(tmp_path):
-    answers = [finish(process) for process in [start(tmp_path, "transform") for _ in range(2)]]
+def test_two_at_the_same_moment_build_once(fake):
+    answers = [finish(process) for process in [start(fake, "transform") for _ in range(2)]]
     assert sorted(answer["status"]["builds"] for answer in answers) == [0, 1]
     assert answers[0]["made"] == answers[1]["made"]
 

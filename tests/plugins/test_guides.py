@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/guide-cuda-core.md shows runs as it stands there."""
+"""What docs/guide-cuda-core.md and docs/guide-cuda-compute.md show runs as it stands there."""
 
 import os
 import pathlib
@@ -32,3 +32,9 @@ def test_a_program_is_compiled_by_the_daemon(lasting):
 @pytest.mark.parametrize("there", [True, False])
 def test_the_cache_serves_a_program_with_and_without_a_daemon(lasting, directory, there):
     assert int(run_example("guide-cuda-core.md", 1, lasting.socket if there else directory / "nobody")) > 0
+
+
+def test_the_second_process_gets_what_the_first_built(fake):
+    first, second = (run_example("guide-cuda-compute.md", 0, fake.socket) for _ in range(2))
+    assert "'builds': 1" in first and "'hits'" not in first
+    assert "'hits': 1" in second and "'builds'" not in second
