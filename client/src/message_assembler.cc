@@ -16,7 +16,7 @@ std::span<char> MessageAssembler::Room() {
 MessageAssembler::State MessageAssembler::Append(std::string_view* bytes) {
   if (prefix_size_ < kPrefix) {
     const size_t taken = std::min(kPrefix - prefix_size_, bytes->size());
-    std::memcpy(prefix_.data() + prefix_size_, bytes->data(), taken);
+    if (taken > 0) std::memcpy(prefix_.data() + prefix_size_, bytes->data(), taken);
     prefix_size_ += taken;
     bytes->remove_prefix(taken);
     if (prefix_size_ < kPrefix) return State::kIncomplete;
