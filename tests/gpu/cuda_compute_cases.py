@@ -147,11 +147,12 @@ def choices(kind):
 def histograms(kind):
     data, level = numbers(kind), numpy.dtype(kind).type
     for bins in (10, 300):
+        inside = data[data < bins]  # NumPy counts what equals the last level, too
         out = cupy.zeros(bins, "int32")
         compute.histogram_even(
             d_samples=cupy.asarray(data), d_histogram=out, num_output_levels=bins + 1, lower_level=level(0),
             upper_level=level(bins), num_samples=SIZE)
-        yield equal(f"histogram of {bins} {kind}", out.get(), numpy.histogram(data, bins, (0, bins))[0])
+        yield equal(f"histogram of {bins} {kind}", out.get(), numpy.histogram(inside, bins, (0, bins))[0])
 
 
 def iterators(kind):
