@@ -115,6 +115,11 @@ def test_a_string_that_is_used_is_no_docstring():
     assert variant("def f(a): return 'x'") != variant("def f(a): return 'y'")
 
 
+def test_a_docstring_that_is_used_as_well_counts():
+    one = "def f(a):\n  'x'\n  return a['x']"
+    assert variant(one) != variant(one.replace("'x'", "'y'"))
+
+
 def test_annotations_count_by_what_they_mean():
     quoted = variant("def f(a: 'T'): return a", T=numpy.float32)
     assert quoted == variant("def f(a: T): return a", T=numpy.float32)

@@ -267,11 +267,17 @@ def test_another_build_of_the_package_is_another_environment(monkeypatch):
     monkeypatch.setattr(
         _environment, "contents_digest",
         lambda path: "other" if path.endswith("cuda/compute") else contents(path))
-    _environment.native_environment.cache_clear()
+    _environment._native_files.cache_clear()
     try:
         assert key(reduce) != before
     finally:
-        _environment.native_environment.cache_clear()
+        _environment._native_files.cache_clear()
+
+
+def test_a_variable_that_the_compilers_read_counts_from_when_it_is_set(monkeypatch):
+    before = key(reduce)
+    monkeypatch.setenv("NVRTC_APPEND_FLAGS", "-lineinfo")
+    assert key(reduce) != before
 
 
 class Subclass(compute.CountingIterator):

@@ -73,7 +73,11 @@ class _Names:
 def _docstring(function: types.FunctionType) -> str | None:
     constants = function.__code__.co_consts
     text = function.__doc__
-    return text if text is not None and constants and constants[0] == text else None
+    if text is None or not constants or constants[0] != text:
+        return None
+    # Equal constants are one: the code may use it, too.
+    used = any(each.opcode in dis.hasconst and each.arg == 0 for each in dis.get_instructions(function.__code__))
+    return None if used else text
 
 
 def _describe(code: types.CodeType, found: _Names, docstring: str | None = None) -> Description:

@@ -32,9 +32,13 @@ _SETTINGS = (
 _VARIABLES = ("NVRTC_", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_", "CUB_", "THRUST_")
 
 
-@functools.lru_cache(maxsize=1)
 def native_environment() -> str:
     """The digest of what every build depends on. Raises Refused if a part can't be found."""
+    return digest((_native_files(), _variables()))
+
+
+@functools.lru_cache(maxsize=1)
+def _native_files() -> Description:
     from cuda.cccl import get_include_paths
 
     import cuda.cccl
@@ -54,7 +58,7 @@ def native_environment() -> str:
         roots[os.path.basename(builtins)] = builtins
     contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
     versions = tuple((name, _version(name)) for name in _VERSIONED)
-    return digest((contents, versions, platform.machine(), _variables()))
+    return (contents, versions, platform.machine())
 
 
 def python_environment() -> str:
