@@ -10,17 +10,20 @@
 namespace cccl_cache {
 
 /// How long a daemon that kept a caller waiting in vain is left alone: 0.1 s, twice as long each
-/// time in a row, 30 s at the most. Thread-safe and without a lock, so that a child forked at any
-/// moment can use it.
+/// time in a row, 30 s at the most. Callers that were kept waiting together are one time: what
+/// fails during a rest began before it. Thread-safe and without a lock, so that a child forked at
+/// any moment can use it.
 class DaemonRest {
  public:
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
   void Failed(Clock::time_point now) {
+    int64_t until = until_;
+    if (Count(now) < until) return;
     const int64_t pause = std::min(pause_.load(), kLongest);
-    until_ = Count(now) + pause;
-    pause_ = pause * 2;
+    // Of those that fail at the same moment, one begins the rest.
+    if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }
   void Answered() {
     until_ = 0;

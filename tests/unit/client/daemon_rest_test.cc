@@ -26,16 +26,25 @@ TEST_CASE("a daemon rests after a failure, each time twice as long, half a minut
   CHECK(RestAfter(rest, start) == 100ms);
   CHECK(RestAfter(rest, start + 1min) == 200ms);
   CHECK(RestAfter(rest, start + 2min) == 400ms);
-  for (int i = 0; i < 60; ++i) rest.Failed(start + 3min);
-  CHECK(RestAfter(rest, start + 4min) == 30s);
+  for (int i = 3; i < 60; ++i) rest.Failed(start + i * 1min);
+  CHECK(RestAfter(rest, start + 60min) == 30s);
+}
+
+TEST_CASE("calls that fail together begin one rest, and the next failure after it the second") {
+  const DaemonRest::Clock::time_point start{1h};
+  DaemonRest rest;
+  for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms);
+  CHECK(rest.Resting(start + 99ms));
+  CHECK_FALSE(rest.Resting(start + 100ms));
+  CHECK(RestAfter(rest, start + 1min) == 200ms);
 }
 
 TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
   const DaemonRest::Clock::time_point start{1h};
   DaemonRest rest;
   rest.Failed(start);
-  rest.Failed(start);
+  rest.Failed(start + 1min);
   rest.Answered();
-  CHECK_FALSE(rest.Resting(start));
-  CHECK(RestAfter(rest, start) == 100ms);
+  CHECK_FALSE(rest.Resting(start + 1min));
+  CHECK(RestAfter(rest, start + 1min) == 100ms);
 }
