@@ -50,10 +50,7 @@ def _native_files() -> Description:
         "headers": str(get_include_paths().cuda),
     }
     for name in _LOADED:
-        path = loaded_library(name)
-        if path is None:
-            raise Refused(f"{name} is not loaded")
-        roots[name] = path
+        roots[name] = loaded_library(name)
     for builtins in glob.glob(os.path.join(os.path.dirname(roots["libnvrtc.so"]), "libnvrtc-builtins*.so*")):
         roots[os.path.basename(builtins)] = builtins
     contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
@@ -94,14 +91,22 @@ def _found(name: str, path: object) -> str:
     return path
 
 
-def loaded_library(name: str) -> str | None:
-    """The path of the library that this process has loaded under a name that starts so."""
+def loaded_library(name: str) -> str:
+    """The path of the library that this process has loaded under a name that starts so.
+
+    Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
+    """
+    paths = {}
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
-            path = line.rstrip("\n").partition("/")
-            if path[1] and os.path.basename(path[2]).startswith(name):
-                return "/" + path[2]
-    return None
+            _, slash, path = line.rstrip("\n").partition("/")
+            if slash and os.path.basename(path).startswith(name):
+                paths[os.path.realpath(slash + path)] = None
+    if not paths:
+        raise Refused(f"{name} is not loaded")
+    if len({_contents(path) for path in paths}) > 1:
+        raise Refused(f"more than one {name} is loaded: {', '.join(paths)}")
+    return next(iter(paths))
 
 
 def _contents(path: str) -> str:

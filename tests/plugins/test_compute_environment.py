@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The compilers of a process are known by what it has loaded, or not at all."""
+
+import mmap
+
+import pytest
+
+from cccl_cache.compute._canonical import Refused
+from cccl_cache.compute._environment import loaded_library
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """Maps files into this process, as the loader does."""
+    mapped = []
+
+    def load(path, contents):
+        path = tmp_path / path
+        path.parent.mkdir()
+        path.write_text(contents)
+        with open(path) as file:
+            mapped.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return str(path)
+
+    yield load
+    for each in mapped:
+        each.close()
+
+
+def test_a_library_that_is_loaded_is_found_by_its_name(loaded):
+    path = loaded("one/libplain.so.12", "1")
+    assert loaded_library("libplain.so") == path
+
+
+def test_a_library_that_is_not_loaded_is_refused():
+    with pytest.raises(Refused, match="libnowhere.so is not loaded"):
+        loaded_library("libnowhere.so")
+
+
+def test_two_libraries_of_one_name_are_refused_with_their_paths(loaded):
+    paths = loaded("one/libtwo.so.12", "1"), loaded("other/libtwo.so.13", "2")
+    with pytest.raises(Refused, match="more than one libtwo.so is loaded") as refused:
+        loaded_library("libtwo.so")
+    assert all(path in str(refused.value) for path in paths)
+
+
+def test_two_copies_of_one_library_are_one(loaded):
+    paths = loaded("one/libsame.so.12", "1"), loaded("other/libsame.so.12", "1")
+    assert loaded_library("libsame.so") in paths
