@@ -55,6 +55,36 @@ def test_equal_contents_elsewhere_have_an_equal_digest(tmp_path):
     assert contents_digest(str(tmp_path / "one")) == contents_digest(str(tmp_path / "other"))
 
 
+def test_what_a_linked_directory_holds_counts(tmp_path, settled):
+    header = write(tmp_path / "elsewhere/x.h", "1")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/linked").symlink_to(tmp_path / "elsewhere")
+    before = contents_digest(str(tmp_path / "tree"))
+    header.write_text("2")
+    assert contents_digest(str(tmp_path / "tree")) != before
+
+
+def test_links_in_a_circle_end(tmp_path):
+    for name in ("one", "other"):
+        write(tmp_path / name / "x.h", "1")
+    (tmp_path / "one/again").symlink_to(tmp_path / "one")
+    assert contents_digest(str(tmp_path / "one")) == contents_digest(str(tmp_path / "other"))
+
+
+def test_a_directory_that_can_not_be_read_is_no_digest(tmp_path, monkeypatch):
+    write(tmp_path / "tree/closed/x.h", "1")
+    read = os.listdir
+
+    def refuse(path):
+        if str(path).endswith("closed"):
+            raise PermissionError("closed")
+        return read(path)
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(PermissionError):
+        contents_digest(str(tmp_path / "tree"))
+
+
 def test_a_second_look_reads_no_file(tmp_path, settled, reads):
     file = write(tmp_path / "library.so", "1")
     first = contents_digest(str(file))

@@ -41,14 +41,23 @@ def contents_digest(root: str) -> str:
 
 def _files(root: str) -> Iterator[tuple[str, str]]:
     """(name below the root, path), in an order of their own."""
-    if not os.path.isdir(root):
+    if os.path.isdir(root):
+        yield from _below(root, "", ())
+    else:
         yield "", root
+
+
+def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Links are followed, but to a directory that this one lies in: what is there has its names already."""
+    real = os.path.realpath(directory)
+    if real in above:
         return
-    for directory, directories, names in os.walk(root):
-        directories[:] = sorted(name for name in directories if name != "__pycache__")
-        for name in sorted(names):
-            path = os.path.join(directory, name)
-            yield os.path.relpath(path, root), path
+    for entry in sorted(os.listdir(directory)):
+        path = os.path.join(directory, entry)
+        if not os.path.isdir(path):
+            yield name + entry, path
+        elif entry != "__pycache__":
+            yield from _below(path, f"{name}{entry}/", (*above, real))
 
 
 def _stamp(files: list[tuple[str, str]]) -> tuple[str, int]:
