@@ -164,7 +164,7 @@ TEST_CASE("fenced: a publication under another number is refused") {
   CHECK(running.deposits.gauges().kept.entries == 0);
 }
 
-TEST_CASE("what a caller may not say ends its call with the reason") {
+TEST_CASE("what the holder of a lease may not say ends its call with the reason") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
