@@ -16,6 +16,7 @@ from cuda.compute import OpKind, ProxyArray, _cccl_interop
 
 FACTOR = 3
 INTS, FLOATS = ProxyArray("int32"), ProxyArray("float32")
+Pair = compute.gpu_struct({"x": numpy.int32, "y": numpy.float32})
 
 
 def scale(a):
@@ -26,6 +27,10 @@ def smaller(a, b):
     return a if a < b else b
 
 
+def extremes(a, b):
+    return Pair(a.x if a.x < b.x else b.x, a.y if a.y > b.y else b.y)
+
+
 def positive(a):
     return a > 0
 
@@ -33,6 +38,9 @@ def positive(a):
 MAKE = {
     "reduce": lambda: compute.make_reduce_into(
         d_in=FLOATS, d_out=FLOATS, op=smaller, h_init=numpy.zeros(1, "float32"), compute_capability=90),
+    "struct": lambda: compute.make_reduce_into(
+        d_in=ProxyArray(Pair.dtype), d_out=ProxyArray(Pair.dtype), op=extremes, h_init=Pair(9, 0),
+        compute_capability=90),
     "transform": lambda: compute.make_unary_transform(d_in=INTS, d_out=INTS, op=scale, compute_capability=90),
     "iterator": lambda: compute.make_unary_transform(
         d_in=compute.TransformIterator(compute.CountingIterator(numpy.int32(0)), scale), d_out=ProxyArray("int64"),

@@ -40,4 +40,12 @@ def _homes(entry: Any) -> Iterator[str]:
             for definition in found.__mro__ if isinstance(found, type) else (found,):
                 home = getattr(definition, "__module__", None)
                 if isinstance(home, str) and (isinstance(definition, type) or callable(definition)):
-                    yield home
+                    yield "cuda.compute" if _made_by_gpu_struct(definition) else home
+
+
+def _made_by_gpu_struct(definition: Any) -> bool:
+    """cuda.compute registers each struct when it first meets it. Its class is made by types.new_class, which it
+    therefore claims to come from."""
+    from cuda.compute.struct import _Struct
+
+    return isinstance(definition, type) and issubclass(definition, _Struct) and definition.__module__ == "types"
