@@ -10,7 +10,7 @@ import pathlib
 
 class DirectoryLease:
     def __init__(self, path):
-        self._path = path
+        self._path, self.key = path, path.name
         self.contents = path.read_bytes() if path.exists() else None
 
     def publish(self, data):

@@ -147,6 +147,38 @@ def test_without_a_daemon_the_program_builds_and_is_told_why():
     assert outcome(cache) == {"builds": 1, "errors": {"ConnectionError: nobody there": 1}}
 
 
+def test_what_was_built_without_an_answer_is_not_asked_for_again():
+    cache = builds(Broken())
+    first = construct(cache, "built")
+    assert construct(cache, "built").build_results is first.build_results
+    assert outcome(cache) == {"builds": 1, "hits_in_process": 1, "errors": {"ConnectionError: nobody there": 1}}
+
+
+class Hanging(Leases):
+    """Somebody holds every lease."""
+
+    def __init__(self):
+        super().__init__()
+        self.hangs, self.waits = True, []
+
+    def lease(self, *_, timeout, **__):
+        self.waits.append(timeout)
+        if self.hangs:
+            raise TimeoutError("another caller holds the lease")
+        return super().lease()
+
+
+def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers():
+    leases = Hanging()
+    cache = Builds(Settings(lambda: leases, "1.0", None, 120.0), Report())
+    for name in ("one", "two"):
+        construct(cache, name)
+    leases.hangs = False
+    for name in ("three", "four"):
+        construct(cache, name)
+    assert leases.waits == [120.0, 1.0, 1.0, 120.0]
+
+
 def test_what_has_no_identity_is_built_and_the_reason_is_told():
     cache = builds(Leases())
     assert construct(cache, None).text is None

@@ -9,31 +9,43 @@ import pytest
 from cuda.core import Program, ProgramOptions
 from directory_leases import DirectoryLeases
 
+from cccl_cache._records import Deposit
 from cccl_cache.core import ProgramCache
 
 SOURCE = "extern \"C\" __global__ void f(int* p) { *p = %d; }"
 
 
 class Leases:
-    """Leases of one process: contents under a lock per key."""
+    """Leases of one process: contents under a lock for all."""
 
     def __init__(self):
         self.kept, self.held = {}, threading.Lock()
+        self.waits, self.hangs, self.removed = [], False, []
 
     @contextlib.contextmanager
     def lease(self, namespace, fields, *, group=None, timeout=None):
-        if not self.held.acquire(timeout=timeout):
+        self.waits.append(timeout)
+        if self.hangs or not self.held.acquire(timeout=timeout):
             raise TimeoutError("waited too long")
         try:
             yield Entry(self.kept, fields["key"])
         finally:
             self.held.release()
 
+    def deposits(self):
+        places = [("cuda.core", None), ("cuda.core", 4), ("another", None)]
+        return [Deposit(name + str(gid), name, gid, 1, 0, 0) for name, gid in places] + [
+            Deposit(key.decode(), "cuda.core", None, len(value), 0, 0) for key, value in self.kept.items()]
+
+    def remove_deposit(self, key):
+        self.removed.append(key)
+        return self.kept.pop(key.encode(), None) is not None
+
 
 class Entry:
     def __init__(self, kept, key):
         self._kept, self._key = kept, key
-        self.contents = kept.get(key)
+        self.contents, self.key = kept.get(key), key.decode()
 
     def publish(self, data):
         self._kept[self._key] = data
@@ -120,11 +132,43 @@ def test_without_a_daemon_programs_compile(tmp_path):
         assert bytes(program().compile("cubin", cache=cache).code).startswith(b"\x7fELF")
 
 
-def test_entries_are_not_removed_one_by_one(cache):
-    with pytest.raises(NotImplementedError, match="cccl-cache-cli"):
+def test_a_program_waits_once_for_a_lease_that_another_holds(leases):
+    with ProgramCache(client=lambda: leases, wait=0.01) as cache, leases.held:
+        assert program().compile("cubin", cache=cache).code
+    assert leases.waits == [0.01]
+    assert not leases.kept
+
+
+def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(leases):
+    leases.hangs = True
+    cache = ProgramCache(client=lambda: leases, wait=120.0)
+    assert cache.get("one") is cache.get("two") is None
+    leases.hangs = False
+    assert cache.get("three") is cache.get("four") is None
+    cache.close()
+    assert leases.waits == [120.0, 1.0, 1.0, 120.0]
+
+
+def test_an_entry_that_is_removed_is_missing(cache, leases):
+    cache["key"] = b"contents"
+    del cache["key"]
+    assert leases.kept == {} and len(cache) == 0
+    assert cache.get("key") is None
+
+
+def test_removing_what_is_not_there_is_a_key_error(cache, leases):
+    with pytest.raises(KeyError):
         del cache["key"]
-    with pytest.raises(NotImplementedError, match="cccl-cache-cli"):
-        cache.clear()
+    assert not leases.held.locked()
+
+
+def test_clearing_removes_what_is_kept_in_this_scope_alone(cache, leases):
+    cache["key"] = b"contents"
+    cache.clear()
+    assert leases.removed == ["cuda.coreNone", "key"]
+    with ProgramCache(client=lambda: leases, group="4") as of_group:
+        of_group.clear()
+    assert leases.removed == ["cuda.coreNone", "key", "cuda.core4"]
 
 
 def test_two_processes_share_a_directory_of_leases(tmp_path):

@@ -40,7 +40,8 @@ def install(
     group
         The name of a Unix group whose members share these builds. Default: only this user's processes do.
     wait
-        Seconds for which another process' build of the same thing is waited for, before building it here.
+        Seconds for which another process' build of the same thing is waited for, before building it here. Once that
+        was in vain this process waits for a second each time, until the daemon answers.
 
     Returns
     -------

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol
 
+from .._patience import Patience
 from ._canonical import Refused
 from ._envelope import pack, unpack
 from ._key import Key, build_key
@@ -73,6 +74,7 @@ class Builds:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
         self._client: Optional[LeaseClient] = None
+        self._patience = Patience(settings.wait)
 
     def construct(
         self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -120,6 +122,7 @@ class Builds:
         entered, lease = self._acquire(key, call)
         if lease is None:
             self._build(key, call)
+            self._keep_own(key, call)
             return
         try:
             build = None if lease.contents is None else unpack(key.digest, bytes(lease.contents))
@@ -137,10 +140,13 @@ class Builds:
             if self._client is None:
                 self._client = self._settings.connect()
             entered = self._client.lease(
-                NAMESPACE, key.fields, group=self._settings.group, timeout=self._settings.wait
+                NAMESPACE, key.fields, group=self._settings.group, timeout=self._patience.seconds
             )
-            return entered, entered.__enter__()
+            lease = entered.__enter__()
+            self._patience.answered()
+            return entered, lease
         except Exception as error:
+            self._patience.failed(error)
             self._report.error(call.name, error)
             return None, None
 
@@ -159,17 +165,28 @@ class Builds:
             _current.key = None
 
     def _publish(self, key: Key, call: Construction, lease: Lease) -> None:
+        build = self._keep_own(key, call)
+        if build is None:
+            return
         try:
-            after = self._key(call)
-            if after is None or after.digest != key.digest:
-                self._report.not_cached(call.name, "what it is built from changed meanwhile")
-                return
-            build = call.wrapper.serialize()
-            self._keep(key, build, [holder.build_results for holder in _holders(call.wrapper)])
             lease.publish(pack(key.digest, build))
             self._report.count("published")
         except Exception as error:
             self._report.error(call.name, error)
+
+    def _keep_own(self, key: Key, call: Construction) -> Optional[bytes]:
+        """Keeps for this process what it built, and returns it. None if that can't be done."""
+        try:
+            after = self._key(call)
+            if after is None or after.digest != key.digest:
+                self._report.not_cached(call.name, "what it is built from changed meanwhile")
+                return None
+            build = call.wrapper.serialize()
+            self._keep(key, build, [holder.build_results for holder in _holders(call.wrapper)])
+            return build
+        except Exception as error:
+            self._report.error(call.name, error)
+            return None
 
     def _adopt(self, key: Key, call: Construction, build: bytes, results: list[Any]) -> bool:
         """Fills in the wrapper from a build, with `results`, if any, as its loaded code. False if that can't be done."""

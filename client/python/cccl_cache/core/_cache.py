@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import grp
 import logging
 import threading
 from typing import Any, Callable, Optional, Union
 
 from cuda.core.utils import ProgramCacheResource
+
+from .._patience import Patience
 
 Key = Union[bytes, str]
 
@@ -30,7 +33,8 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     group
         The name of a Unix group whose members share the entries. Default: only this user's processes do.
     wait
-        Seconds for which another's compile is waited for.
+        Seconds for which another's compile is waited for, once for each program. When that was in vain, this object waits
+        for a second each time, until the daemon answers.
     compile_limit
         Seconds after which a lease is given up.
     """
@@ -45,53 +49,77 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     ):
         self._connect = client or _default_client
         self._group = group
-        self._wait = wait
+        self._patience = Patience(wait)
         self._compile_limit = compile_limit
         self._lock = threading.Lock()
         self._client: Any = None
         self._held: dict[int, _Held] = {}
+        self._unanswered: dict[int, bytes] = {}
         self._known: set[bytes] = set()
 
     def __getitem__(self, key: Key) -> bytes:
         """The kept bytes. A KeyError comes with the lease to make them, if the daemon answers."""
         name = _bytes_of(key)
         self._give_up()
-        held = self._acquire(name, self._wait)
+        held = self._acquire(name)
         if held is not None and held.contents is not None:
             held.leave()
             self._known.add(name)
             return held.contents
-        if held is not None:
-            held.limit(self._compile_limit)
-            with self._lock:
+        with self._lock:
+            if held is None:
+                self._unanswered[threading.get_ident()] = name
+            else:
+                held.limit(self._compile_limit)
                 self._held[threading.get_ident()] = held
         raise KeyError(key)
 
     def __setitem__(self, key: Key, value: Any) -> None:
-        """Stores a program; what is there already stays."""
+        """Stores a program; what is there already stays. Not if the daemon did not answer when it was asked for."""
         name, contents = _bytes_of(key), _contents_of(value)
         with self._lock:
             held = self._held.pop(threading.get_ident(), None)
+            if self._unanswered.pop(threading.get_ident(), None) == name:
+                return
         if held is not None and (held.key != name or held.over):
             held.leave()
             held = None
         if held is None:
-            held = self._acquire(name, self._wait)
+            held = self._acquire(name)
         if held is not None:
             held.publish(contents)
             self._known.add(name)
 
     def __delitem__(self, key: Key) -> None:
-        """Not offered: what is kept belongs to every process of the user."""
-        raise NotImplementedError("deposits are removed with: cccl-cache-cli deposits remove")
+        """Removes what this user stored, for every process.
+
+        A KeyError: nothing is there, the daemon does not answer, or another member of the group stored it.
+        """
+        self._give_up()
+        held = self._acquire(_bytes_of(key))
+        if held is None:
+            raise KeyError(key)
+        held.leave()
+        if held.contents is None or not self._client.remove_deposit(held.deposit):
+            raise KeyError(key)
+        self._known.discard(held.key)
 
     def __len__(self) -> int:
         """How many entries this object got or stored."""
         return len(self._known)
 
     def clear(self) -> None:
-        """Not offered, as for one entry."""
-        raise NotImplementedError("deposits are removed with: cccl-cache-cli deposits remove")
+        """Removes all that this user stored, for every process: what only the user may have, or what the group may."""
+        self._give_up()
+        self._known.clear()
+        try:
+            gid = _number_of(self._group)
+            client = self._connected()
+            for deposit in client.deposits():
+                if deposit.namespace == NAMESPACE and deposit.gid == gid:
+                    client.remove_deposit(deposit.key)
+        except Exception as error:
+            _logger.info("not removed: %s", error)
 
     def close(self) -> None:
         """Gives up the leases that are held."""
@@ -103,18 +131,27 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     def _give_up(self) -> None:
         with self._lock:
             held = self._held.pop(threading.get_ident(), None)
+            self._unanswered.pop(threading.get_ident(), None)
         if held is not None:
             held.leave()
 
-    def _acquire(self, name: bytes, wait: float) -> Optional[_Held]:
+    def _connected(self) -> Any:
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+    def _acquire(self, name: bytes) -> Optional[_Held]:
         try:
-            if self._client is None:
-                self._client = self._connect()
-            entered = self._client.lease(NAMESPACE, {"key": name}, group=self._group, timeout=wait)
-            return _Held(name, entered, entered.__enter__())
+            entered = self._connected().lease(
+                NAMESPACE, {"key": name}, group=self._group, timeout=self._patience.seconds
+            )
+            held = _Held(name, entered, entered.__enter__())
         except Exception as error:
+            self._patience.failed(error)
             _logger.info("not cached: %s", error)
             return None
+        self._patience.answered()
+        return held
 
 
 class _Held:
@@ -123,6 +160,7 @@ class _Held:
     def __init__(self, key: bytes, entered: Any, lease: Any):
         self.key = key
         self.contents: Optional[bytes] = None if lease.contents is None else bytes(lease.contents)
+        self.deposit = lease.key
         self._entered = entered
         self._lease = lease
         self._lock = threading.Lock()
@@ -175,6 +213,12 @@ def _contents_of(value: Any) -> bytes:
         with open(code, "rb") as file:
             return file.read()
     return bytes(code)
+
+
+def _number_of(group: Optional[str]) -> Optional[int]:
+    if group is None:
+        return None
+    return int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
 
 
 def _default_client() -> Any:
