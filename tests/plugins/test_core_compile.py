@@ -99,3 +99,17 @@ def test_without_a_daemon_the_process_compiles(tmp_path):
         client=cccl_cache.Client(tmp_path / "nobody"))
     assert bytes(code.code).startswith(b"\x7fELF")
     assert list(code.symbol_mapping) == ["scale<float>"]
+
+
+def test_what_this_release_does_not_know_is_the_process_own(client, asked, monkeypatch):
+    def unknown(self, *_):
+        raise AttributeError("another release calls it otherwise")
+
+    monkeypatch.setattr(cccl_cache.Result, "to_object_code", unknown)
+    code = cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", "7")), client=client)
+    assert isinstance(code, ObjectCode)
+
+
+def test_a_failure_of_cuda_core_is_raised_as_it_is(client):
+    with pytest.raises(ValueError, match="target_type"):
+        cccl_cache.core.compile(KERNEL, "c++", "nothing", options=options(), client=client)

@@ -55,21 +55,22 @@ def compile(
     ------
     cccl_cache.CompileError
         The code does not compile; ``log`` is the compiler's. Where the daemon can't serve a program (it is not there,
-        PTX as source, options that write files), cuda.core compiles it here and raises what it raises.
+        PTX as source, options that write files or that this package does not know), cuda.core compiles it here and raises what it raises.
     """
     options = options or ProgramOptions()
     kind = str(code_type).lower()
     if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
         try:
             result = _ask(client or cccl_cache.Client(), code, kind, target_type, options, name_expressions)
+            made = result.to_object_code(options.name or "")
         except cccl_cache.CompileError:
             raise
-        except cccl_cache.Error as error:
+        except Exception as error:  # whatever it is, cuda.core may do it, or says better why not
             _logger.info("compiled by this process: %s", error)
         else:
             if logs is not None and result.log:
                 logs.write(result.log)
-            return result.to_object_code(options.name or "")
+            return made
     return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
 
 
