@@ -60,11 +60,24 @@ print(status()["on"])
 """
 
 
-@pytest.mark.parametrize("value, on", [("1", "True"), ("0", "False"), (None, "False")])
-def test_the_environment_turns_it_on_at_import(value, on):
+def turned_on(program, value):
     environment = {name: text for name, text in os.environ.items() if name != "CCCL_CACHE_COMPUTE"}
     if value is not None:
         environment["CCCL_CACHE_COMPUTE"] = value
-    answer = subprocess.run(
-        [sys.executable, "-c", ACTIVATED], env=environment, check=True, text=True, capture_output=True)
-    assert answer.stdout.split() == [on]
+    answer = subprocess.run([sys.executable, "-c", program], env=environment, check=True, text=True, capture_output=True)
+    return answer.stdout.split()
+
+
+@pytest.mark.parametrize("value, on", [("1", "True"), ("0", "False"), (None, "False")])
+def test_the_environment_turns_it_on_at_import(value, on):
+    assert turned_on(ACTIVATED, value) == [on]
+
+
+PROBED = """
+import importlib.util
+assert all(importlib.util.find_spec("cuda.compute") for _ in range(2))
+"""
+
+
+def test_looking_for_the_package_does_not_turn_it_off():
+    assert turned_on(PROBED + ACTIVATED, "1") == ["True"]
