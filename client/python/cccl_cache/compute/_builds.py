@@ -181,7 +181,7 @@ class Builds:
             if after is None or after.digest != key.digest:
                 self._report.not_cached(call.name, "what it is built from changed meanwhile")
                 return None
-            build = call.wrapper.serialize()
+            build: bytes = call.wrapper.serialize()
             self._keep(key, build, [holder.build_results for holder in _holders(call.wrapper)])
             return build
         except Exception as error:

@@ -96,7 +96,7 @@ def loaded_library(name: str) -> str:
 
     Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
     """
-    paths = {}
+    paths: dict[str, None] = {}
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
             _, slash, path = line.rstrip("\n").partition("/")
