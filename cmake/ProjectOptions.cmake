@@ -9,6 +9,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(CCCL_CACHED_WERROR "Treat warnings in our own code as errors" OFF)
+option(CCCL_CACHED_UNIT_TESTS "Build the unit tests, which take most of the compiler's time" ON)
 option(CCCL_CACHED_FUZZ "Build the fuzz targets (clang)" OFF)
 set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 
