@@ -36,6 +36,7 @@ void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 
 /// "cccl-cache-cli: MESSAGE" on stderr.

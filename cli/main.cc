@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddStatsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddToolchainsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddDepositsCommand(&app, common, &exit_code);
+  cccl_cache::cli::AddSnapshotCommand(&app, common, &exit_code);
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
   try {
     app.parse(std::move(words));

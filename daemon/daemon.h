@@ -15,6 +15,7 @@
 #include "daemon/service/builder.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/server.h"
+#include "daemon/snapshot/node_snapshots.h"
 #include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
 
@@ -50,6 +51,7 @@ class Daemon {
   Deposits deposits_;
   Housekeeping housekeeping_;
   CoordinatorBuilder builder_;
+  NodeSnapshots snapshots_;
   Server server_;
 };
 

@@ -51,7 +51,7 @@ class BuildCoordinator::Impl {
         limits_(limits),
         memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine}),
         history_(kHistoryBytes),
-        responder_(table_, parts_.statistics, history_, parts_.observe),
+        responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
         sent_checks_(
             FileChecks::Bounds{.threads_per_uid = kSentChecksPerUid, .time = limits.compile.time}),

@@ -23,6 +23,7 @@
 
 namespace cccl_cached {
 
+class AnsweredBuilds;
 class Departures;
 class Explainer;
 
@@ -92,6 +93,7 @@ class BuildCoordinator {
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
+    AnsweredBuilds* answered = nullptr;  ///< who was told of which artifact; null: nobody notes it
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);

@@ -2,35 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/responder.h"
 
+#include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "daemon/core/build_answer.h"
 #include "daemon/core/canonical_names.h"
 
 namespace cccl_cached {
+namespace {
+
+// As the compiler was told; empty: it was not.
+std::string ArchOf(const BuildPlan& plan) {
+  const auto names_arch = [](const cccl_cache::ParsedOption& option) {
+    return option.rule != nullptr &&
+           (option.rule->name == "--gpu-architecture" || option.rule->name == "-arch");
+  };
+  const auto found = std::ranges::find_if(plan.options, names_arch);
+  return found == plan.options.end() ? "" : found->value;
+}
+
+}  // namespace
 
 void Responder::Answer(WaiterPtr waiter, Result<BuildAnswer> result) {
-  if (!table_.Close(waiter->ticket)) return;
-  if (observe_) {
+  if (!parts_.table.Close(waiter->ticket)) return;
+  if (parts_.observe) {
     const auto total = std::chrono::steady_clock::now() - waiter->called;
-    observe_({waiter->peer, waiter->request->kind(),
-              std::chrono::duration_cast<std::chrono::microseconds>(total), result});
+    parts_.observe({waiter->peer, waiter->request->kind(),
+                    std::chrono::duration_cast<std::chrono::microseconds>(total), result});
   }
   waiter->done(std::move(result));
 }
 
 void Responder::Refuse(WaiterPtr waiter, const Error& error) {
-  statistics_.Add(Counter::kRefused);
+  parts_.statistics.Add(Counter::kRefused);
   Answer(std::move(waiter), error);
 }
 
 void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
   const bool memory = hit.tier == TierName::kMemory;
-  statistics_.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
-  statistics_.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
+  parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
+  parts_.statistics.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
   answer.key = hit.key;
+  NoteAnswered(*waiter, hit.key);
   answer.outcome = Outcome::kHit;
   answer.tier = hit.tier;
   Answer(std::move(waiter), std::move(answer));
@@ -45,28 +61,38 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
   if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
   BuildAnswer answer = AnswerOf(*waiter, landing);
   Record(*waiter, answer, landing);
+  if (landing.keepable() && landing.output.succeeded) NoteAnswered(*waiter, answer.key);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {
-    statistics_.Add(Counter::kCompileFailures);
+    parts_.statistics.Add(Counter::kCompileFailures);
   } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
-    statistics_.Add(Counter::kUncacheable);
+    parts_.statistics.Add(Counter::kUncacheable);
   } else if (answer.outcome == Outcome::kJoined) {
-    statistics_.Add(Counter::kJoins);
-    statistics_.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
+    parts_.statistics.Add(Counter::kJoins);
+    parts_.statistics.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
   }
   Answer(std::move(waiter), std::move(answer));
+}
+
+void Responder::NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key) {
+  if (parts_.answered == nullptr) return;
+  const BuildPlan& plan = *waiter.plan;
+  const Toolchain& toolchain = *plan.job.toolchain;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  parts_.answered->Note(waiter.peer.uid, {key, plan.fingerprint, toolchain.id, toolchain.version(),
+                                          ArchOf(plan), now});
 }
 
 void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing) {
   const uid_t uid = waiter.peer.uid;
   // One record is enough for all of a user's calls that waited for one compile.
-  if (!waiter.leads && history_.Knows(uid, answer.key)) return;
+  if (!waiter.leads && parts_.history.Knows(uid, answer.key)) return;
   PastBuild build = MarkOf(*waiter.plan);
   build.key = answer.key;
   build.outcome = answer.outcome;
   build.reason = answer.reason;
   build.time = std::chrono::system_clock::now();
   build.closure = std::make_shared<const Closure>(landing.closure);
-  history_.Add(uid, std::move(build));
+  parts_.history.Add(uid, std::move(build));
 }
 
 }  // namespace cccl_cached

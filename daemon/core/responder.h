@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "daemon/core/answered_builds.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/build_history.h"
 #include "daemon/core/flight_runner.h"
@@ -20,9 +21,15 @@ class Responder {
  public:
   using Observe = std::function<void(const BuildRecord&)>;
 
-  /// What it works with must outlive it. `observe` may be empty.
-  Responder(FlightTable& table, Statistics& statistics, BuildHistory& history, Observe observe)
-      : table_(table), statistics_(statistics), history_(history), observe_(std::move(observe)) {}
+  /// What it works with must outlive it; `answered` may be null, `observe` empty.
+  struct Parts {
+    FlightTable& table;
+    Statistics& statistics;
+    BuildHistory& history;
+    AnsweredBuilds* answered = nullptr;
+    Observe observe;
+  };
+  explicit Responder(Parts parts) : parts_(std::move(parts)) {}
 
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
   /// With an error that the request, or too many of them, is to be blamed for.
@@ -35,10 +42,10 @@ class Responder {
  private:
   void Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing);
 
-  FlightTable& table_;
-  Statistics& statistics_;
-  BuildHistory& history_;
-  const Observe observe_;
+  /// That this user was told of an artifact that is kept.
+  void NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key);
+
+  const Parts parts_;
 };
 
 }  // namespace cccl_cached

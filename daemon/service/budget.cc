@@ -23,7 +23,7 @@ constexpr uint64_t kLeasesInAll = 256;
 constexpr std::string_view kNames[] = {"connections",
                                        "calls in flight",
                                        "bytes of requests and replies in flight",
-                                       "uploads and reflection streams in progress",
+                                       "uploads, snapshots and reflection streams in progress",
                                        "bytes of uploads",
                                        "leases held"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));

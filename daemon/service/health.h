@@ -10,7 +10,8 @@ namespace cccl_cached {
 
 /// The services that are the daemon's own.
 inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit",
-                                                    "cccl_cache.v1.Admin", "cccl_cache.v1.Info"};
+                                                    "cccl_cache.v1.Snapshot", "cccl_cache.v1.Admin",
+                                                    "cccl_cache.v1.Info"};
 
 /// Whether the daemon serves, and who wants to hear of a change. Thread-safe; must outlive its
 /// watchers.

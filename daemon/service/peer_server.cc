@@ -64,6 +64,7 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
       build_(parts.backend,
              [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
       deposit_(parts.backend, credentials_),
+      snapshot_(parts.backend, credentials_, parts.snapshots),
       admin_(parts.backend, credentials_, parts.admin),
       info_(parts.backend, credentials_.uid, parts.info),
       health_(parts.backend, credentials_.uid, parts.health),
@@ -77,6 +78,7 @@ void PeerServer::Start(const ServiceLimits& limits) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&build_);
   builder.RegisterService(&deposit_);
+  builder.RegisterService(&snapshot_);
   builder.RegisterService(&admin_);
   builder.RegisterService(&info_);
   builder.RegisterService(&health_);

@@ -19,6 +19,7 @@
 #include "daemon/service/health_service.h"
 #include "daemon/service/info_service.h"
 #include "daemon/service/reflection_service.h"
+#include "daemon/service/snapshot_service.h"
 
 namespace cccl_cached {
 
@@ -28,6 +29,7 @@ struct PeerServerParts {
   const AdminSources& admin;
   const cccl_cache::v1::InfoReply& info;
   Health& health;
+  const SnapshotSources& snapshots;
 };
 
 /// A gRPC server for the connections of one set of credentials: whose calls these are is a fact of
@@ -57,6 +59,7 @@ class PeerServer {
   std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor: for the log only, see Peer
   BuildService build_;
   DepositService deposit_;
+  SnapshotService snapshot_;
   AdminService admin_;
   InfoService info_;
   HealthService health_;

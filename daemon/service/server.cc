@@ -73,7 +73,8 @@ class Server::Impl {
                std::chrono::steady_clock::now(),
                options_.version},
         info_(DescribeDaemon(options_, sources.deposits.options())),
-        peer_servers_(PeerServerParts{backend_, admin_, info_, health_},
+        snapshots_{sources.snapshots, call_threads_},
+        peer_servers_(PeerServerParts{backend_, admin_, info_, health_, snapshots_},
                       options_.limits.idle_peer_servers) {}
 
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
@@ -111,6 +112,8 @@ class Server::Impl {
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
   Health health_;
+  CallThreads call_threads_;
+  const SnapshotSources snapshots_;
   PeerServers peer_servers_;
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;

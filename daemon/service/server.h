@@ -10,6 +10,7 @@
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
 #include "daemon/core/result.h"
+#include "daemon/core/snapshots.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -31,12 +32,14 @@ struct ServerSources {
   Deposits& deposits;
   Toolchains& toolchains;
   Statistics& statistics;
+  Snapshots& snapshots;
   std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
   std::function<BuildGauges()> building;  ///< what runs and waits now
 };
 
 /// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and
-/// serves Build, Deposit, Admin, Info, health and reflection by gRPC. Thread-safe after Start.
+/// serves Build, Deposit, Snapshot, Admin, Info, health and reflection by gRPC. Thread-safe after
+/// Start.
 class Server {
  public:
   Server(ServerOptions options, ServerSources sources);

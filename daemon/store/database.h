@@ -15,7 +15,15 @@ namespace cccl_cached {
 
 /// The column families, in the order in which the database opens them. docs/entry-format.md says
 /// what is in each.
-enum class Column : uint8_t { kArtifacts, kManifests, kDeposits, kPrivate, kUsage, kMeta };
+enum class Column : uint8_t {
+  kArtifacts,
+  kManifests,
+  kDeposits,
+  kPrivate,
+  kUsage,
+  kMeta,
+  kAnswered
+};
 
 /// Why the database did not do something.
 struct DatabaseError {

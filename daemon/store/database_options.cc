@@ -87,7 +87,7 @@ std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
   const auto small = SmallValues(cache);
   const auto large = LargeValues(options, cache);
   return {{"default", small}, {"artifacts", large}, {"manifests", small}, {"deposits", large},
-          {"private", large}, {"usage", small},     {"meta", small}};
+          {"private", large}, {"usage", small},     {"meta", small},      {"answered", small}};
 }
 
 }  // namespace cccl_cached

@@ -35,7 +35,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   store->slot_.Set(std::move(opened->database));
   store->writer_ = std::make_unique<StoreWriter>(
       StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
-                         store->ledger_, statistics},
+                         store->ledger_, store->answered_, store->answered_table_, statistics},
       database_options, report);
   return store;
 }
@@ -47,7 +47,9 @@ RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDir
       directory_(std::move(directory)),
       table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
       queue_(options.queue_bytes),
-      deposits_(slot_, queue_, statistics) {}
+      deposits_(slot_, queue_, statistics),
+      answered_(slot_),
+      answered_table_(AnsweredTable::Limits{}) {}
 
 RocksdbStore::~RocksdbStore() { queue_.Close(); }
 

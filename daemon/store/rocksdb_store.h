@@ -14,6 +14,8 @@
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
+#include "daemon/store/answered_ledger.h"
+#include "daemon/store/answered_table.h"
 #include "daemon/store/artifact_table.h"
 #include "daemon/store/database_opening.h"
 #include "daemon/store/database_slot.h"
@@ -62,6 +64,8 @@ class RocksdbStore final : public Tier, public MetaStore {
 
   /// What clients deposited, in the same database. Lives as long as the store.
   [[nodiscard]] DepositStore& deposits() { return deposits_; }
+  /// What users were answered with, in the same database. Lives as long as the store.
+  [[nodiscard]] AnsweredBuilds& answered() { return answered_; }
 
   /// What is written; what waits is not in it.
   [[nodiscard]] TierSize size() const { return table_.size(); }
@@ -78,6 +82,8 @@ class RocksdbStore final : public Tier, public MetaStore {
   WriteQueue queue_;
   RocksdbDeposits deposits_;
   UsageLedger ledger_;
+  AnsweredLedger answered_;
+  AnsweredTable answered_table_;
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
 

@@ -67,7 +67,10 @@ std::optional<DatabaseError> StoreWriter::Turn(Database& database) {
 
 std::optional<DatabaseError> StoreWriter::RecordUses(Database& database) {
   uses_recorded_ = std::chrono::steady_clock::now();
-  return parts_.table.RecordUses(database, parts_.ledger.Take());
+  if (auto error = parts_.table.RecordUses(database, parts_.ledger.Take())) return error;
+  if (auto error = parts_.answered_table.Write(database, parts_.answered.Next())) return error;
+  parts_.answered.Written();
+  return std::nullopt;
 }
 
 void StoreWriter::Finish() {

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "daemon/core/statistics.h"
+#include "daemon/store/answered_ledger.h"
+#include "daemon/store/answered_table.h"
 #include "daemon/store/artifact_table.h"
 #include "daemon/store/database_opening.h"
 #include "daemon/store/database_slot.h"
@@ -28,6 +30,8 @@ class StoreWriter {
     ArtifactTable& table;
     WriteQueue& queue;
     UsageLedger& ledger;
+    AnsweredLedger& answered;
+    AnsweredTable& answered_table;
     Statistics& statistics;
   };
 

@@ -16,6 +16,7 @@
 #include "cccl_cache/explanation.h"
 #include "cccl_cache/handle.h"
 #include "cccl_cache/lease.h"
+#include "cccl_cache/snapshot.h"
 
 /// The C interface of libcccl_cache.so.1 for C++20: values own what they hold, nothing throws.
 /// Header-only.
@@ -136,6 +137,9 @@ class Client {
     }
     return removed != 0;
   }
+
+  /// Files of what was compiled. Valid as long as the client.
+  [[nodiscard]] Snapshots snapshots() { return Snapshots(client_.get()); }
 
   /// Whether the daemon says that it serves.
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {

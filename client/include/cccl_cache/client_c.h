@@ -27,3 +27,4 @@
 #include "cccl_cache/c/lease.h"
 #include "cccl_cache/c/link.h"
 #include "cccl_cache/c/loaded.h"
+#include "cccl_cache/c/snapshot.h"

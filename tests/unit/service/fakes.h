@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/core/build_coordinator.h"
+#include "daemon/core/snapshots.h"
 #include "daemon/core/toolchain.h"
 #include "daemon/service/builder.h"
 
@@ -145,6 +146,17 @@ class FakeBuilder final : public Builder {
   std::vector<Explainer::Done> questions_;
   BuildCoordinator::Ticket last_ticket_ = 0;
   size_t left_ = 0;
+};
+
+/// Makes the file that the test says.
+class FakeSnapshots final : public Snapshots {
+ public:
+  std::function<Result<SnapshotSummary>(const Peer&, const SnapshotFilter&, const Sink&)> create;
+
+  Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
+                                 const Sink& sink) override {
+    return create(peer, filter, sink);
+  }
 };
 
 class FakeToolchains final : public Toolchains {

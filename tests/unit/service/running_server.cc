@@ -29,6 +29,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         deposits,
                         toolchains,
                         statistics,
+                        snapshots,
                         [] {
                           return TierSize{7, 4096};
                         },

@@ -30,6 +30,7 @@ class RunningServer {
   Statistics statistics;
   FakeDepositStore store;
   Deposits deposits;
+  FakeSnapshots snapshots;
 
  private:
   TemporaryDirectory directory_;

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace cccl_cache::cli {
+namespace {
+
+Error CantCreate(const std::string& path) {
+  return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
+}
+
+}  // namespace
+
+Expected<OutputFile> OutputFile::Create(const std::string& path) {
+  if (path == "-") return OutputFile(path, "", -1);
+  std::string temporary = path + ".XXXXXX";
+  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return CantCreate(path);
+  return OutputFile(path, std::move(temporary), fd);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(other.path_),
+      temporary_(std::exchange(other.temporary_, "")),
+      file_(std::move(other.file_)) {}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+int OutputFile::fd() const { return file_.valid() ? file_.get() : STDOUT_FILENO; }
+
+Expected<Done> OutputFile::Finish() {
+  if (temporary_.empty()) return Done{};
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(file_.get(), 0666 & ~mask) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return CantCreate(path_);
+  }
+  temporary_.clear();
+  return Done{};
+}
+
+}  // namespace cccl_cache::cli

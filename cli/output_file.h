@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cccl_cache/expected.h"
+#include "cli/file_descriptor.h"
+
+namespace cccl_cache::cli {
+
+/// A file that is written piece by piece and stands in its place once it is whole; until then a
+/// reader sees the old one, or none. "-": standard output as it is.
+class OutputFile {
+ public:
+  [[nodiscard]] static Expected<OutputFile> Create(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  /// What was not put in place is gone.
+  ~OutputFile();
+
+  [[nodiscard]] int fd() const;
+  /// Puts it in its place.
+  [[nodiscard]] Expected<Done> Finish();
+
+ private:
+  OutputFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), file_(fd) {}
+
+  const std::string path_;
+  std::string temporary_;  ///< empty: nothing is to be put in place
+  FileDescriptor file_;
+};
+
+}  // namespace cccl_cache::cli

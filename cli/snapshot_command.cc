@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/file_descriptor.h"
+#include "cli/output_file.h"
+#include "cli/snapshot_options.h"
+#include "cli/snapshot_report.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+using Summary = cccl_cache_snapshot_summary;
+
+Expected<FileDescriptor> OpenInput(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.valid()) return file;
+  return Error{CCCL_CACHE_UNAVAILABLE, "can't read " + path + ": " + std::strerror(errno)};
+}
+
+// Where the file itself goes to standard output, nothing else does.
+int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summary& summary) {
+  if (options.file == "-") return kDone;
+  return Print(common.json ? SummaryJson(summary)
+                           : SummaryText(summary, "written", "not kept any more"));
+}
+
+template <typename Make>
+int Write(const SnapshotOptions& options, const CommonOptions& common, Make make) {
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Explain(client.error());
+  Expected<OutputFile> output = OutputFile::Create(options.file);
+  if (!output.ok()) return Explain(output.error());
+  const Expected<Summary> made = make(*client, output->fd());
+  if (!made.ok()) return Explain(made.error());
+  if (const Expected<Done> done = output->Finish(); !done.ok()) return Explain(done.error());
+  return Tell(options, common, *made);
+}
+
+int Create(const SnapshotOptions& options, const CommonOptions& common) {
+  return Write(options, common, [&](Client& client, int fd) {
+    return client.snapshots().Create(fd, options.filter);
+  });
+}
+
+int Delta(const SnapshotOptions& options, const CommonOptions& common) {
+  const Expected<FileDescriptor> since = OpenInput(options.since_snapshot);
+  if (!since.ok()) return Explain(since.error());
+  return Write(options, common, [&](Client& client, int fd) {
+    return client.snapshots().Delta(since->get(), fd, options.filter);
+  });
+}
+
+int List(const SnapshotOptions& options, const CommonOptions& common) {
+  const Expected<FileDescriptor> file = OpenInput(options.file);
+  if (!file.ok()) return Explain(file.error());
+  const Expected<std::string> text = common.json ? ListJson(file->get()) : ListText(file->get());
+  return text.ok() ? Print(*text) : Explain(text.error());
+}
+
+int Verify(const SnapshotOptions& options, const CommonOptions& common) {
+  const Expected<FileDescriptor> file = OpenInput(options.file);
+  if (!file.ok()) return Explain(file.error());
+  const Expected<Summary> whole = VerifySnapshot(file->get());
+  if (!whole.ok()) return Explain(whole.error());
+  return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
+}
+
+using Run = int (*)(const SnapshotOptions&, const CommonOptions&);
+
+struct Action {
+  const char* name;
+  const char* help;
+  const char* example;
+  Run run;
+};
+
+/// The caller adds arguments to it.
+CLI::App* AddAction(CLI::App* command, const Action& action,
+                    const std::shared_ptr<SnapshotOptions>& options, const CommonOptions& common,
+                    int* exit_code) {
+  CLI::App* added = command->add_subcommand(action.name, action.help);
+  added->footer(std::string("Example: cccl-cache-cli snapshot ") + action.example);
+  added->callback(
+      [run = action.run, options, &common, exit_code] { *exit_code = run(*options, common); });
+  return added;
+}
+
+}  // namespace
+
+void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command =
+      app->add_subcommand("snapshot", "Carry what was compiled to another daemon, as a file");
+  command->require_subcommand(1);
+  command->footer("Example: cccl-cache-cli snapshot create kernels.snap --arch sm_90");
+  const auto options = std::make_shared<SnapshotOptions>();
+  const auto add = [&](const Action& action) {
+    return AddAction(command, action, options, common, exit_code);
+  };
+
+  CLI::App* create = add({"create", "Write what you were answered to FILE",
+                          "create kernels.snap --toolchain 13 --after 12h", Create});
+  AddFileArgument(create, options.get(), "The file to write, -: standard output");
+  AddFilterOptions(create, options.get());
+
+  CLI::App* delta = add({"delta", "The same without what an earlier snapshot holds",
+                         "delta --since kernels.snap more.snap", Delta});
+  delta->add_option("--since", options->since_snapshot, "The earlier snapshot")->required();
+  AddFileArgument(delta, options.get(), "The file to write, -: standard output");
+  AddFilterOptions(delta, options.get());
+
+  CLI::App* list =
+      add({"list", "Show what a snapshot holds; asks no daemon", "list kernels.snap --json", List});
+  AddFileArgument(list, options.get(), "The file to read");
+
+  CLI::App* verify = add(
+      {"verify", "Check each byte of a snapshot; asks no daemon", "verify kernels.snap", Verify});
+  AddFileArgument(verify, options.get(), "The file to read");
+}
+
+}  // namespace cccl_cache::cli

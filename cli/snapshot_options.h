@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cccl_cache/snapshot.h"
+
+namespace cccl_cache::cli {
+
+/// What snapshot commands are given. Must outlive the app.
+struct SnapshotOptions {
+  std::string file;
+  std::string since_snapshot;
+  std::string after;
+  std::string before;
+  SnapshotFilter filter;
+};
+
+void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::string& help);
+/// Those that narrow what is exported.
+void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
+
+/// A moment: seconds since 1970, "2026-05-04" or "2026-05-04T10:12:31" (UTC), or how long ago:
+/// "30m", "12h", "7d". None: it is none of these.
+[[nodiscard]] std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
+                                                                  std::chrono::sys_seconds now);
+
+}  // namespace cccl_cache::cli

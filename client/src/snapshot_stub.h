@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/snapshot.pb-c.h>
+
+#include <string_view>
+
+#include "cccl_cache/expected.h"
+#include "client/src/channel.h"
+#include "client/src/deadline.h"
+#include "client/src/snapshot_download.h"
+
+namespace cccl_cache {
+
+/// Asks the daemon for a snapshot and writes it to a descriptor. `known`: keys that are not wanted,
+/// 32 bytes each. Both must outlive the call.
+[[nodiscard]] Expected<SnapshotSummary> CreateSnapshot(Channel* channel,
+                                                       CcclCache__V1__SnapshotFilter* filter,
+                                                       std::string_view known, int fd,
+                                                       Deadline deadline);
+
+}  // namespace cccl_cache

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/blocking_call.h"
+
+#include <fmt/format.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <utility>
+
+#include "daemon/service/grpc_status.h"
+#include "daemon/service/small_message.h"
+
+namespace cccl_cached {
+namespace {
+
+Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
+
+}  // namespace
+
+void BlockingCall::Begin() {
+  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  if (!call) return End(call.error());
+  auto stream = backend_.budget.Take(peer_.uid, Resource::kStreams);
+  if (!stream) return End(stream.error());
+  call_ = std::move(*call);
+  stream_ = std::move(*stream);
+  threads_.Run([this] { End(Work()); });
+}
+
+Status BlockingCall::Read(google::protobuf::MessageLite& message) {
+  StartRead(&message_);
+  if (Status read = Await(); !read) return read;
+  if (message_.Length() > kChunkBytes + kChunkHead) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("a message of {} bytes: at most {} of data are allowed in one",
+                             message_.Length(), kChunkBytes)};
+  }
+  grpc::ProtoBufferReader reader(&message_);
+  if (message.ParseFromZeroCopyStream(&reader)) return Ok{};
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("the message is not a {}", message.GetTypeName())};
+}
+
+Status BlockingCall::Write(const google::protobuf::MessageLite& message) {
+  message_ = Encode(message);
+  StartWrite(&message_);
+  return Await();
+}
+
+Status BlockingCall::Await() {
+  std::unique_lock lock(mutex_);
+  const bool soon = changed_.wait_for(lock, backend_.limits.answer_patience,
+                                      [this] { return ended_well_.has_value(); });
+  if (!soon) {
+    // What was started ends with this.
+    lock.unlock();
+    context_.TryCancel();
+    lock.lock();
+    changed_.wait(lock, [this] { return ended_well_.has_value(); });
+  }
+  const bool well = *std::exchange(ended_well_, std::nullopt);
+  if (well) return Ok{};
+  if (soon) return CallerLeft();
+  return Error{ErrorCode::kTimedOut,
+               fmt::format("the caller neither sent nor took anything for {} ms",
+                           backend_.limits.answer_patience.count())};
+}
+
+void BlockingCall::Notice(bool ok) {
+  const std::lock_guard lock(mutex_);
+  ended_well_ = ok;
+  // Under the lock: the call may be gone as soon as its thread knows.
+  changed_.notify_all();
+}
+
+void BlockingCall::OnReadDone(bool ok) { Notice(ok); }
+
+void BlockingCall::OnWriteDone(bool ok) { Notice(ok); }
+
+void BlockingCall::OnCancel() { left_.request_stop(); }
+
+void BlockingCall::End(const Status& status) {
+  if (status) return Finish(grpc::Status::OK);
+  if (status.error().code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+  Finish(ToGrpcStatus(status.error(), context_));
+}
+
+void BlockingCall::OnDone() { delete this; }
+
+}  // namespace cccl_cached

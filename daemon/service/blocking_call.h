@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "daemon/service/budget.h"
+#include "daemon/service/build_backend.h"
+#include "daemon/service/call_threads.h"
+#include "daemon/service/raw_service.h"
+
+namespace cccl_cached {
+
+/// A call that works with a disk as long as it lasts, on a thread of its own, which reads and
+/// writes messages and waits for each: they come and go at the pace of the disk. Counted before its
+/// first message is received. Deletes itself when the call is done.
+class BlockingCall : public RawService::Call {
+ public:
+  /// Data in one message, and what may stand around it.
+  static constexpr uint64_t kChunkBytes = 1u << 20;
+  static constexpr uint64_t kChunkHead = 16;
+
+  /// Once, when it is constructed as a whole.
+  void Begin();
+
+  void OnReadDone(bool ok) final;
+  void OnWriteDone(bool ok) final;
+  void OnCancel() final;
+  void OnDone() final;
+
+ protected:
+  BlockingCall(BuildBackend& backend, CallThreads& threads, Peer peer,
+               grpc::CallbackServerContext& context)
+      : backend_(backend), threads_(threads), peer_(std::move(peer)), context_(context) {}
+
+  /// All of the call, on its thread. What it returns ends it.
+  virtual Status Work() = 0;
+
+  /// The next message. Errors: the caller left or says nothing, or this is no such message.
+  [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
+  [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
+
+  [[nodiscard]] BuildBackend& backend() { return backend_; }
+  [[nodiscard]] const Peer& peer() const { return peer_; }
+  /// Stopped when the caller leaves.
+  [[nodiscard]] std::stop_token stop_token() const { return left_.get_token(); }
+
+ private:
+  void End(const Status& status);
+  /// Returns when the operation that was started has ended, or will not in good time.
+  [[nodiscard]] Status Await();
+  void Notice(bool ok);
+
+  BuildBackend& backend_;
+  CallThreads& threads_;
+  const Peer peer_;
+  grpc::CallbackServerContext& context_;
+  Share call_;
+  Share stream_;
+  grpc::ByteBuffer message_;
+  std::stop_source left_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<bool> ended_well_;  ///< guarded by mutex_: the last operation
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/snapshot_service.h"
+
+#include "daemon/service/create_snapshot_call.h"
+
+namespace cccl_cached {
+
+SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
+                                 const SnapshotSources& sources) {
+  Serve("/cccl_cache.v1.Snapshot/Create",
+        [&backend, &sources, peer](grpc::CallbackServerContext& context) {
+          auto* call = new CreateSnapshotCall(backend, sources, peer, context);
+          call->Begin();
+          return call;
+        });
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/artifact_record.h"
+
+#include <utility>
+
+#include "daemon/core/bytes.h"
+#include "daemon/core/entry.h"
+#include "daemon/core/manifest.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+//   record   = fingerprint closure entry
+//   fingerprint = 32 bytes
+//   closure  = string             a manifest of this one closure; empty: there is none
+//   entry    = string             docs/entry-format.md; compile_time is 0
+constexpr size_t kDigestBytes = sizeof(Digest::bytes);
+
+std::optional<Closure> DecodeClosure(std::string_view bytes) {
+  if (bytes.empty()) return Closure{};
+  std::optional<Manifest> manifest = DecodeManifest(bytes);
+  const bool one = manifest && manifest->closures.size() == 1 &&
+                   !manifest->closures.front().shows_paths &&
+                   !manifest->closures.front().closure.entries.empty();
+  if (!one) return std::nullopt;
+  return std::move(manifest->closures.front().closure);
+}
+
+}  // namespace
+
+std::string EncodeArtifactRecord(const ArtifactRecord& record) {
+  std::string bytes(record.fingerprint.View());
+  std::string closure;
+  if (!record.closure.entries.empty()) closure = EncodeManifest({{{.closure = record.closure}}});
+  AppendString(bytes, closure);
+  Artifact artifact = *record.artifact;
+  artifact.compile_time = {};
+  AppendString(bytes, EncodeEntry(record.key(), artifact));
+  return bytes;
+}
+
+std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key, std::string_view bytes) {
+  ByteReader reader(bytes);
+  const auto fingerprint = Digest::FromBytes(reader.Take(kDigestBytes).value_or(""));
+  const auto closure_bytes = reader.TakeString();
+  const auto entry = reader.TakeString();
+  if (!fingerprint || !closure_bytes || !entry || !reader.at_end()) return std::nullopt;
+  std::optional<Closure> closure = DecodeClosure(*closure_bytes);
+  if (!closure) return std::nullopt;
+  ArtifactRecord record{*fingerprint, *std::move(closure), nullptr};
+  if (record.key() != key) return std::nullopt;
+  record.artifact = DecodeEntry(key, *entry);
+  const bool sound = record.artifact != nullptr && record.artifact->compile_time.count() == 0 &&
+                     !record.artifact->parts.empty();
+  if (!sound) return std::nullopt;
+  return record;
+}
+
+}  // namespace cccl_cached

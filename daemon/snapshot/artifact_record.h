@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/closure.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// What a snapshot holds of one artifact, before compression: with it goes what the key is made of,
+/// so that nothing is found under a key that it was not made for, and that builds find the key.
+struct ArtifactRecord {
+  cccl_cache::Digest fingerprint;
+  Closure closure;
+  ArtifactPtr artifact;
+
+  /// Under which it is kept.
+  [[nodiscard]] cccl_cache::Digest key() const { return KeyOf(fingerprint, closure); }
+};
+
+/// docs/snapshot-format.md says it byte by byte. How long the compile took is left out: it is no
+/// part of what was made, and another each time.
+[[nodiscard]] std::string EncodeArtifactRecord(const ArtifactRecord& record);
+
+/// None if anything is malformed, or another key than that of the index comes of it. `bytes` may
+/// come from anybody.
+[[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const cccl_cache::Digest& key,
+                                                                 std::string_view bytes);
+
+}  // namespace cccl_cached

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/chosen_builds.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+// A toolchain's id may be cut off here.
+constexpr size_t kLeastIdDigits = 8;
+
+bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
+  if (named.empty() || named == build.toolchain_version) return true;
+  const std::string_view version = build.toolchain_version;
+  if (version.substr(0, version.find('.')) == named) return true;
+  return named.size() >= kLeastIdDigits && build.toolchain.Hex().starts_with(named);
+}
+
+bool Matches(const SnapshotFilter& filter, const AnsweredBuild& build) {
+  // What a compiler made belongs to no namespace.
+  if (!filter.name_space.empty()) return false;
+  if (!IsToolchain(filter.toolchain, build)) return false;
+  if (!filter.arch.empty() && filter.arch != build.arch) return false;
+  if (filter.since && build.last < *filter.since) return false;
+  if (filter.until && build.last >= *filter.until) return false;
+  return !std::ranges::binary_search(filter.known, build.key);
+}
+
+Status Check(const Peer& peer, const SnapshotFilter& filter) {
+  if (peer.uid == kOverflowUid) {
+    return Error{ErrorCode::kDenied,
+                 "uid 65534 stands for many users, so nothing is known to be its own to export"};
+  }
+  const bool others = filter.all_users ||
+                      std::ranges::any_of(filter.uids, [&](uid_t uid) { return uid != peer.uid; });
+  if (others && !IsAdministrator(peer)) {
+    return Error{ErrorCode::kDenied,
+                 fmt::format("user {} may export what user {} was answered; others' entries are "
+                             "for root and the daemon's user to export",
+                             peer.uid, peer.uid)};
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+bool IsAdministrator(const Peer& peer) { return peer.uid == 0 || peer.uid == geteuid(); }
+
+Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Peer& peer,
+                                              const SnapshotFilter& filter) {
+  if (const Status allowed = Check(peer, filter); !allowed) return allowed.error();
+  std::vector<uid_t> users = filter.uids;
+  if (filter.all_users) users = answered.Users();
+  if (!filter.all_users && users.empty()) users = {peer.uid};
+  std::vector<ChosenBuild> chosen;
+  for (const uid_t uid : users) {
+    for (AnsweredBuild& build : answered.Of(uid)) {
+      if (Matches(filter, build)) chosen.push_back({uid, std::move(build)});
+    }
+  }
+  const auto key = [](const ChosenBuild& each) { return each.build.key; };
+  std::ranges::stable_sort(chosen, {}, key);
+  const auto twice = std::ranges::unique(chosen, {}, key);
+  chosen.erase(twice.begin(), twice.end());
+  return chosen;
+}
+
+}  // namespace cccl_cached

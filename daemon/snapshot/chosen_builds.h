@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "daemon/core/answered_builds.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/result.h"
+#include "daemon/core/snapshots.h"
+
+namespace cccl_cached {
+
+/// A build that goes into a snapshot, and one who was answered with it.
+struct ChosenBuild {
+  uid_t uid = 0;
+  AnsweredBuild build;
+};
+
+/// Root and the daemon's own uid.
+[[nodiscard]] bool IsAdministrator(const Peer& peer);
+
+/// What the filter names of what the caller may have, ascending by key, each key once. kDenied,
+/// kInvalidRequest: a filter that is not the caller's to set, or means nothing. Reads the disk.
+[[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,
+                                                            const Peer& peer,
+                                                            const SnapshotFilter& filter);
+
+}  // namespace cccl_cached

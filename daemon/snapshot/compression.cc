@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/compression.h"
+
+#include <zstd.h>
+
+#include <cassert>
+
+namespace cccl_cached {
+namespace {
+
+// Snapshots are made once and fetched often; beyond this cubins gain little.
+constexpr int kLevel = 12;
+
+}  // namespace
+
+std::string Compress(std::string_view bytes) {
+  std::string stored(ZSTD_compressBound(bytes.size()), '\0');
+  const size_t size =
+      ZSTD_compress(stored.data(), stored.size(), bytes.data(), bytes.size(), kLevel);
+  assert(ZSTD_isError(size) == 0);  // only for want of memory, or of room, of which there is enough
+  stored.resize(size);
+  return stored;
+}
+
+std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes) {
+  if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
+    return std::nullopt;
+  }
+  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != bytes) return std::nullopt;
+  std::string whole(bytes, '\0');
+  const size_t size = ZSTD_decompress(whole.data(), whole.size(), stored.data(), stored.size());
+  if (ZSTD_isError(size) != 0 || size != bytes) return std::nullopt;
+  return whole;
+}
+
+}  // namespace cccl_cached

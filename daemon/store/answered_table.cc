@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/answered_table.h"
+
+#include <algorithm>
+
+#include "daemon/core/bytes.h"
+#include "daemon/store/answered_row.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+// No user has this number: its row counts all users' rows.
+constexpr uid_t kAll = static_cast<uid_t>(-1);
+// Keys are uniform, so a run of neighbours is a fair sample; the oldest quarter of it goes.
+constexpr size_t kSample = 512;
+constexpr size_t kDroppedAtOnce = kSample / 4;
+constexpr int kRounds = 64;
+
+std::string EncodeCount(uint64_t count) {
+  std::string bytes;
+  AppendInteger(bytes, count);
+  return bytes;
+}
+
+bool Has(Database& database, std::string_view key) {
+  return database.Read(Column::kAnswered, key, [](std::string_view) {}) == Database::Found::kYes;
+}
+
+}  // namespace
+
+uint64_t AnsweredTable::CountOf(Database& database, uid_t uid, Plan& plan) {
+  const auto planned = plan.counts.find(uid);
+  if (planned != plan.counts.end()) return planned->second;
+  uint64_t count = 0;
+  database.Read(Column::kAnswered, UserRowPrefix(uid), [&](std::string_view value) {
+    count = ByteReader(value).TakeInteger<uint64_t>().value_or(0);
+  });
+  return plan.counts[uid] = count;
+}
+
+std::optional<DatabaseError> AnsweredTable::Commit(Database& database, Plan plan) {
+  for (const auto& [uid, count] : plan.counts) {
+    std::optional<std::string> value;
+    if (count > 0) value = EncodeCount(count);
+    plan.writes.push_back({Column::kAnswered, UserRowPrefix(uid), std::move(value)});
+  }
+  return database.Write(plan.writes);
+}
+
+std::optional<DatabaseError> AnsweredTable::Write(Database& database, const Rows& rows) {
+  if (rows.empty()) return std::nullopt;
+  Plan plan;
+  std::map<uid_t, std::string> latest;
+  for (const auto& [place, build] : rows) {
+    const auto& [uid, key] = place;
+    std::string row = UserRowKey(uid, key);
+    if (!Has(database, row)) {
+      plan.counts[uid] = CountOf(database, uid, plan) + 1;
+      plan.counts[kAll] = CountOf(database, kAll, plan) + 1;
+    }
+    latest[uid] = row;
+    plan.writes.push_back({Column::kAnswered, std::move(row), EncodeAnswered(build)});
+  }
+  if (auto error = Commit(database, std::move(plan))) return error;
+  for (const auto& [uid, row] : latest) {
+    if (auto error = Trim(database, uid, row, limits_.per_user)) return error;
+  }
+  return Trim(database, kAll, latest.begin()->second, limits_.in_all);
+}
+
+std::optional<DatabaseError> AnsweredTable::Trim(Database& database, uid_t uid,
+                                                 const std::string& start, uint64_t limit) {
+  const std::string prefix = uid == kAll ? "" : UserRowPrefix(uid);
+  for (int round = 0; round < kRounds; ++round) {
+    Plan plan;
+    const uint64_t count = CountOf(database, uid, plan);
+    if (count <= limit) break;
+    if (auto error = DropOldest(database, prefix, start, count - limit)) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database,
+                                                       const std::string& prefix,
+                                                       const std::string& start, uint64_t surplus) {
+  std::vector<std::pair<std::chrono::sys_seconds, std::string>> sample;
+  const auto collect = [&](std::string_view key, std::string_view value) {
+    if (!key.starts_with(prefix)) return false;
+    if (KeyOfRow(key)) {
+      sample.emplace_back(DecodeAnswered(value).value_or(AnsweredBuild{}).last, key);
+    }
+    return sample.size() < kSample;
+  };
+  if (auto error = database.Scan(Column::kAnswered, start, collect)) return error;
+  const auto until_start = [&](std::string_view key, std::string_view value) {
+    return key < start && collect(key, value);
+  };
+  if (sample.size() < kSample) {
+    if (auto error = database.Scan(Column::kAnswered, prefix, until_start)) return error;
+  }
+  std::sort(sample.begin(), sample.end());
+  sample.resize(std::min<uint64_t>({sample.size(), surplus, kDroppedAtOnce}));
+  Plan plan;
+  for (auto& [last, key] : sample) {
+    for (const uid_t counted : {*UserOfRow(key), kAll}) {
+      const uint64_t count = CountOf(database, counted, plan);
+      plan.counts[counted] = count - std::min<uint64_t>(count, 1);
+    }
+    plan.writes.push_back({Column::kAnswered, std::move(key), std::nullopt});
+  }
+  return Commit(database, std::move(plan));
+}
+
+void AnsweredTable::Read(Database& database, uid_t uid, Rows* rows) {
+  const std::string prefix = UserRowPrefix(uid);
+  // What can't be read is not exported.
+  static_cast<void>(
+      database.Scan(Column::kAnswered, prefix, [&](std::string_view row, std::string_view value) {
+        if (!row.starts_with(prefix)) return false;
+        const auto key = KeyOfRow(row);
+        auto build = DecodeAnswered(value);
+        if (!key || !build) return true;
+        build->key = *key;
+        rows->insert_or_assign({uid, *key}, *std::move(build));
+        return true;
+      }));
+}
+
+void AnsweredTable::ReadUsers(Database& database, std::vector<uid_t>* users) {
+  std::optional<uid_t> next = 0;
+  while (next) {
+    std::optional<uid_t> found;
+    const auto first = [&](std::string_view row, std::string_view) {
+      found = UserOfRow(row);
+      return false;
+    };
+    if (database.Scan(Column::kAnswered, UserRowPrefix(*next), first)) return;
+    next.reset();
+    if (!found || *found == kAll) return;
+    users->push_back(*found);
+    next = *found + 1;
+  }
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/answered_builds.h"
+#include "daemon/store/database.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// What users were answered with, as rows of the database. Write belongs to the writer; the rest is
+/// thread-safe.
+class AnsweredTable {
+ public:
+  struct Limits {
+    uint64_t per_user = 65'536;
+    uint64_t in_all = 524'288;
+  };
+  using Rows = std::map<std::pair<uid_t, cccl_cache::Digest>, AnsweredBuild>;
+
+  explicit AnsweredTable(Limits limits) : limits_(limits) {}
+
+  /// Of a user that has more than the limit the oldest of a sample go, and so of all users
+  /// together.
+  [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
+
+  /// A user's rows are added to what is there already.
+  static void Read(Database& database, uid_t uid, Rows* rows);
+  static void ReadUsers(Database& database, std::vector<uid_t>* users);
+
+ private:
+  /// Counts as they will be once `writes` are written.
+  struct Plan {
+    std::vector<ColumnWrite> writes;
+    std::map<uid_t, uint64_t> counts;
+  };
+  [[nodiscard]] static uint64_t CountOf(Database& database, uid_t uid, Plan& plan);
+  [[nodiscard]] static std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  /// Drops up to `surplus` of the rows that begin with `prefix`, looking at some from `start` on.
+  [[nodiscard]] static std::optional<DatabaseError> DropOldest(Database& database,
+                                                               const std::string& prefix,
+                                                               const std::string& start,
+                                                               uint64_t surplus);
+  [[nodiscard]] static std::optional<DatabaseError> Trim(Database& database, uid_t uid,
+                                                         const std::string& start, uint64_t limit);
+
+  const Limits limits_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/digest.h"
+
+/// What a snapshot file consists of: docs/snapshot-format.md says it byte by byte. SnapshotWriter
+/// makes such files, SnapshotReader is the only one that reads them.
+namespace cccl_cache {
+
+/// Stored: values never change.
+enum class SnapshotKind : uint8_t {
+  kArtifact = 1,  ///< what the daemon compiled, under its key
+  kDeposit = 2,   ///< what a client made itself
+};
+
+/// What the index says of one record.
+struct SnapshotItem {
+  SnapshotKind kind = SnapshotKind::kArtifact;
+  Digest key;
+  uint64_t stored_bytes = 0;  ///< in the file
+  uint64_t bytes = 0;         ///< once decompressed
+  Digest sha256;              ///< of the stored bytes
+  Digest toolchain;           ///< that made it; zero for a deposit
+  std::string toolchain_version;
+  std::string arch;        ///< "sm_90"; empty: its options named none
+  std::string name_space;  ///< of a deposit
+
+  bool operator==(const SnapshotItem&) const = default;
+};
+
+// Values: integers are little endian, nothing is padded.
+//
+//   snapshot = head records index tail
+//   head     = "CCCLSNAP" version            version: u32, 1
+//   records  = the stored bytes of each item, one after the other in the order of the index
+//   index    = count * item                  ascending by kind, then by key, none twice
+//   item     = kind key stored_bytes bytes sha256 toolchain text text text
+//   kind     = u8                            SnapshotKind
+//   key, sha256, toolchain = 32 bytes
+//   stored_bytes, bytes = u64                at most kMostSnapshotRecordBytes
+//   text     = u8 length, length bytes       toolchain_version, arch, name_space: 0x21 to 0x7e
+//   tail     = index_bytes count index_sha256 sha256 "CCCLEND\n"
+//   index_bytes = u64, count = u32
+//   index_sha256 = of the index, sha256 = of all bytes before it
+inline constexpr std::string_view kSnapshotHead("CCCLSNAP\1\0\0\0", 12);
+inline constexpr std::string_view kSnapshotEnd = "CCCLEND\n";
+inline constexpr size_t kSnapshotTailBytes = 8 + 4 + 32 + 32 + 8;
+inline constexpr size_t kLeastSnapshotItemBytes = 1 + 32 + 8 + 8 + 32 + 32 + 3;
+inline constexpr size_t kMostSnapshotItemBytes = kLeastSnapshotItemBytes + size_t{3} * 255;
+
+/// One record, in the file and decompressed.
+inline constexpr uint64_t kMostSnapshotRecordBytes = 256ull << 20;
+/// All records of a file.
+inline constexpr uint32_t kMostSnapshotRecords = 1u << 20;
+
+/// What can be a text of an item: else it is left empty by who writes it.
+[[nodiscard]] bool IsSnapshotText(std::string_view text);
+
+/// Whether `one` stands before `other` in a file.
+[[nodiscard]] bool SnapshotOrder(const SnapshotItem& one, const SnapshotItem& other);
+
+void AppendSnapshotItem(const SnapshotItem& item, std::string* out);
+
+/// Takes an item off the front of `bytes`. Empty: done; else what is wrong with it.
+[[nodiscard]] std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item);
+
+struct SnapshotTail {
+  uint64_t index_bytes = 0;
+  uint32_t count = 0;
+  Digest index_sha256;
+};
+/// All of the tail that the last digest covers.
+[[nodiscard]] std::string EncodeSnapshotTail(const SnapshotTail& tail);
+/// `bytes`: kSnapshotTailBytes of them. False: no tail.
+[[nodiscard]] bool DecodeSnapshotTail(std::string_view bytes, SnapshotTail* tail, Digest* sha256);
+
+}  // namespace cccl_cache

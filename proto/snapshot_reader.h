@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "proto/digest.h"
+#include "proto/snapshot.h"
+
+namespace cccl_cache {
+
+/// Where the bytes of a snapshot lie. They come from anybody, and must not change meanwhile.
+class SnapshotBytes {
+ public:
+  virtual ~SnapshotBytes() = default;
+
+  [[nodiscard]] virtual uint64_t size() const = 0;
+  /// Fills all of `room` from `offset` on. Empty: done; else why not.
+  [[nodiscard]] virtual std::string Read(uint64_t offset, std::span<char> room) const = 0;
+};
+
+/// A regular file, which must stay open as long as this is used.
+class SnapshotFile final : public SnapshotBytes {
+ public:
+  /// The error says why this is no file to read at any place.
+  static std::variant<SnapshotFile, std::string> Open(int fd);
+
+  [[nodiscard]] uint64_t size() const override { return size_; }
+  [[nodiscard]] std::string Read(uint64_t offset, std::span<char> room) const override;
+
+ private:
+  SnapshotFile(int fd, uint64_t size) : fd_(fd), size_(size) {}
+
+  int fd_;
+  uint64_t size_;
+};
+
+/// Reads a snapshot without holding more of it than a buffer. Believes no length. Not thread-safe.
+class SnapshotReader {
+ public:
+  /// Sees an item and the place of its stored bytes. False ends the visit.
+  using Visit = std::function<bool(const SnapshotItem& item, uint64_t offset)>;
+
+  /// Looks at head, tail and the whole index: the text says what is wrong with them. The bytes must
+  /// outlive the reader.
+  static std::variant<SnapshotReader, std::string> Open(const SnapshotBytes& bytes);
+
+  [[nodiscard]] uint32_t count() const { return tail_.count; }
+  [[nodiscard]] uint64_t file_bytes() const { return bytes_->size(); }
+  /// Of all records together, once decompressed.
+  [[nodiscard]] uint64_t record_bytes() const { return record_bytes_; }
+
+  /// The items in order. Empty: done, or ended by the visit; else why they can't be read.
+  [[nodiscard]] std::string ForEach(const Visit& visit) const;
+  /// Whether each record and the file as a whole are what their digests say. Empty: they are.
+  [[nodiscard]] std::string Verify() const;
+  /// The stored bytes of a record. Empty: done; else why not: also if they do not match the digest.
+  [[nodiscard]] std::string Read(const SnapshotItem& item, uint64_t offset,
+                                 std::string* stored) const;
+
+ private:
+  SnapshotReader(const SnapshotBytes& bytes, const SnapshotTail& tail, const Digest& sha256)
+      : bytes_(&bytes), tail_(tail), sha256_(sha256) {}
+
+  [[nodiscard]] uint64_t index_offset() const {
+    return bytes_->size() - kSnapshotTailBytes - tail_.index_bytes;
+  }
+  [[nodiscard]] std::string CheckIndex();
+  /// Feeds a part of the file to one or two hashes.
+  [[nodiscard]] std::string Hash(uint64_t offset, uint64_t size, Hasher* one, Hasher* other) const;
+
+  const SnapshotBytes* bytes_;
+  SnapshotTail tail_;
+  Digest sha256_;
+  uint64_t record_bytes_ = 0;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Records of artifacts as a snapshot may hold them.
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/snapshot/artifact_record.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using cccl_cached::ArtifactRecord;
+
+ArtifactRecord Record(bool with_closure) {
+  auto artifact = std::make_shared<cccl_cached::Artifact>();
+  artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", cccl_cache::Sha256("cubin")}};
+  ArtifactRecord record{cccl_cache::Sha256("fingerprint"), {}, artifact};
+  if (with_closure) {
+    record.closure.entries = {{.name = {1, "a.h"},
+                               .kind = cccl_cached::FileKind::kFile,
+                               .digest = cccl_cache::Sha256("a.h")}};
+  }
+  return record;
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  return {EncodeArtifactRecord(Record(false)), EncodeArtifactRecord(Record(true))};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  for (const bool with_closure : {false, true}) {
+    const cccl_cache::Digest key = Record(with_closure).key();
+    const auto record = cccl_cached::DecodeArtifactRecord(key, input);
+    if (!record) continue;
+    assert(record->key() == key);
+    assert(EncodeArtifactRecord(*record) == input);
+    assert(!cccl_cached::DecodeArtifactRecord(cccl_cache::Sha256("another"), input));
+  }
+  return 0;
+}

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files of what was compiled, from one daemon to another. The tests run as root: they can be anybody."""
+
+import json
+import os
+
+import pytest
+from conftest import wait_for
+
+ALICE, BOB = 54321, 54322
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
+
+
+@pytest.fixture
+def shared(make_daemon, toolkit):
+    """A daemon whose socket everybody may use."""
+    return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
+
+
+def kernel(number):
+    return f"// program {number}\n//fake: output-size 20000\n"
+
+
+def build(daemon, number, arch="sm_90", user=None):
+    return daemon.build_json(kernel(number), cwd="/", arch=arch, user=user)
+
+
+def snapshot(daemon, *arguments, check=True, user=None):
+    done = daemon.cli("--json", "snapshot", *map(str, arguments), check=check, user=user, cwd="/")
+    return json.loads(done.stdout) if done.returncode == 0 else done
+
+
+def keys(daemon, file):
+    return [record["key"] for record in snapshot(daemon, "list", file)["records"]]
+
+
+@pytest.fixture
+def place(directory):
+    """Where everybody may write files."""
+    made = directory / "files"
+    made.mkdir()
+    made.chmod(0o777)
+    return made
+
+
+def test_a_snapshot_holds_what_its_user_was_answered(shared, place):
+    built = [build(shared, number) for number in range(3)]
+    file = place / "all.snap"
+    summary = snapshot(shared, "create", file)
+    assert (summary["records"], summary["left_out"]) == (3, 0)
+    assert summary["bytes"] == file.stat().st_size
+    listed = snapshot(shared, "list", file)["records"]
+    assert [record["key"] for record in listed] == sorted(each["key"] for each in built)
+    for record in listed:
+        assert record["kind"] == "artifact"
+        assert record["arch"] == "sm_90"
+        assert record["toolchain"] == built[0]["toolchain"]
+    assert snapshot(shared, "verify", file)["records"] == 3
+
+
+def test_a_snapshot_of_the_same_has_the_same_bytes(shared, place, make_daemon, toolkit):
+    """Twice from one daemon, and from another one that compiled the same by itself."""
+    other = make_daemon(roots=(toolkit.root,), name="other").start()
+    for number in (1, 2, 0):
+        build(shared, number)
+    for number in (2, 0, 1):
+        build(other, number)
+    files = [place / name for name in ("one", "two", "three")]
+    for file, daemon in zip(files, (shared, shared, other)):
+        snapshot(daemon, "create", file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[0].read_bytes() == files[2].read_bytes()
+
+
+def test_what_others_were_answered_is_not_exported(shared, place):
+    mine, both = build(shared, 1, user=ALICE), build(shared, 2, user=ALICE)
+    other = build(shared, 3, user=BOB)
+    assert build(shared, 2, user=BOB)["outcome"] == "hit"
+    for user, expected in ((ALICE, [mine, both]), (BOB, [both, other])):
+        file = place / f"{user}.snap"
+        snapshot(shared, "create", file, user=user)
+        assert keys(shared, file) == sorted(each["key"] for each in expected)
+    nothing = place / "nothing.snap"
+    assert snapshot(shared, "create", nothing)["records"] == 0
+
+
+def test_only_an_administrator_names_other_users(shared, place):
+    mine, other = build(shared, 1, user=ALICE), build(shared, 2, user=BOB)
+    file = place / "a.snap"
+    for filters in (["--uid", BOB], ["--all-users"]):
+        refused = snapshot(shared, "create", file, *filters, user=ALICE, check=False)
+        assert refused.returncode == 4
+        assert b"root and the daemon's user" in refused.stderr
+        assert not file.exists()
+    snapshot(shared, "create", file, "--uid", BOB)
+    assert keys(shared, file) == [other["key"]]
+    snapshot(shared, "create", file, "--all-users")
+    assert keys(shared, file) == sorted((mine["key"], other["key"]))
+
+
+def test_filters_narrow_what_is_exported(shared, place):
+    one, two = build(shared, 1), build(shared, 2, arch="sm_80")
+    everything = sorted((one["key"], two["key"]))
+    toolchain = one["toolchain"]
+    file = place / "a.snap"
+    for filters, expected in (
+        (["--arch", "sm_80"], [two["key"]]),
+        (["--arch", "sm_70"], []),
+        (["--toolchain", toolchain["version"]], everything),
+        (["--toolchain", toolchain["version"].split(".")[0]], everything),
+        (["--toolchain", toolchain["id"][:12]], everything),
+        (["--toolchain", "12"], []),
+        (["--after", "1h"], everything),
+        (["--before", "1h"], []),
+        (["--before", "2100-01-01", "--after", "2020-01-01T00:00:00"], everything),
+    ):
+        snapshot(shared, "create", file, *filters)
+        assert keys(shared, file) == expected, filters
+
+
+def test_a_delta_holds_exactly_what_is_new(shared, place):
+    for number in range(3):
+        build(shared, number)
+    first, delta = place / "first.snap", place / "delta.snap"
+    snapshot(shared, "create", first)
+    new = [build(shared, number)["key"] for number in range(3, 5)]
+    assert build(shared, 0)["outcome"] == "hit"
+    assert snapshot(shared, "delta", "--since", first, delta)["records"] == 2
+    assert keys(shared, delta) == sorted(new)
+
+
+def test_what_was_answered_is_known_after_a_restart_and_a_kill(shared, place):
+    answered = [build(shared, number)["key"] for number in range(3)]
+    file = place / "a.snap"
+    shared.stop()
+    shared.start()
+    snapshot(shared, "create", file)
+    assert keys(shared, file) == sorted(answered)
+    shared.kill()
+    shared.start()
+    snapshot(shared, "create", file)
+    assert keys(shared, file) == sorted(answered)
+
+
+def test_what_is_not_kept_any_more_is_counted(make_daemon, toolkit, place):
+    daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB", roots=(toolkit.root,)).start()
+    for number in range(40):
+        daemon.build_json(f"// {number}\n//fake: output-size 300000\n")
+    wait_for(lambda: daemon.stats()["evictions_total"] > 0, "an eviction")
+    summary = snapshot(daemon, "create", place / "a.snap")
+    assert summary["records"] + summary["left_out"] == 40
+    assert summary["left_out"] > 0
+
+
+def test_a_snapshot_that_was_cut_off_or_altered_is_refused(shared, place):
+    build(shared, 1)
+    whole = place / "whole.snap"
+    snapshot(shared, "create", whole)
+    contents = whole.read_bytes()
+    file = place / "broken.snap"
+    for broken, words in (
+        (contents[: len(contents) // 2], b"ends in the middle"),
+        (contents[:100] + bytes([contents[100] ^ 1]) + contents[101:], b"altered"),
+        (b"", b"ends in the middle"),
+        (b"x" * 1000, b"no snapshot"),
+    ):
+        file.write_bytes(broken)
+        refused = snapshot(shared, "verify", file, check=False)
+        assert refused.returncode == 4
+        assert words in refused.stderr
+    assert snapshot(shared, "verify", place / "absent.snap", check=False).returncode == 5
+
+
+def test_a_list_needs_no_daemon_and_no_seekable_output(shared, place):
+    build(shared, 1)
+    streamed = shared.cli("snapshot", "create", "-").stdout
+    file = place / "a.snap"
+    file.write_bytes(streamed)
+    socket, shared.socket = shared.socket, "/nonexistent/socket"
+    assert len(keys(shared, file)) == 1
+    shared.socket = socket
+    snapshot(shared, "create", place / "b.snap")
+    assert (place / "b.snap").read_bytes() == streamed
+    assert sorted(path.name for path in place.iterdir()) == ["a.snap", "b.snap"]

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/snapshot.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "proto/snapshot_reader.h"
+#include "proto/snapshot_writer.h"
+#include "tests/unit/proto/snapshot_texts.h"
+
+namespace cccl_cache {
+namespace {
+
+using testing::Text;
+using Records = std::vector<std::pair<SnapshotItem, std::string>>;
+
+SnapshotItem Item(const std::string& key, const std::string& arch = "sm_90") {
+  SnapshotItem item;
+  item.key = Sha256(key);
+  item.bytes = 7;
+  item.toolchain = Sha256("toolchain");
+  item.toolchain_version = "13.0";
+  item.arch = arch;
+  return item;
+}
+
+/// Sorted: keys are hashes.
+Records SomeRecords(size_t count) {
+  Records records;
+  for (size_t i = 0; i < count; ++i) {
+    records.emplace_back(Item(std::to_string(i)),
+                         std::string(i * 1000, static_cast<char>('a' + i)));
+  }
+  std::sort(records.begin(), records.end(),
+            [](const auto& a, const auto& b) { return SnapshotOrder(a.first, b.first); });
+  return records;
+}
+
+std::string Write(const Records& records) {
+  std::string bytes;
+  SnapshotWriter writer([&](std::string_view more) {
+    bytes.append(more);
+    return true;
+  });
+  for (const auto& [item, stored] : records) REQUIRE(writer.Add(item, stored));
+  REQUIRE(writer.Finish());
+  CHECK(writer.written() == bytes.size());
+  return bytes;
+}
+
+/// What is wrong with these bytes; empty: nothing.
+std::string WrongWith(const std::string& bytes) {
+  const Text text(bytes);
+  const auto reader = SnapshotReader::Open(text);
+  if (const auto* reason = std::get_if<std::string>(&reader)) return *reason;
+  return std::get<SnapshotReader>(reader).Verify();
+}
+
+Records ReadAll(const std::string& bytes) {
+  const Text text(bytes);
+  const auto opened = SnapshotReader::Open(text);
+  REQUIRE(std::holds_alternative<SnapshotReader>(opened));
+  const auto& reader = std::get<SnapshotReader>(opened);
+  Records records;
+  CHECK(reader
+            .ForEach([&](const SnapshotItem& item, uint64_t offset) {
+              std::string stored;
+              CHECK(reader.Read(item, offset, &stored).empty());
+              records.emplace_back(item, stored);
+              return true;
+            })
+            .empty());
+  CHECK(reader.count() == records.size());
+  return records;
+}
+
+TEST_CASE("what was written is read, in order") {
+  const Records written = SomeRecords(5);
+  const Records read = ReadAll(Write(written));
+  REQUIRE(read.size() == written.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    CHECK(read[i].second == written[i].second);
+    SnapshotItem item = written[i].first;
+    item.stored_bytes = written[i].second.size();
+    item.sha256 = Sha256(written[i].second);
+    CHECK(read[i].first == item);
+  }
+}
+
+TEST_CASE("an empty snapshot is whole") {
+  const std::string bytes = Write({});
+  CHECK(bytes.size() == kSnapshotHead.size() + kSnapshotTailBytes);
+  CHECK(WrongWith(bytes).empty());
+  CHECK(ReadAll(bytes).empty());
+}
+
+TEST_CASE("a snapshot has the same bytes in every release") {
+  SnapshotItem deposit;
+  deposit.kind = SnapshotKind::kDeposit;
+  deposit.key = Sha256("deposit");
+  deposit.bytes = 3;
+  deposit.name_space = "cuda.compute";
+  const std::string bytes = Write({{Item("artifact"), "stored"}, {deposit, "other"}});
+  CHECK(bytes.size() == 12 + 11 + (116 + 9) + (116 + 12) + 84);
+  CHECK(Sha256(bytes).Hex() == "b8a30e46773beb17e74711f83ab6140ba53037f4a953dce35e8c2d95fad44c37");
+}
+
+TEST_CASE("a snapshot that was cut off anywhere is refused") {
+  const std::string bytes = Write(SomeRecords(3));
+  REQUIRE(WrongWith(bytes).empty());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    INFO(size);
+    REQUIRE_FALSE(WrongWith(bytes.substr(0, size)).empty());
+  }
+}
+
+TEST_CASE("a snapshot of which any bit was altered is refused") {
+  const std::string bytes = Write(SomeRecords(3));
+  for (size_t place = 0; place < bytes.size(); ++place) {
+    std::string altered = bytes;
+    altered[place] = static_cast<char>(altered[place] ^ (1 << place % 8));
+    INFO(place);
+    REQUIRE_FALSE(WrongWith(altered).empty());
+  }
+}
+
+TEST_CASE("a snapshot with bytes behind its end is refused") {
+  CHECK_FALSE(WrongWith(Write(SomeRecords(2)) + "x").empty());
+}
+
+TEST_CASE("the reason says whether it is a snapshot at all, and of which version") {
+  std::string bytes = Write(SomeRecords(1));
+  bytes[8] = 2;
+  CHECK(WrongWith(bytes).find("version") != std::string::npos);
+  bytes[0] = 'c';
+  CHECK(WrongWith(bytes) == "it is no snapshot");
+}
+
+TEST_CASE("an index that is sealed and wrong is refused") {
+  const Records two = SomeRecords(2);
+  std::string index;
+  std::string head(kSnapshotHead);
+  std::string reason;
+  const auto seal = [&](uint32_t count) {
+    std::string bytes = head + index + EncodeSnapshotTail({index.size(), count, Sha256(index)});
+    bytes.append(Sha256(bytes).View()).append(kSnapshotEnd);
+    return WrongWith(bytes);
+  };
+  SECTION("not in order") {
+    AppendSnapshotItem(two[1].first, &index);
+    AppendSnapshotItem(two[0].first, &index);
+    CHECK(seal(2) == "its index is not in order");
+  }
+  SECTION("one twice") {
+    AppendSnapshotItem(two[0].first, &index);
+    AppendSnapshotItem(two[0].first, &index);
+    CHECK(seal(2) == "its index is not in order");
+  }
+  SECTION("more items than it says") {
+    AppendSnapshotItem(two[0].first, &index);
+    CHECK(seal(0) == "its index does not name all that it holds");
+  }
+  SECTION("fewer") {
+    AppendSnapshotItem(two[0].first, &index);
+    CHECK(seal(2) == "an item of its index is cut off");
+  }
+  SECTION("records that are not there") {
+    SnapshotItem item = two[0].first;
+    item.stored_bytes = 1;
+    AppendSnapshotItem(item, &index);
+    CHECK(seal(1) == "its index names more than it holds");
+  }
+  SECTION("bytes that nothing names") {
+    head += "x";
+    CHECK(seal(0) == "its index does not name all that it holds");
+  }
+  SECTION("a record that is too large") {
+    SnapshotItem item = two[0].first;
+    item.bytes = kMostSnapshotRecordBytes + 1;
+    AppendSnapshotItem(item, &index);
+    CHECK(seal(1) == "an item of its index is larger than a record may be");
+  }
+  SECTION("a text that a terminal would obey") {
+    AppendSnapshotItem(two[0].first, &index);
+    index[index.find("sm_90")] = '\x1b';
+    CHECK(seal(1) == "an item of its index has a malformed text");
+  }
+  SECTION("a kind of a later version") {
+    AppendSnapshotItem(two[0].first, &index);
+    index[0] = 3;
+    CHECK(seal(1) == "an item of its index is of a kind that this version does not know");
+  }
+}
+
+TEST_CASE("a snapshot is read from a file, and no other thing") {
+  const int file = memfd_create("snapshot", MFD_CLOEXEC);
+  const std::string bytes = Write(SomeRecords(4));
+  REQUIRE(write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const auto opened = SnapshotFile::Open(file);
+  REQUIRE(std::holds_alternative<SnapshotFile>(opened));
+  const auto reader = SnapshotReader::Open(std::get<SnapshotFile>(opened));
+  REQUIRE(std::holds_alternative<SnapshotReader>(reader));
+  CHECK(std::get<SnapshotReader>(reader).Verify().empty());
+  CHECK(std::get<SnapshotReader>(reader).count() == 4);
+  close(file);
+
+  int pipes[2];
+  REQUIRE(pipe2(pipes, O_CLOEXEC) == 0);
+  CHECK(std::get<std::string>(SnapshotFile::Open(pipes[0])).find("regular file") !=
+        std::string::npos);
+  close(pipes[0]);
+  close(pipes[1]);
+}
+
+TEST_CASE("an index larger than the buffer is read whole") {
+  Records many;
+  for (size_t i = 0; i < 2000; ++i) many.emplace_back(Item(std::to_string(i)), std::to_string(i));
+  std::sort(many.begin(), many.end(),
+            [](const auto& a, const auto& b) { return SnapshotOrder(a.first, b.first); });
+  const std::string bytes = Write(many);
+  CHECK(WrongWith(bytes).empty());
+  CHECK(ReadAll(bytes).size() == many.size());
+}
+
+TEST_CASE("who takes no more ends the writing") {
+  int calls = 0;
+  SnapshotWriter writer([&](std::string_view) { return ++calls < 2; });
+  CHECK_FALSE(writer.Add(Item("a"), "stored"));
+  CHECK(calls == 2);
+}
+
+}  // namespace
+}  // namespace cccl_cache

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/artifact_record.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "daemon/core/bytes.h"
+#include "daemon/core/entry.h"
+#include "daemon/core/manifest.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Sha256;
+
+ArtifactRecord Record(std::chrono::microseconds time = {}) {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", Sha256("cubin")}};
+  artifact->log = "a warning";
+  artifact->compile_time = time;
+  return {Sha256("fingerprint"), {}, artifact};
+}
+
+ArtifactRecord OverHeader(const std::string& contents) {
+  ArtifactRecord record = Record();
+  record.closure.entries = {
+      {.name = {1, "a.h"}, .kind = FileKind::kFile, .digest = Sha256(contents)}};
+  return record;
+}
+
+TEST_CASE("a record comes back under the key that it was made for") {
+  for (const ArtifactRecord& record : {Record(), OverHeader("text")}) {
+    const std::string bytes = EncodeArtifactRecord(record);
+    const auto back = DecodeArtifactRecord(record.key(), bytes);
+    REQUIRE(back);
+    CHECK(back->fingerprint == record.fingerprint);
+    CHECK(back->closure == record.closure);
+    CHECK(back->artifact->log == "a warning");
+    CHECK(back->artifact->parts.front().bytes == "cubin");
+    CHECK(EncodeArtifactRecord(*back) == bytes);
+  }
+}
+
+TEST_CASE("how long a compile took is no part of a record") {
+  CHECK(EncodeArtifactRecord(Record(std::chrono::seconds(1))) ==
+        EncodeArtifactRecord(Record(std::chrono::seconds(2))));
+}
+
+TEST_CASE("a record is none under a key of other inputs") {
+  const ArtifactRecord one = OverHeader("one");
+  const ArtifactRecord other = OverHeader("other");
+  CHECK_FALSE(DecodeArtifactRecord(other.key(), EncodeArtifactRecord(one)));
+  // The entry says that it belongs to the key, the closure says otherwise.
+  std::string forged(one.fingerprint.View());
+  AppendString(forged, EncodeManifest({{{.closure = one.closure}}}));
+  AppendString(forged, EncodeEntry(other.key(), *one.artifact));
+  CHECK_FALSE(DecodeArtifactRecord(other.key(), forged));
+  CHECK_FALSE(DecodeArtifactRecord(one.key(), forged));
+}
+
+TEST_CASE("a record that was cut off or altered anywhere is none") {
+  const ArtifactRecord record = OverHeader("text");
+  const std::string bytes = EncodeArtifactRecord(record);
+  for (size_t place = 0; place < bytes.size(); ++place) {
+    INFO(place);
+    REQUIRE_FALSE(DecodeArtifactRecord(record.key(), bytes.substr(0, place)));
+    std::string altered = bytes;
+    altered[place] = static_cast<char>(altered[place] ^ 1);
+    REQUIRE_FALSE(DecodeArtifactRecord(record.key(), altered));
+  }
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), bytes + "x"));
+}
+
+TEST_CASE("what is no output of a compiler is no record") {
+  const auto empty = std::make_shared<Artifact>();
+  const ArtifactRecord record{Sha256("fingerprint"), {}, empty};
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
+}  // namespace
+}  // namespace cccl_cached

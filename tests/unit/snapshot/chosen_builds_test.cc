@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/chosen_builds.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+using Names = std::vector<std::string>;
+
+constexpr uid_t kAlice = 54321;
+constexpr uid_t kBob = 54322;
+
+class FakeAnswered final : public AnsweredBuilds {
+ public:
+  void Note(uid_t uid, AnsweredBuild build) override { builds_[uid].push_back(std::move(build)); }
+  std::vector<AnsweredBuild> Of(uid_t uid) override {
+    std::vector<AnsweredBuild> builds = builds_[uid];
+    std::ranges::sort(builds, {}, &AnsweredBuild::key);
+    return builds;
+  }
+  std::vector<uid_t> Users() override {
+    std::vector<uid_t> users;
+    for (const auto& [uid, builds] : builds_) users.push_back(uid);
+    return users;
+  }
+
+ private:
+  std::map<uid_t, std::vector<AnsweredBuild>> builds_;
+};
+
+AnsweredBuild Build(const std::string& name, const std::string& version = "13.0",
+                    const std::string& arch = "sm_90", int64_t last = 100) {
+  return {cccl_cache::Sha256(name),
+          cccl_cache::Sha256("fingerprint" + name),
+          cccl_cache::Sha256(version),
+          version,
+          arch,
+          sys_seconds(seconds(last))};
+}
+
+Peer PeerOf(uid_t uid) {
+  Peer peer;
+  peer.uid = uid;
+  return peer;
+}
+
+struct Scene {
+  Scene() {
+    answered.Note(kAlice, Build("old", "12.9", "sm_80", 50));
+    answered.Note(kAlice, Build("new", "13.0", "sm_90", 200));
+    answered.Note(kBob, Build("new", "13.0", "sm_90", 300));
+    answered.Note(kBob, Build("bob's"));
+  }
+  /// Which builds are chosen, by name.
+  Names Choose(const SnapshotFilter& filter, uid_t uid = kAlice) {
+    const auto chosen = ChooseBuilds(answered, PeerOf(uid), filter);
+    REQUIRE(chosen.ok());
+    CHECK(std::ranges::is_sorted(*chosen, {}, [](const auto& each) { return each.build.key; }));
+    Names names;
+    for (const char* name : {"bob's", "new", "old"}) {
+      const auto count = std::ranges::count(*chosen, cccl_cache::Sha256(name),
+                                            [](const auto& each) { return each.build.key; });
+      names.insert(names.end(), static_cast<size_t>(count), name);
+    }
+    return names;
+  }
+  ErrorCode Refusal(const SnapshotFilter& filter, uid_t uid) {
+    const auto chosen = ChooseBuilds(answered, PeerOf(uid), filter);
+    REQUIRE_FALSE(chosen.ok());
+    return chosen.error().code;
+  }
+
+  FakeAnswered answered;
+};
+
+TEST_CASE("without a filter a user has what it was answered") {
+  Scene scene;
+  CHECK(scene.Choose({}) == Names{"new", "old"});
+  CHECK(scene.Choose({}, kBob) == Names{"bob's", "new"});
+  CHECK(scene.Choose({}, 7).empty());
+}
+
+TEST_CASE("each field narrows the choice") {
+  Scene scene;
+  CHECK(scene.Choose({.toolchain = "12"}) == Names{"old"});
+  CHECK(scene.Choose({.toolchain = "12.9"}) == Names{"old"});
+  CHECK(scene.Choose({.toolchain = "1"}).empty());
+  const std::string id = cccl_cache::Sha256("13.0").Hex();
+  CHECK(scene.Choose({.toolchain = id.substr(0, 8)}) == Names{"new"});
+  CHECK(scene.Choose({.toolchain = id.substr(0, 7)}).empty());
+  CHECK(scene.Choose({.arch = "sm_80"}) == Names{"old"});
+  CHECK(scene.Choose({.since = sys_seconds(seconds(200))}) == Names{"new"});
+  CHECK(scene.Choose({.until = sys_seconds(seconds(200))}) == Names{"old"});
+  CHECK(scene.Choose({.name_space = "julia"}).empty());
+  CHECK(scene.Choose({.known = {cccl_cache::Sha256("new")}}) == Names{"old"});
+}
+
+TEST_CASE("an administrator chooses among all users, each build once") {
+  Scene scene;
+  CHECK(scene.Choose({.all_users = true}, 0) == Names{"bob's", "new", "old"});
+  CHECK(scene.Choose({.all_users = true}, geteuid()) == Names{"bob's", "new", "old"});
+  CHECK(scene.Choose({.uids = {kBob}}, 0) == Names{"bob's", "new"});
+  CHECK(scene.Choose({}, 0).empty());
+}
+
+TEST_CASE("nobody else names others, but everybody may name itself") {
+  Scene scene;
+  CHECK(scene.Refusal({.all_users = true}, kAlice) == ErrorCode::kDenied);
+  CHECK(scene.Refusal({.uids = {kAlice, kBob}}, kAlice) == ErrorCode::kDenied);
+  CHECK(scene.Choose({.uids = {kAlice}}) == Names{"new", "old"});
+}
+
+TEST_CASE("the overflow uid stands for many, so it has nothing of its own") {
+  Scene scene;
+  CHECK(scene.Refusal({}, kOverflowUid) == ErrorCode::kDenied);
+}
+
+}  // namespace
+}  // namespace cccl_cached
