@@ -80,12 +80,13 @@ Expected<Done> HeldLease::Publish(std::string_view contents, Deadline deadline) 
     return Error{CCCL_CACHE_LEASE_LOST, "the lease was published or abandoned before"};
   }
   StopThread();
+  const bool said = !open_.call->ended();
   conversation_->SayPublication(contents);
   Converse(deadline);
-  return Outcome();
+  return Outcome(said);
 }
 
-Expected<Done> HeldLease::Outcome() const {
+Expected<Done> HeldLease::Outcome(bool said) const {
   switch (open_.call->end()) {
     case CallEnd::kAnswered:
       if (!open_.call->status().ok()) return open_.call->status().ToError();
@@ -101,7 +102,10 @@ Expected<Done> HeldLease::Outcome() const {
     default:
       return Error{CCCL_CACHE_LEASE_LOST,
                    "the lease was lost: cccl-cached at " + socket_ +
-                       " ended or was started anew, and nothing was deposited; acquire it again"};
+                       " ended or was started anew, " +
+                       (said ? "and it is not known whether what was made is kept"
+                             : "and nothing was deposited") +
+                       "; acquire it again"};
   }
 }
 

@@ -45,7 +45,8 @@ class HeldLease {
   void StopThread();
   /// Talks until the call has ended.
   void Converse(const Deadline& deadline);
-  [[nodiscard]] Expected<Done> Outcome() const;
+  /// What came of a publication; `said`: something of it went out.
+  [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;
   const OpenCall open_;

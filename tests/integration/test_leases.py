@@ -4,6 +4,7 @@
 
 import asyncio
 import json
+import signal
 
 import grpc
 import pytest
@@ -91,10 +92,11 @@ def test_the_daemon_killed_between_acquire_and_publish(daemon):
     holder = LeaseClient(daemon)
     first = int(holder.hear().split()[1])
     daemon.kill()
+    wait_for(lambda: holder.ask("held") == "not held", "the client to notice")
     daemon.start()
     answer = holder.ask("publish late")
     assert answer.startswith("error lease-lost"), answer
-    assert "acquire it again" in answer
+    assert "nothing was deposited; acquire it again" in answer
     again = LeaseClient(daemon)
     word, fence, _ = again.hear().split()
     assert word == "lease" and int(fence) > first
@@ -108,6 +110,18 @@ def test_the_daemon_stopped_between_acquire_and_publish(daemon):
     assert daemon.stop() == 0
     wait_for(lambda: holder.ask("held") == "not held", "the client to notice")
     assert holder.ask("publish late").startswith("error lease-lost")
+
+
+def test_the_daemon_killed_while_it_is_told_of_a_publication(daemon):
+    """Nobody promises that nothing was deposited, nor that something was."""
+    holder = LeaseClient(daemon)
+    holder.hear()
+    daemon.process.send_signal(signal.SIGSTOP)
+    holder.tell("publish x")
+    wait_for(lambda: holder.threads() == 1, "the holder to publish")
+    daemon.kill()
+    answer = holder.hear()
+    assert answer.startswith("error lease-lost") and "not known whether" in answer, answer
 
 
 def test_a_client_that_waits_finds_the_next_daemon(daemon):

@@ -124,7 +124,8 @@ class Lease:
         Raises
         ------
         Error
-            ``status`` is ``"lease-lost"`` where it was not held any more: nothing was deposited.
+            ``status`` is ``"lease-lost"`` where it was not held any more. Nothing was deposited then, unless the message says
+            that this is not known: the daemon ended meanwhile.
         """
         if not self._lease:
             raise ValueError("there is no lease to publish under: the contents are deposited already")

@@ -58,7 +58,8 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* leas
 /* Greater than that of every earlier lease of this daemon: for who guards something else by it. */
 CCCL_CACHE_API uint64_t cccl_cache_lease_fence(const cccl_cache_lease* lease);
 /* Deposits what was made, and so ends the lease; whoever waits is handed it.
- * CCCL_CACHE_LEASE_LOST: it was not held any more and nothing was deposited. */
+ * CCCL_CACHE_LEASE_LOST: it was not held any more and nothing was deposited, unless the message
+ * says that this is not known, for the daemon ended meanwhile. To acquire again tells. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* lease,
                                                           cccl_cache_bytes contents,
                                                           uint32_t timeout_ms,
