@@ -8,6 +8,7 @@ import gc
 import hashlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -66,6 +67,21 @@ def test_what_does_not_compile_raises_with_the_log(client):
     assert "wrong.cu(1)" in raised.value.log
     assert raised.value.status == "does-not-compile"
     assert raised.value.result.outcome == "failed"
+
+
+def test_what_does_not_compile_is_said_in_another_process_too(client):
+    with pytest.raises(cccl_cache.CompileError) as raised:
+        client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")
+    told = pickle.loads(pickle.dumps(raised.value))
+    assert type(told) is cccl_cache.CompileError
+    assert (str(told), told.log, told.status) == (str(raised.value), raised.value.log, "does-not-compile")
+    assert told.result is None
+    assert str(pickle.loads(pickle.dumps(told))) == str(told)
+
+
+def test_a_fallback_that_there_is_not_is_refused_with_those_that_there_are():
+    with pytest.raises(ValueError, match="'typo'.*'local' or 'error'"):
+        cccl_cache.Client(fallback="typo")
 
 
 def test_an_error_says_what_to_do(client, directory):

@@ -51,6 +51,8 @@ class Client:
     ------
     NoDaemonError
         No socket may be trusted, and nothing is compiled here. Where nobody listens, the first call says so.
+    ValueError
+        There is no such `fallback`.
 
     Examples
     --------
@@ -60,14 +62,16 @@ class Client:
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, fallback: str | None = None,
                  local_after: float | None = None, local_compiler: str | os.PathLike[str] | None = None) -> None:
+        self._handle = 0
         path = b"" if socket is None else os.fsencode(socket)
         compiler = b"" if local_compiler is None else os.fsencode(local_compiler)
         if fallback is None:
             fallback = "local" if compiler or os.path.exists(_COMPILER_OF_THE_PACKAGE) else "error"
+        if fallback not in _FALLBACKS:
+            raise ValueError(f"fallback is {fallback!r}: it may be {' or '.join(map(repr, _FALLBACKS))}")
         options = _library.OpenOptions(
             sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback], _library.milliseconds(local_after),
             compiler, len(compiler))
-        self._handle = 0
         self._handle = _library.call(_open, byref(options))
 
     def __del__(self, close: Any = _close) -> None:

@@ -17,7 +17,7 @@ class Error(Exception):
     status : str
         ``"no-daemon"``, ``"overloaded"``, ``"invalid-request"``, ``"toolchain-not-found"``, ``"files-needed"``,
         ``"denied"``, ``"timed-out"``, ``"deadline"``, ``"worker-crashed"``, ``"out-of-memory"``, ``"cancelled"``,
-        ``"unavailable"``, ``"upload-needed"``, ``"protocol"``, ``"too-large"``, or ``"does-not-compile"``.
+        ``"unavailable"``, ``"upload-needed"``, ``"protocol"``, ``"too-large"``, ``"lease-lost"``, or ``"does-not-compile"``.
     retry_after : float or None
         Seconds after which to come back, where the daemon gave a hint.
     """
@@ -46,9 +46,12 @@ class CompileError(Error):
     ----------
     log : str
         What the compiler said.
-    result : Result
-        Everything else that is known about the build.
+    result : Result or None
+        Everything else that is known about the build; None where the error came from another process.
     """
+
+    log: str
+    result: Result | None
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.log.rstrip("\0\n") or result.reason, "does-not-compile")
@@ -56,7 +59,14 @@ class CompileError(Error):
         self.result = result
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Error, (str(self), self.status)
+        return _from_another_process, (str(self), self.log)
+
+
+def _from_another_process(message: str, log: str) -> CompileError:
+    error = CompileError.__new__(CompileError)
+    Error.__init__(error, message, "does-not-compile")
+    error.log, error.result = log, None
+    return error
 
 
 _CLASSES = {"no-daemon": NoDaemonError, "deadline": DeadlineError}
