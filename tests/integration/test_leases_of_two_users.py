@@ -5,7 +5,7 @@
 import os
 
 import pytest
-from lease_client import LeaseClient, deposit, listed
+from lease_client import LeaseClient, deposit, listed, wait_for_waiters
 
 ALICE = {"user": 54321, "group": 54321, "extra_groups": [60001]}
 BOB = {"user": 54322, "group": 54322, "extra_groups": [60001, 60002]}
@@ -53,6 +53,7 @@ def test_members_of_a_group_wait_for_one_lease(shared):
     alice = LeaseClient(shared, of_group="60001", **ALICE)
     assert alice.hear().startswith("lease ")
     bob = LeaseClient(shared, of_group="60001", **BOB)
+    wait_for_waiters(shared, 1)
     alice.kill()
     assert bob.hear().startswith("lease ")
     assert bob.ask("publish by bob") == "published"

@@ -11,6 +11,7 @@ from directory_leases import DirectoryLeases
 
 from cccl_cache._records import Deposit
 from cccl_cache.core import ProgramCache
+from patience import wait_for
 
 SOURCE = "extern \"C\" __global__ void f(int* p) { *p = %d; }"
 
@@ -89,6 +90,7 @@ def test_while_one_compiles_another_waits_and_gets_what_it_stored(leases):
     assert first.get("key") is None
     waiting = threading.Thread(target=lambda: found.append(second.get("key")))
     waiting.start()
+    wait_for(lambda: len(leases.waits) == 2, "the other one to ask")
     first["key"] = b"contents"
     waiting.join()
     assert found == [b"contents"]

@@ -6,7 +6,7 @@ import concurrent.futures
 
 import cccl_cache
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 
 SPACE = "org.example.test"
 
@@ -14,6 +14,11 @@ SPACE = "org.example.test"
 @pytest.fixture
 def client(fake):
     return cccl_cache.Client(fake.socket)
+
+
+def waiters(client):
+    [gauge] = [each.value for each in client.stats() if each.name == "lease_waiters"]
+    return gauge
 
 
 def test_what_one_publishes_the_next_is_handed(client):
@@ -29,6 +34,7 @@ def test_what_one_publishes_the_next_is_handed(client):
 def test_who_waits_gets_what_is_published(client):
     with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(client.lease, SPACE, {"a": 1})
+        wait_for(lambda: waiters(client) == 1, "a caller that waits for the lease")
         lease.publish(b"made")
         assert waiting.result(PATIENCE).contents == b"made"
 
