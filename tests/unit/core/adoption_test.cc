@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/adoption.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/core/fake_files.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::FakeDisk;
+using testing::FakeRequesterFiles;
+
+constexpr uid_t kUser = 1;
+
+std::shared_ptr<ClosureRecorder> RecorderOver(const std::shared_ptr<FakeDisk>& disk) {
+  return std::make_shared<ClosureRecorder>(
+      std::make_unique<FakeRequesterFiles>(disk, RootDirectories{{"/include"}, "/work"}),
+      std::vector<VisibleRoot>{{"/cccl-root-0", 0}}, ClosureRecorder::Events{});
+}
+
+/// A preamble for which a.h was read.
+ParsedPreamblePtr Parsed(const std::shared_ptr<FakeDisk>& disk) {
+  const auto recorder = RecorderOver(disk);
+  REQUIRE(recorder->Ask("/cccl-root-0/a.h").ok());
+  return std::make_shared<ParsedPreamble>(ParsedPreamble{nullptr, recorder->Finish()});
+}
+
+struct Scene {
+  Scene() { disk->Write("/include/a.h", "a"); }
+  ~Scene() { disk->Wake(); }
+
+  const std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
+};
+
+TEST_CASE("a preamble whose files are as they were is adopted, another is not") {
+  Scene scene;
+  const ParsedPreamblePtr parsed = Parsed(scene.disk);
+  FileChecks checks({});
+  const auto same = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  REQUIRE(same);
+  CHECK(**same);
+  scene.disk->Write("/include/a.h", "b");
+  const auto changed = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  REQUIRE(changed);
+  CHECK_FALSE(**changed);
+}
+
+TEST_CASE("a preamble without files is adopted while the disk hangs") {
+  Scene scene;
+  scene.disk->Hang();
+  FileChecks checks({});
+  const auto parsed = std::make_shared<ParsedPreamble>();
+  const auto adopted = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  REQUIRE(adopted);
+  CHECK(**adopted);
+}
+
+TEST_CASE("a preamble is done without where the disk hangs, or the user's threads are taken") {
+  Scene scene;
+  const ParsedPreamblePtr parsed = Parsed(scene.disk);
+  FileChecks no_threads({.threads = 0});
+  CHECK_FALSE(AdoptSoon(no_threads, kUser, RecorderOver(scene.disk), parsed, {}));
+  scene.disk->Hang();
+  FileChecks checks({});
+  CHECK_FALSE(AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {}));
+}
+
+TEST_CASE("a daemon that stops waits for no look at a preamble's files") {
+  Scene scene;
+  const ParsedPreamblePtr parsed = Parsed(scene.disk);
+  scene.disk->Hang();
+  FileChecks checks({});
+  std::stop_source stopping;
+  stopping.request_stop();
+  CHECK_FALSE(AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, stopping.get_token()));
+}
+
+}  // namespace
+}  // namespace cccl_cached
