@@ -36,7 +36,8 @@ class DepositStore {
 
   /// Null: it is not there, or does not verify.
   virtual DepositContents Get(const cccl_cache::Digest& key) = 0;
-  virtual void Put(const DepositRecord& record, DepositContents contents) = 0;
+  /// False: there is no room, and it is not kept.
+  [[nodiscard]] virtual bool Put(const DepositRecord& record, DepositContents contents) = 0;
   /// Replaces the record of what is there.
   virtual void PutRecord(const DepositRecord& record) = 0;
   virtual void Remove(const cccl_cache::Digest& key) = 0;

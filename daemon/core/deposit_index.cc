@@ -25,7 +25,7 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   const std::lock_guard lock(mutex_);
   if (const auto found = by_key_.find(record.key); found != by_key_.end()) Drop(found->second);
   User& user = users_[record.uid];
-  user.oldest_first.push_back(record);
+  user.oldest_first.push_back({record, ++additions_});
   user.bytes += Charge(record.size);
   bytes_ += Charge(record.size);
   by_key_[record.key] = std::prev(user.oldest_first.end());
@@ -33,32 +33,36 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   return gone;
 }
 
-bool DepositIndex::Holds(const Digest& key) const {
+std::optional<uint64_t> DepositIndex::Find(const Digest& key) const {
   const std::lock_guard lock(mutex_);
-  return by_key_.contains(key);
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? std::nullopt : std::optional(found->second->addition);
 }
 
 std::optional<DepositRecord> DepositIndex::Use(const Digest& key, std::chrono::sys_seconds now) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return std::nullopt;
-  const Records::iterator record = found->second;
-  Records& records = users_[record->uid].oldest_first;
-  records.splice(records.end(), records, record);
-  if (now - record->used < kUseWritten) return std::nullopt;
-  record->used = now;
-  return *record;
+  DepositRecord& record = found->second->record;
+  Entries& entries = users_[record.uid].oldest_first;
+  entries.splice(entries.end(), entries, found->second);
+  if (now - record.used < kUseWritten) return std::nullopt;
+  record.used = now;
+  return record;
 }
 
-void DepositIndex::Remove(const Digest& key) {
+bool DepositIndex::Remove(const Digest& key, uint64_t addition) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = by_key_.find(key); found != by_key_.end()) Drop(found->second);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || found->second->addition != addition) return false;
+  Drop(found->second);
+  return true;
 }
 
 bool DepositIndex::RemoveOwn(const Digest& key, uid_t uid) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
-  if (found == by_key_.end() || found->second->uid != uid) return false;
+  if (found == by_key_.end() || found->second->record.uid != uid) return false;
   Drop(found->second);
   return true;
 }
@@ -70,8 +74,8 @@ std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Dig
   const auto user = users_.find(uid);
   if (user == users_.end()) return listed;
   std::vector<const DepositRecord*> behind;
-  for (const DepositRecord& record : user->second.oldest_first) {
-    if (!after || record.key > *after) behind.push_back(&record);
+  for (const Entry& entry : user->second.oldest_first) {
+    if (!after || entry.record.key > *after) behind.push_back(&entry.record);
   }
   const auto end = behind.begin() + static_cast<ptrdiff_t>(std::min(count, behind.size()));
   std::partial_sort(behind.begin(), end, behind.end(),
@@ -85,18 +89,19 @@ TierSize DepositIndex::size() const {
   return {by_key_.size(), bytes_};
 }
 
-void DepositIndex::Drop(Records::iterator record) {
-  const auto user = users_.find(record->uid);
-  user->second.bytes -= Charge(record->size);
-  bytes_ -= Charge(record->size);
-  by_key_.erase(record->key);
-  user->second.oldest_first.erase(record);
+void DepositIndex::Drop(Entries::iterator entry) {
+  const DepositRecord& record = entry->record;
+  const auto user = users_.find(record.uid);
+  user->second.bytes -= Charge(record.size);
+  bytes_ -= Charge(record.size);
+  by_key_.erase(record.key);
+  user->second.oldest_first.erase(entry);
   if (user->second.oldest_first.empty()) users_.erase(user);
 }
 
 void DepositIndex::MakeRoom(uid_t uid, std::vector<Digest>& gone) {
   const auto drop_oldest_of = [&](const User& user) {
-    gone.push_back(user.oldest_first.front().key);
+    gone.push_back(user.oldest_first.front().record.key);
     Drop(by_key_.at(gone.back()));
   };
   for (auto user = users_.find(uid);

@@ -37,11 +37,13 @@ class DepositIndex {
   [[nodiscard]] bool Fits(uint64_t size) const;
   /// As the most recently used; in place of one of the same key. Returns what had to go for it.
   [[nodiscard]] std::vector<cccl_cache::Digest> Add(const DepositRecord& record);
-  [[nodiscard]] bool Holds(const cccl_cache::Digest& key) const;
+  /// Which addition it came with: another one of the same key has another number.
+  [[nodiscard]] std::optional<uint64_t> Find(const cccl_cache::Digest& key) const;
   /// It was handed out. Returns its record if that is to be written down: once an hour.
   [[nodiscard]] std::optional<DepositRecord> Use(const cccl_cache::Digest& key,
                                                  std::chrono::sys_seconds now);
-  void Remove(const cccl_cache::Digest& key);
+  /// False, and nothing happens, if another addition has replaced that one, or nothing is there.
+  [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uint64_t addition);
   /// False, and nothing happens, unless this user deposited it.
   [[nodiscard]] bool RemoveOwn(const cccl_cache::Digest& key, uid_t uid);
   /// What this user deposited, in the order of the keys, at most `count`, from the first one behind
@@ -52,21 +54,26 @@ class DepositIndex {
   [[nodiscard]] TierSize size() const;
 
  private:
-  using Records = std::list<DepositRecord>;
+  struct Entry {
+    DepositRecord record;
+    uint64_t addition = 0;
+  };
+  using Entries = std::list<Entry>;
   struct User {
-    Records oldest_first;  // never empty
+    Entries oldest_first;  // never empty
     uint64_t bytes = 0;
   };
 
   // These require mutex_ held.
-  void Drop(Records::iterator record);
+  void Drop(Entries::iterator entry);
   void MakeRoom(uid_t uid, std::vector<cccl_cache::Digest>& gone);
 
   const Limits limits_;
   mutable std::mutex mutex_;
   std::unordered_map<uid_t, User> users_;  // guarded by mutex_, as all below
-  std::unordered_map<cccl_cache::Digest, Records::iterator, cccl_cache::DigestHash> by_key_;
+  std::unordered_map<cccl_cache::Digest, Entries::iterator, cccl_cache::DigestHash> by_key_;
   uint64_t bytes_ = 0;
+  uint64_t additions_ = 0;
 };
 
 }  // namespace cccl_cached

@@ -79,11 +79,12 @@ void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
 }
 
 DepositContents Deposits::Look(const Digest& key) {
-  if (!index_.Holds(key)) return nullptr;
+  const std::optional<uint64_t> addition = index_.Find(key);
+  if (!addition) return nullptr;
   DepositContents contents = parts_.store.Get(key);
+  const std::lock_guard lock(changing_);
   if (contents == nullptr) {
-    index_.Remove(key);
-    parts_.store.Remove(key);
+    if (index_.Remove(key, *addition)) parts_.store.Remove(key);
   } else if (const auto record = index_.Use(key, WallTime())) {
     parts_.store.PutRecord(*record);
   }
@@ -111,8 +112,10 @@ Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const Deposit
                              .size = made.contents->size(),
                              .made = now,
                              .used = now};
-  parts_.store.Put(record, made.contents);
-  Take(record);
+  {
+    const std::lock_guard lock(changing_);
+    if (parts_.store.Put(record, made.contents)) Take(record);
+  }
   parts_.statistics.Add(Counter::kDeposits);
   table_.Publish(seat, made);
   return Ok{};
@@ -125,6 +128,7 @@ void Deposits::Take(const DepositRecord& record) {
 }
 
 bool Deposits::Remove(const Digest& key, uid_t uid) {
+  const std::lock_guard lock(changing_);
   if (!index_.RemoveOwn(key, uid)) return false;
   parts_.store.Remove(key);
   return true;

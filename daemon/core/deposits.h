@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -90,10 +91,14 @@ class Deposits {
 
  private:
   [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
+  /// Requires changing_ held, or nobody else to know this object yet.
   void Take(const DepositRecord& record);
 
   const Options options_;
   const Parts parts_;
+  /// Held while index and store are changed together, so that what one caller removes is not what
+  /// another one publishes under the same key. Nothing waits for a disk meanwhile.
+  std::mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
   LeaseClock clock_;

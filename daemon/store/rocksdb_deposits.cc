@@ -30,13 +30,16 @@ DepositContents RocksdbDeposits::Get(const Digest& key) {
   return contents;
 }
 
-void RocksdbDeposits::Put(const DepositRecord& record, DepositContents contents) {
-  if (!queue_.PutDeposit(record.key, {EncodeDepositRecord(record), std::move(contents)})) {
-    statistics_.Add(Counter::kStoreErrors);
-  }
+bool RocksdbDeposits::Put(const DepositRecord& record, DepositContents contents) {
+  if (queue_.PutDeposit(record.key, {EncodeDepositRecord(record), std::move(contents)}))
+    return true;
+  statistics_.Add(Counter::kStoreErrors);
+  return false;
 }
 
-void RocksdbDeposits::PutRecord(const DepositRecord& record) { Put(record, nullptr); }
+void RocksdbDeposits::PutRecord(const DepositRecord& record) {
+  static_cast<void>(Put(record, nullptr));
+}
 
 void RocksdbDeposits::Remove(const Digest& key) { queue_.DropDeposit(key); }
 

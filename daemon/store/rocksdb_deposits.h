@@ -21,7 +21,7 @@ class RocksdbDeposits final : public DepositStore {
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 
   DepositContents Get(const cccl_cache::Digest& key) override;
-  void Put(const DepositRecord& record, DepositContents contents) override;
+  bool Put(const DepositRecord& record, DepositContents contents) override;
   void PutRecord(const DepositRecord& record) override;
   void Remove(const cccl_cache::Digest& key) override;
   std::vector<DepositRecord> Records() override;

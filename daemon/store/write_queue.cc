@@ -100,7 +100,7 @@ void WriteQueue::DropDeposit(const Digest& key) {
     const std::lock_guard lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
-    // Never too many: there are no more than deposits.
+    // Beyond the limit by no more than there are deposits: what finds no room here is none.
     waiting_.bytes += Cost(DepositChange{});
     waiting_.deposits.insert_or_assign(key, DepositChange{});
   }

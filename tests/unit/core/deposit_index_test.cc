@@ -34,9 +34,9 @@ TEST_CASE("a full quota: the user's own least recently used deposits go, nobody 
   static_cast<void>(index.Use(Key(0), kNow));
   CHECK(index.Add(Record(3, 1)) == std::vector{Key(1)});
   CHECK(index.Add(Record(4, 1, 2 * kCharge)) == std::vector{Key(2), Key(0)});
-  CHECK(index.Holds(Key(3)));
-  CHECK(index.Holds(Key(100)));
-  CHECK_FALSE(index.Holds(Key(1)));
+  CHECK(index.Find(Key(3)));
+  CHECK(index.Find(Key(100)));
+  CHECK_FALSE(index.Find(Key(1)));
 }
 
 TEST_CASE("what all have together is bounded: whoever has most gives way") {
@@ -77,9 +77,9 @@ TEST_CASE("two users: each lists and removes his own, and nothing is said of oth
   CHECK(index.List(2, {}, 10).empty());
   CHECK_FALSE(index.RemoveOwn(Key(0), 2));
   CHECK_FALSE(index.RemoveOwn(Key(1), 2));
-  CHECK(index.Holds(Key(0)));
+  CHECK(index.Find(Key(0)));
   CHECK(index.RemoveOwn(Key(0), 1));
-  CHECK_FALSE(index.Holds(Key(0)));
+  CHECK_FALSE(index.Find(Key(0)));
   CHECK_FALSE(index.RemoveOwn(Key(0), 1));
   CHECK(index.size().bytes == 0);
 }

@@ -169,6 +169,50 @@ TEST_CASE("who gets the lease after it was published elsewhere is handed that") 
   scene.deposits.Leave(holder);
 }
 
+TEST_CASE("a look that finds nothing removes nothing that was published meanwhile") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  store.during_get = [&] {
+    REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
+    scene.Deposit(Claim("a"), "anew");
+  };
+  CHECK(scene.Ask(Claim("a")) == "anew");
+  CHECK(scene.deposits.gauges().kept.entries == 1);
+}
+
+TEST_CASE("a removal under way removes nothing that is published meanwhile") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  std::future<void> published;
+  store.during_remove = [&] {
+    published = std::async(std::launch::async, [&] { scene.Deposit(Claim("a"), "anew"); });
+    // Not for it to be done, which waits for the removal: where it does not, it is done by then.
+    published.wait_for(milliseconds(200));
+  };
+  REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
+  published.get();
+  CHECK(scene.Ask(Claim("a")) == "anew");
+}
+
+TEST_CASE("what the store has no room for is handed to who waits, and pushes nothing out") {
+  FakeDepositStore store;
+  Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
+  scene.Deposit(Claim("kept"), "kept");
+  store.full = true;
+  REQUIRE(scene.Ask(Claim("a")) == "lease");
+  std::string told;
+  scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [&](const LeaseNews& news) {
+    told = *std::get<DepositFound>(news).contents;
+  });
+  REQUIRE(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "made")));
+  CHECK(told == "made");
+  CHECK(scene.Ask(Claim("kept")) == "kept");
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  scene.deposits.Leave(scene.seat);
+}
+
 TEST_CASE("two users: removing is for who deposited it") {
   FakeDepositStore store;
   Scene scene(store);

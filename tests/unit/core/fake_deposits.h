@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,20 +19,26 @@ namespace cccl_cached {
 class FakeDepositStore final : public DepositStore, public MetaStore {
  public:
   DepositContents Get(const cccl_cache::Digest& key) override {
+    if (auto meanwhile = std::exchange(during_get, {})) {
+      meanwhile();
+      return nullptr;
+    }
     const std::lock_guard lock(mutex_);
     ++gets_;
     const auto found = deposits_.find(key);
     return found == deposits_.end() ? nullptr : found->second.second;
   }
-  void Put(const DepositRecord& record, DepositContents contents) override {
+  bool Put(const DepositRecord& record, DepositContents contents) override {
     const std::lock_guard lock(mutex_);
-    deposits_[record.key] = {record, std::move(contents)};
+    if (!full) deposits_[record.key] = {record, std::move(contents)};
+    return !full;
   }
   void PutRecord(const DepositRecord& record) override {
     const std::lock_guard lock(mutex_);
     deposits_[record.key].first = record;
   }
   void Remove(const cccl_cache::Digest& key) override {
+    if (auto meanwhile = std::exchange(during_remove, {})) meanwhile();
     const std::lock_guard lock(mutex_);
     deposits_.erase(key);
   }
@@ -51,6 +58,12 @@ class FakeDepositStore final : public DepositStore, public MetaStore {
     const std::lock_guard lock(mutex_);
     meta_[std::string(name)] = value;
   }
+
+  /// Set while nobody calls. What happens during the next Get, which finds nothing, or before the
+  /// next Remove does anything.
+  std::function<void()> during_get;
+  std::function<void()> during_remove;
+  bool full = false;  ///< there is no room for anything
 
   /// As if its bytes did not verify any more.
   void Corrupt(const cccl_cache::Digest& key) {
