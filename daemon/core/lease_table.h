@@ -30,9 +30,6 @@ struct LeaseGrant {
 /// What was asked for.
 struct DepositFound {
   DepositContents contents;
-  /// Of what was just published: that the bytes are in memory is counted as long as somebody who is
-  /// handed them holds this. Null: they are counted nowhere yet.
-  std::shared_ptr<const void> counted = nullptr;
 };
 
 /// The holder is none any more: another caller may be, and what it makes is refused.

@@ -137,8 +137,7 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
                              contents_.size())};
   }
   contents_.shrink_to_fit();
-  const DepositFound made{std::make_shared<const std::string>(std::move(contents_)),
-                          std::make_shared<const Share>(std::move(contents_share_))};
+  const DepositFound made{std::make_shared<const std::string>(std::move(contents_))};
   const auto published = backend_.deposits.Publish(seat_, publication.fence, claim_, made);
   if (const auto* error = std::get_if<Error>(&published)) return *error;
   if (const auto* lost = std::get_if<LeaseLost>(&published)) {
@@ -217,15 +216,12 @@ void AcquireCall::Hold(const LeaseGrant& grant) {
 }
 
 void AcquireCall::HandOver(const DepositFound& found) {
-  counted_ = found.counted;
-  if (counted_ == nullptr) {
-    auto share = backend_.budget.Take(peer_.uid, Resource::kBytes, found.contents->size());
-    if (!share) {
-      End(share.error());
-      return;
-    }
-    counted_ = std::make_shared<const Share>(*std::move(share));
+  auto counted = backend_.deposit_readers.Add(peer_.uid, found.contents);
+  if (!counted) {
+    End(counted.error());
+    return;
   }
+  counted_ = *std::move(counted);
   messages_.push_back(EncodeFound(found.contents->size(), claim_.key));
   found_ = found.contents;
   answered_ = true;

@@ -9,6 +9,7 @@
 #include "daemon/core/statistics.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/builder.h"
+#include "daemon/service/deposit_readers.h"
 #include "daemon/service/read_gate.h"
 #include "daemon/service/service_limits.h"
 #include "daemon/service/uploads.h"
@@ -26,6 +27,7 @@ struct BuildBackend {
   ReadGate& answer_gate;  ///< for answers about files, which come when the caller likes
   Uploads& uploads;
   Deposits& deposits;
+  DepositReaders& deposit_readers;
   std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };
 

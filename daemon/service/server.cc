@@ -55,15 +55,13 @@ class Server::Impl {
         read_gate_(ReadGate::Limits{}),
         answer_gate_(ReadGate::Limits{}),
         uploads_(options_.limits.upload_kept),
-        backend_{options_.limits,
-                 sources.builder,
-                 sources.statistics,
-                 budget_,
-                 read_gate_,
-                 answer_gate_,
-                 uploads_,
-                 sources.deposits,
-                 std::make_shared<SentContents>(std::chrono::steady_clock::now)},
+        deposit_readers_(budget_),
+        backend_{
+            options_.limits,    sources.builder,
+            sources.statistics, budget_,
+            read_gate_,         answer_gate_,
+            uploads_,           sources.deposits,
+            deposit_readers_,   std::make_shared<SentContents>(std::chrono::steady_clock::now)},
         admin_{sources.toolchains,
                sources.statistics,
                sources.deposits,
@@ -108,6 +106,7 @@ class Server::Impl {
   ReadGate read_gate_;
   ReadGate answer_gate_;
   Uploads uploads_;
+  DepositReaders deposit_readers_;
   BuildBackend backend_;
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
