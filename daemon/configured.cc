@@ -5,11 +5,17 @@
 #include <fmt/format.h>
 #include <grp.h>
 
+#include <cerrno>
 #include <chrono>
 #include <sstream>
 #include <vector>
 
 namespace cccl_cached {
+namespace {
+
+constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
+
+}  // namespace
 
 BuildLimits BuildLimitsOf(const Configuration& configuration) {
   BuildLimits limits;
@@ -30,6 +36,7 @@ Deposits::Options DepositOptionsOf(const Configuration& configuration) {
   options.limits.bytes = configuration.deposit_limit;
   options.limits.bytes_per_uid = configuration.deposit_limit_per_uid;
   options.heartbeat = configuration.lease_heartbeat;
+  options.longest_lease = configuration.lease_limit;
   return options;
 }
 
@@ -64,8 +71,13 @@ Result<ListenOptions> ListenOptionsOf(const Configuration& configuration) {
   if (configuration.socket_group.empty()) return options;
   group entry{};
   group* found = nullptr;
+  // All members of the group must fit.
   std::vector<char> buffer(1 << 16);
-  getgrnam_r(configuration.socket_group.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  while (getgrnam_r(configuration.socket_group.c_str(), &entry, buffer.data(), buffer.size(),
+                    &found) == ERANGE &&
+         buffer.size() < kLargestGroup) {
+    buffer.resize(2 * buffer.size());
+  }
   if (found == nullptr) {
     return Error{
         ErrorCode::kInvalidRequest,

@@ -49,6 +49,7 @@ struct Configuration {
   uint64_t deposit_limit = 4ull << 30;
   uint64_t deposit_limit_per_uid = 1ull << 30;
   std::chrono::milliseconds lease_heartbeat{5'000};
+  std::chrono::milliseconds lease_limit{600'000};
   uint64_t upload_limit = 4ull << 30;
   uint64_t upload_limit_per_uid = 1ull << 30;
   uint64_t in_flight_limit = 4ull << 30;

@@ -118,6 +118,8 @@ constexpr std::array kSettings = {
     One<&C::deposit_limit_per_uid, SizeFormat>("deposit_limit_per_uid", "the same, of one user"),
     One<&C::lease_heartbeat, DurationFormat>("lease_heartbeat",
                                              "how often the holder of a lease says that it lives"),
+    One<&C::lease_limit, DurationFormat>("lease_limit",
+                                         "longest that a lease is held that others wait for"),
     One<&C::upload_limit, SizeFormat>("upload_limit", "bytes uploaded and kept"),
     One<&C::upload_limit_per_uid, SizeFormat>("upload_limit_per_uid", "the same, of one user"),
     One<&C::in_flight_limit, SizeFormat>("in_flight_limit",

@@ -41,6 +41,7 @@ Deposits::Deposits(Options options, Parts parts)
       index_(options_.limits),
       table_({.first_fence = FirstFence(parts.meta),
               .patience = kHeartbeats * options_.heartbeat,
+              .longest = options_.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
       clock_(table_) {

@@ -49,6 +49,8 @@ class Deposits {
     DepositIndex::Limits limits;
     /// How often the holder of a lease says that it lives.
     std::chrono::milliseconds heartbeat{5'000};
+    /// How long a lease that others wait for may be held.
+    std::chrono::milliseconds longest_lease{600'000};
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.

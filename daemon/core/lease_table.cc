@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/lease_table.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace cccl_cached {
@@ -32,6 +33,7 @@ void LeaseTable::Enter(Seat seat, const Digest& key, std::optional<Time> until, 
       } else {
         line.waiting.insert(seat);
         SetDue(seat, place, until);
+        Press(line);
       }
       earlier = !due_.empty() && (!first || due_.begin()->first < *first);
     }
@@ -46,7 +48,8 @@ void LeaseTable::Grant(Seat seat, Told& told) {
   line.waiting.erase(seat);
   line.holder = seat;
   place.fence = next_fence_++;
-  SetDue(seat, place, options_.now() + options_.patience);
+  place.until = options_.now() + options_.longest;
+  Prolong(seat, place);
   told.emplace_back(place.tell, LeaseGrant{place.fence});
 }
 
@@ -54,6 +57,17 @@ void LeaseTable::SetDue(Seat seat, Place& place, std::optional<Time> due) {
   if (place.due) due_.erase({*place.due, seat});
   place.due = due;
   if (due) due_.emplace(*due, seat);
+}
+
+void LeaseTable::Prolong(Seat seat, Place& place) {
+  const Time silent = options_.now() + options_.patience;
+  const bool pressed = !lines_.at(place.key).waiting.empty();
+  SetDue(seat, place, pressed ? std::min(silent, place.until) : silent);
+}
+
+void LeaseTable::Press(const Line& line) {
+  Place& holder = places_.at(line.holder);
+  if (holder.due && *holder.due > holder.until) SetDue(line.holder, holder, holder.until);
 }
 
 void LeaseTable::Vacate(Seat seat, Told& told) {
@@ -90,7 +104,8 @@ bool LeaseTable::Beat(Seat seat) {
   const std::lock_guard lock(mutex_);
   Place* place = Holder(seat);
   if (place == nullptr) return false;
-  SetDue(seat, *place, options_.now() + options_.patience);
+  // Who publishes can't lose the lease any more.
+  if (!place->publishing) Prolong(seat, *place);
   return true;
 }
 
@@ -138,6 +153,10 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
                           Error{ErrorCode::kTimedOut,
                                 "another caller holds the lease, and this one waited as long as it "
                                 "said it would"});
+      } else if (place.until <= now) {
+        told.emplace_back(place.tell,
+                          LeaseLost{"the lease was lost: others wait for it, and it was held for "
+                                    "longer than lease_limit; acquire it again"});
       } else {
         told.emplace_back(place.tell,
                           LeaseLost{"the lease was lost: its holder gave no sign of life for too "

@@ -41,9 +41,9 @@ struct LeaseLost {
 using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, Error>;
 
 /// Who makes what, and who waits for it: for each key one holder, the others behind it in the order
-/// of their coming. A holder that leaves, or says nothing for too long, loses the lease to the next
-/// one. Who waits costs a place in here and no thread. Thread-safe; callers are told on whatever
-/// thread brought the news, without a lock held.
+/// of their coming. A holder that leaves, says nothing for too long, or holds on for too long while
+/// others wait, loses the lease to the next one. Who waits costs a place in here and no thread.
+/// Thread-safe; callers are told on whatever thread brought the news, without a lock held.
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -53,6 +53,7 @@ class LeaseTable {
   struct Options {
     uint64_t first_fence = 1;
     std::chrono::milliseconds patience{15'000};  ///< how long a holder may say nothing
+    std::chrono::milliseconds longest{600'000};  ///< how long it may hold what others wait for
     Now now = std::chrono::steady_clock::now;
     /// Called, without a lock held, when Pass is to be called earlier than was said. May be empty.
     std::function<void()> sooner = {};
@@ -93,8 +94,9 @@ class LeaseTable {
   struct Place {
     cccl_cache::Digest key;
     Tell tell;
-    std::optional<Time> due;  // when it waited long enough, or will have said nothing for too long
+    std::optional<Time> due;  // when it waited long enough, or loses the lease
     uint64_t fence = 0;       // 0: it waits
+    Time until{};             // a holder's: when it has held on for too long
     bool publishing = false;
   };
   struct Line {
@@ -106,6 +108,10 @@ class LeaseTable {
   // These require mutex_ held.
   void Grant(Seat seat, Told& told);
   void SetDue(Seat seat, Place& place, std::optional<Time> due);
+  /// The holder said something just now.
+  void Prolong(Seat seat, Place& place);
+  /// Somebody began to wait in this line.
+  void Press(const Line& line);
   /// Takes the seat away; its lease goes to the next one.
   void Vacate(Seat seat, Told& told);
   [[nodiscard]] Place* Holder(Seat seat);

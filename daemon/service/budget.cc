@@ -74,10 +74,14 @@ Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   std::lock_guard lock(mutex_);
   const auto found = users_.find(uid);
   const uint64_t mine = found == users_.end() ? 0 : found->second[index];
-  if (!Fits(mine, amount, per_uid_[index])) {
+  const uint64_t free = in_all_[index] - used_[index];
+  const uint64_t most = resource == Resource::kLeases
+                            ? std::min(per_uid_[index], std::max(free, mine))
+                            : per_uid_[index];
+  if (!Fits(mine, amount, most)) {
     return Error{ErrorCode::kOverloaded,
                  fmt::format("user {} has {} {} of at most {}: wait for some to end", uid, mine,
-                             kNames[index], per_uid_[index]),
+                             kNames[index], most),
                  kRetryAfter};
   }
   if (!Fits(used_[index], amount, in_all_[index])) {

@@ -25,7 +25,8 @@ enum class Resource : uint8_t {
   kCount
 };
 
-/// A uid may hold so many leases at one time.
+/// A uid may hold so many leases at one time, and no more than are free: so it takes many uids to
+/// take them all, and each that comes gets some.
 inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;

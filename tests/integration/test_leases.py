@@ -161,6 +161,18 @@ def test_a_holder_that_lives_keeps_its_lease_for_as_long_as_it_takes(strict):
     assert holder.ask("publish x") == "published"
 
 
+def test_a_holder_that_lives_but_gets_nowhere_loses_its_lease_to_who_waits(make_daemon):
+    daemon = make_daemon("--lease-heartbeat", "100ms", "--lease-limit", "500ms").start()
+    hangs = LeaseClient(daemon)
+    hangs.hear()
+    waits = LeaseClient(daemon)
+    assert waits.hear().startswith("lease ")
+    answer = hangs.ask("publish late")
+    assert answer.startswith("error lease-lost") and "lease_limit" in answer, answer
+    assert waits.ask("publish the second's") == "published"
+    assert LeaseClient(daemon).hear() == "hit the second's"
+
+
 def test_a_forked_child_holds_no_lease(daemon):
     holder = LeaseClient(daemon)
     holder.hear()

@@ -17,6 +17,7 @@ using std::chrono::milliseconds;
 using Time = LeaseTable::Time;
 
 constexpr milliseconds kPatience{1000};
+constexpr milliseconds kLongest{2500};
 
 cccl_cache::Digest Key(const std::string& name) { return cccl_cache::Sha256(name); }
 
@@ -30,6 +31,7 @@ struct Scene {
   int sooner = 0;
   LeaseTable table{{.first_fence = 7,
                     .patience = kPatience,
+                    .longest = kLongest,
                     .now = [this] { return now; },
                     .sooner = [this] { ++sooner; }}};
 };
@@ -75,6 +77,50 @@ TEST_CASE("the first one gets the lease, and all others what it publishes") {
   CHECK(holder.told == "lease ");
   CHECK(scene.table.gauges().held == 0);
   CHECK(scene.table.gauges().waiting == 0);
+}
+
+TEST_CASE("who holds on for too long while others wait loses the lease, alive or not") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller next(scene, "a");
+  while (scene.now < Time{} + kLongest) {
+    REQUIRE(scene.table.Beat(holder.seat));
+    static_cast<void>(scene.table.Pass());
+    REQUIRE(holder.told == "lease ");
+    scene.now += kPatience / 2;
+  }
+  static_cast<void>(scene.table.Pass());
+  CHECK(holder.told == "lease lost ");
+  CHECK(next.told == "lease ");
+  CHECK_FALSE(scene.table.Beat(holder.seat));
+}
+
+TEST_CASE("nobody is kept waiting: a lease is held for as long as it takes, until somebody comes") {
+  Scene scene;
+  Caller holder(scene, "a");
+  for (; scene.now < Time{} + 3 * kLongest; scene.now += kPatience / 2) {
+    REQUIRE(scene.table.Beat(holder.seat));
+    static_cast<void>(scene.table.Pass());
+  }
+  CHECK(holder.told == "lease ");
+  const int before = scene.sooner;
+  Caller next(scene, "a");
+  CHECK(scene.sooner > before);
+  static_cast<void>(scene.table.Pass());
+  CHECK(holder.told == "lease lost ");
+  CHECK(next.told == "lease ");
+}
+
+TEST_CASE("a sign of life during a publication is no end of it") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller next(scene, "a");
+  REQUIRE(scene.table.StartPublishing(holder.seat, holder.fence));
+  CHECK(scene.table.Beat(holder.seat));
+  scene.now += 2 * kLongest;
+  static_cast<void>(scene.table.Pass());
+  scene.table.Publish(holder.seat, Found("bytes"));
+  CHECK(next.told == "found bytes ");
 }
 
 TEST_CASE("keys do not wait for each other") {

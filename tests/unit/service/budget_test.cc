@@ -42,6 +42,21 @@ TEST_CASE("one user's bound does not touch another user, the bound of all does")
   CHECK(refused.error().message.find("calls in flight") != std::string::npos);
 }
 
+TEST_CASE("no few users hold all leases, and each that comes gets some") {
+  Budget budget(ServiceLimits{});
+  std::vector<Share> held;
+  std::vector<size_t> counts;
+  for (uid_t uid = 1; uid <= 7; ++uid) {
+    const size_t before = held.size();
+    for (auto lease = budget.Take(uid, Resource::kLeases); lease.ok();
+         lease = budget.Take(uid, Resource::kLeases)) {
+      held.push_back(*std::move(lease));
+    }
+    counts.push_back(held.size() - before);
+  }
+  CHECK(counts == std::vector<size_t>{64, 64, 64, 32, 16, 8, 4});
+}
+
 TEST_CASE("an amount that would overflow is refused") {
   Budget budget(ServiceLimits{});
   auto most = budget.Take(1, Resource::kBytes, 1);
