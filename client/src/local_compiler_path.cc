@@ -6,6 +6,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
 
 namespace cccl_cache {
 namespace {
@@ -14,13 +20,35 @@ namespace {
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
                                                 CCCL_CACHE_BUILT_COMPILER};
 
+/// The file of which `code` is part, by its name from the root; empty if the kernel does not tell.
+std::string MappedFile(const void* code) {
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return {};
+  const auto address = reinterpret_cast<uintptr_t>(code);
+  std::string found;
+  char* line = nullptr;
+  size_t capacity = 0;
+  while (found.empty() && getline(&line, &capacity, maps) > 0) {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
+    const std::string_view text = std::string_view(line).substr(0, std::strcspn(line, "\n"));
+    const size_t name = text.find('/');
+    if (begin <= address && address < end && name != text.npos) found = text.substr(name);
+  }
+  std::free(line);
+  std::fclose(maps);
+  return found;
+}
+
 std::string OwnDirectory() {
+  const auto* own_code = reinterpret_cast<const void*>(&FindLocalCompiler);
   Dl_info own = {};
-  if (dladdr(reinterpret_cast<const void*>(&FindLocalCompiler), &own) == 0) return {};
-  const std::string path = own.dli_fname == nullptr ? "" : own.dli_fname;
-  const size_t slash = path.rfind('/');
-  // A program that was started by its bare name: nothing is known of where it lies.
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  std::string path;
+  if (dladdr(own_code, &own) != 0 && own.dli_fname != nullptr) path = own.dli_fname;
+  // The loader keeps the name that it was given, and the working directory may be another by now.
+  if (!path.starts_with('/')) path = MappedFile(own_code);
+  return path.substr(0, path.rfind('/') + 1);
 }
 
 Error Missing(const std::string& tried) {

@@ -89,13 +89,19 @@ Expected<SpawnedProcess> SpawnedProcess::Start(const std::string& path, int stan
 }
 
 SpawnedProcess::SpawnedProcess(pid_t pid)
-    : pid_(pid), pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+    : pid_(pid),
+      pidfd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
+      gone_(!pidfd_.valid() && errno == ESRCH) {}
 
 SpawnedProcess::SpawnedProcess(SpawnedProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), pidfd_(std::move(other.pidfd_)) {}
+    : pid_(std::exchange(other.pid_, 0)), pidfd_(std::move(other.pidfd_)), gone_(other.gone_) {}
 
 std::string SpawnedProcess::End() {
   if (pid_ == 0) return "an earlier end";
+  if (gone_) {
+    pid_ = 0;
+    return "an unknown end";
+  }
   if (pidfd_.valid()) {
     syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
   } else {

@@ -31,6 +31,7 @@ class SpawnedProcess {
 
   pid_t pid_;             ///< 0: reaped
   FileDescriptor pidfd_;  ///< invalid on kernels without
+  bool gone_;             ///< the program that we live in reaped it: its number is anybody's
 };
 
 }  // namespace cccl_cache

@@ -3,9 +3,12 @@
 """Whose deposits exist for whom. The tests run as root: they can be anybody."""
 
 import os
+import subprocess
 
 import pytest
 from lease_client import LeaseClient, deposit, listed, wait_for_waiters
+from patience import PATIENCE
+from places import PLACES
 
 ALICE = {"user": 54321, "group": 54321, "extra_groups": [60001]}
 BOB = {"user": 54322, "group": 54322, "extra_groups": [60001, 60002]}
@@ -47,6 +50,16 @@ def test_members_of_a_group_who_name_it_share(shared):
     # Who does not ask for the group's is handed nothing of it.
     assert LeaseClient(shared, **BOB).hear().startswith("lease ")
     assert LeaseClient(shared, of_group="60002", **BOB).hear().startswith("lease ")
+
+
+def test_a_group_with_very_many_members_is_found_by_its_name(shared, directory):
+    """What stands in the machine's list of groups is longer than any buffer that one begins with."""
+    groups = directory / "group"
+    groups.write_text(f"large:x:60001:{','.join(f'member-{number}' for number in range(20_000))}\n")
+    alone = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', str(groups)]
+    done = subprocess.run([*alone, PLACES.lease_client, shared.socket, "v", "large"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, extra_groups=[60001], timeout=PATIENCE)
+    assert done.stdout.startswith("lease "), done.stdout + done.stderr
 
 
 def test_members_of_a_group_wait_for_one_lease(shared):

@@ -8,6 +8,7 @@ import gc
 import hashlib
 import json
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -22,6 +23,8 @@ SOURCE = "template <typename T> __global__ void scale(T* data, T factor) { data[
 KERNEL = 'extern "C" __global__ void f(int* p) { *p = VALUE; }\n'
 DOUBLED = 'extern "C" __device__ int doubled(int x) { return 2 * x; }\n'
 CALLER = 'extern "C" __device__ int doubled(int);\nextern "C" __global__ void f(int* p) { *p = doubled(*p); }\n'
+ALONE = {"PATH": os.environ["PATH"], "CCCL_CACHED_TOOLCHAIN_SEARCH": "roots",
+         "CCCL_CACHED_TOOLCHAIN_ROOT": str(PLACES.cuda13)}
 IR = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 define void @f(i32* %p) { store i32 1, i32* %p
@@ -84,6 +87,21 @@ def test_a_fallback_that_there_is_not_is_refused_with_those_that_there_are():
         cccl_cache.Client(fallback="typo")
 
 
+def test_the_compiler_is_found_when_the_library_was_loaded_by_a_relative_name(directory):
+    """The loader remembers the name as it was given, and the program may be elsewhere since."""
+    place = pathlib.Path(cccl_cache.__file__).parent
+    program = f"""if True:
+        import os
+        os.chdir("{directory}")
+        import cccl_cache
+        alone = cccl_cache.Client("{directory}/nobody", fallback="local")
+        print(alone.build({KERNEL!r}, arch="sm_90", options=["-DVALUE=601"]).outcome)
+    """
+    done = subprocess.run([sys.executable, "-c", program], cwd=place, text=True, capture_output=True, timeout=PATIENCE,
+                          env={**ALONE, "XDG_CACHE_HOME": str(directory), "LD_PRELOAD": "./libcccl_cache.so.1"})
+    assert done.stdout.split() == ["local"], done.stderr
+
+
 def test_an_error_says_what_to_do(client, directory):
     with pytest.raises(cccl_cache.NoDaemonError, match="start it") as raised:
         cccl_cache.Client(directory / "nobody").health()
@@ -108,8 +126,7 @@ def test_a_build_that_no_daemon_does_is_compiled_here(client, directory):
     """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE,
-        env={"PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(directory), "CCCL_CACHED_TOOLCHAIN_SEARCH": "roots",
-             "CCCL_CACHED_TOOLCHAIN_ROOT": str(PLACES.cuda13)})
+        env={**ALONE, "XDG_CACHE_HOME": str(directory)})
     digest = hashlib.sha256(from_daemon.cubin).hexdigest()
     assert done.stdout.split() == ["local", from_daemon.key, digest, "True"], done.stderr
     with pytest.raises(cccl_cache.NoDaemonError):
