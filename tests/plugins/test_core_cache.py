@@ -5,6 +5,7 @@
 import contextlib
 import threading
 
+import cccl_cache
 import pytest
 from cuda.core import Program, ProgramOptions
 from directory_leases import DirectoryLeases
@@ -171,6 +172,20 @@ def test_clearing_removes_what_is_kept_in_this_scope_alone(cache, leases):
     with ProgramCache(client=lambda: leases, group="4") as of_group:
         of_group.clear()
     assert leases.removed == ["cuda.coreNone", "key", "cuda.core4"]
+
+
+def test_what_the_daemon_keeps_is_removed(fake):
+    def connect():
+        return cccl_cache.Client(fake.socket)
+
+    with ProgramCache(client=connect) as cache, ProgramCache(client=connect) as other:
+        for key in ("one", "two", "three"):
+            cache[key] = b"contents"
+        del other["one"]
+        assert other.get("one") is None and other.get("two") == b"contents"
+        cache.clear()
+        assert connect().deposits() == ()
+        assert other.get("two") is None
 
 
 def test_two_processes_share_a_directory_of_leases(tmp_path):
