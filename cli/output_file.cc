@@ -23,6 +23,13 @@ Error CantCreate(const std::string& path) {
 
 Expected<OutputFile> OutputFile::Create(const std::string& path) {
   if (path == "-") return OutputFile(path, "", -1);
+  struct stat there;
+  if (lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    // A pipe, a device, a link: what was put in its place would not be what it is.
+    const int in_place = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (in_place < 0) return CantCreate(path);
+    return OutputFile(path, "", in_place);
+  }
   std::string temporary = path + ".XXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return CantCreate(path);

@@ -10,7 +10,8 @@
 namespace cccl_cache::cli {
 
 /// A file that is written piece by piece and stands in its place once it is whole; until then a
-/// reader sees the old one, or none. "-": standard output as it is.
+/// reader sees the old one, or none. "-": standard output as it is. What is no regular file is
+/// written to where it is.
 class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& path);

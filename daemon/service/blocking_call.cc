@@ -24,7 +24,7 @@ void BlockingCall::Begin() {
   if (!stream) return End(stream.error());
   call_ = std::move(*call);
   stream_ = std::move(*stream);
-  threads_.Run([this] { End(Work()); });
+  if (const Status begun = threads_.Run([this] { End(Work()); }); !begun) End(begun);
 }
 
 Status BlockingCall::Read(google::protobuf::MessageLite& message) {

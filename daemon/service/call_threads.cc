@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/call_threads.h"
 
+#include <fmt/format.h>
+
+#include <system_error>
 #include <utility>
 
 namespace cccl_cached {
 
-void CallThreads::Run(std::function<void()> work) {
+Status CallThreads::Run(std::function<void()> work) {
   std::list<Thread> over;  // joined after the lock
   const std::lock_guard lock(mutex_);
   for (auto each = threads_.begin(); each != threads_.end();) {
@@ -15,11 +18,17 @@ void CallThreads::Run(std::function<void()> work) {
     each = next;
   }
   Thread& started = threads_.emplace_back();
-  started.thread = std::jthread([this, &started, work = std::move(work)] {
-    work();
-    const std::lock_guard ended(mutex_);
-    started.over = true;
-  });
+  try {
+    started.thread = std::jthread([this, &started, work = std::move(work)] {
+      work();
+      const std::lock_guard ended(mutex_);
+      started.over = true;
+    });
+  } catch (const std::system_error& error) {
+    threads_.pop_back();
+    return Error{ErrorCode::kOverloaded, fmt::format("can't start a thread: {}", error.what())};
+  }
+  return Ok{};
 }
 
 }  // namespace cccl_cached

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "daemon/core/result.h"
+
 namespace cccl_cached {
 
 /// Threads for calls that read and write disks as long as they last; who starts one bounds how many
@@ -17,7 +19,8 @@ class CallThreads {
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  void Run(std::function<void()> work);
+  /// kOverloaded where no thread can be started: the work is not done then.
+  [[nodiscard]] Status Run(std::function<void()> work);
 
  private:
   struct Thread {

@@ -23,8 +23,6 @@ bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
 }
 
 bool Matches(const SnapshotFilter& filter, const AnsweredBuild& build) {
-  // What a compiler made belongs to no namespace.
-  if (!filter.name_space.empty()) return false;
   if (!IsToolchain(filter.toolchain, build)) return false;
   if (!filter.arch.empty() && filter.arch != build.arch) return false;
   if (filter.since && build.last < *filter.since) return false;
@@ -36,6 +34,13 @@ Status Check(const Peer& peer, const SnapshotFilter& filter) {
   if (peer.uid == kOverflowUid) {
     return Error{ErrorCode::kDenied,
                  "uid 65534 stands for many users, so nothing is known to be its own to export"};
+  }
+  if (!filter.name_space.empty()) {
+    return Error{
+        ErrorCode::kInvalidRequest,
+        fmt::format("namespace {}: deposits are not exported yet, and what a compiler made "
+                    "belongs to no namespace; leave it out",
+                    filter.name_space)};
   }
   const bool others = filter.all_users ||
                       std::ranges::any_of(filter.uids, [&](uid_t uid) { return uid != peer.uid; });
@@ -58,6 +63,8 @@ Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Pe
   std::vector<uid_t> users = filter.uids;
   if (filter.all_users) users = answered.Users();
   if (!filter.all_users && users.empty()) users = {peer.uid};
+  std::ranges::sort(users);
+  users.erase(std::ranges::unique(users).begin(), users.end());
   std::vector<ChosenBuild> chosen;
   for (const uid_t uid : users) {
     for (AnsweredBuild& build : answered.Of(uid)) {

@@ -18,7 +18,7 @@ void AnsweredLedger::Note(uid_t uid, AnsweredBuild build) {
   if (uid == kOverflowUid) return;
   const std::lock_guard lock(mutex_);
   const std::pair place(uid, build.key);
-  if (waiting_.size() >= kMostWaiting && !waiting_.contains(place)) return;
+  if (waiting_.size() + writing_.size() >= kMostWaiting && !waiting_.contains(place)) return;
   waiting_.insert_or_assign(place, std::move(build));
 }
 

@@ -48,6 +48,16 @@ def place(directory):
     return made
 
 
+def test_a_snapshot_written_through_a_link_leaves_the_link(shared, place):
+    build(shared, 1)
+    file, link = place / "all.snap", place / "link"
+    link.symlink_to(file)
+    file.write_text("what was there before, longer than nothing")
+    snapshot(shared, "create", link)
+    assert link.is_symlink() and keys(shared, link) == keys(shared, file)
+    assert len(keys(shared, file)) == 1
+
+
 def test_a_snapshot_holds_what_its_user_was_answered(shared, place):
     built = [build(shared, number) for number in range(3)]
     file = place / "all.snap"

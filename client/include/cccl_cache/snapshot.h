@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,8 +29,9 @@ struct SnapshotFilter {
 
 /// As the C interface takes it; valid as long as the filter.
 inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter) {
+  // 0 stands for none, and nothing was answered before 1970.
   const auto seconds = [](const std::optional<std::chrono::sys_seconds>& time) {
-    return time ? static_cast<uint64_t>(time->time_since_epoch().count()) : 0;
+    return time ? static_cast<uint64_t>(std::max<int64_t>(time->time_since_epoch().count(), 1)) : 0;
   };
   cccl_cache_snapshot_filter narrowed = {};
   narrowed.struct_size = sizeof(narrowed);

@@ -25,6 +25,7 @@ class FakeAnswered final : public AnsweredBuilds {
  public:
   void Note(uid_t uid, AnsweredBuild build) override { builds_[uid].push_back(std::move(build)); }
   std::vector<AnsweredBuild> Of(uid_t uid) override {
+    ++readings;
     std::vector<AnsweredBuild> builds = builds_[uid];
     std::ranges::sort(builds, {}, &AnsweredBuild::key);
     return builds;
@@ -34,6 +35,8 @@ class FakeAnswered final : public AnsweredBuilds {
     for (const auto& [uid, builds] : builds_) users.push_back(uid);
     return users;
   }
+
+  int readings = 0;  ///< of a user's builds
 
  private:
   std::map<uid_t, std::vector<AnsweredBuild>> builds_;
@@ -102,8 +105,18 @@ TEST_CASE("each field narrows the choice") {
   CHECK(scene.Choose({.arch = "sm_80"}) == Names{"old"});
   CHECK(scene.Choose({.since = sys_seconds(seconds(200))}) == Names{"new"});
   CHECK(scene.Choose({.until = sys_seconds(seconds(200))}) == Names{"old"});
-  CHECK(scene.Choose({.name_space = "julia"}).empty());
   CHECK(scene.Choose({.known = {cccl_cache::Sha256("new")}}) == Names{"old"});
+}
+
+TEST_CASE("a namespace is refused rather than answered with nothing") {
+  Scene scene;
+  CHECK(scene.Refusal({.name_space = "julia"}, kAlice) == ErrorCode::kInvalidRequest);
+}
+
+TEST_CASE("a user who is named again and again is read once") {
+  Scene scene;
+  CHECK(scene.Choose({.uids = std::vector<uid_t>(1000, kAlice)}) == Names{"new", "old"});
+  CHECK(scene.answered.readings == 1);
 }
 
 TEST_CASE("an administrator chooses among all users, each build once") {
