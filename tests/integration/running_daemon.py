@@ -81,6 +81,11 @@ class Daemon:
         self.process = None
         return code
 
+    def freeze(self):
+        """As by SIGSTOP; returns once none of its threads goes on."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
     def kill(self):
         self.process.kill()
         self.process.wait(PATIENCE)

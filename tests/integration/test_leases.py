@@ -4,7 +4,6 @@
 
 import asyncio
 import json
-import signal
 
 import grpc
 import pytest
@@ -116,7 +115,7 @@ def test_the_daemon_killed_while_it_is_told_of_a_publication(daemon):
     """Nobody promises that nothing was deposited, nor that something was."""
     holder = LeaseClient(daemon)
     holder.hear()
-    daemon.process.send_signal(signal.SIGSTOP)
+    daemon.freeze()
     holder.tell("publish x")
     wait_for(lambda: holder.threads() == 1, "the holder to publish")
     daemon.kill()

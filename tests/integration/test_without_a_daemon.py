@@ -207,7 +207,7 @@ def test_a_daemon_that_is_started_again_is_asked_again(fake, alone_with_fake):
 def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fake):
     """Nor is it for the next builds; once it goes on it is asked again."""
     with Library(alone_with_fake.environment, socket=fake.socket, local_after_ms=200) as library:
-        fake.process.send_signal(signal.SIGSTOP)
+        fake.freeze()
         try:
             said = library.build(GOOD)
             assert said["outcome"] == "local"
