@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -89,16 +90,19 @@ def test_a_fallback_that_there_is_not_is_refused_with_those_that_there_are():
 
 def test_the_compiler_is_found_when_the_library_was_loaded_by_a_relative_name(directory):
     """The loader remembers the name as it was given, and the program may be elsewhere since."""
-    place = pathlib.Path(cccl_cache.__file__).parent
+    place = directory / "cccl_cache"
+    shutil.copytree(pathlib.Path(cccl_cache.__file__).parent, place)
+    (place / "cccl-cache-compile").symlink_to(os.environ["CCCL_CACHED_TEST_COMPILE"])
     program = f"""if True:
         import os
-        os.chdir("{directory}")
+        os.chdir("/")
         import cccl_cache
         alone = cccl_cache.Client("{directory}/nobody", fallback="local")
         print(alone.build({KERNEL!r}, arch="sm_90", options=["-DVALUE=601"]).outcome)
     """
     done = subprocess.run([sys.executable, "-c", program], cwd=place, text=True, capture_output=True, timeout=PATIENCE,
-                          env={**ALONE, "XDG_CACHE_HOME": str(directory), "LD_PRELOAD": "./libcccl_cache.so.1"})
+                          env={**ALONE, "XDG_CACHE_HOME": str(directory), "PYTHONPATH": str(directory),
+                               "LD_PRELOAD": "./libcccl_cache.so.1"})
     assert done.stdout.split() == ["local"], done.stderr
 
 
