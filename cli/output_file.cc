@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace cccl_cache::cli {
@@ -19,13 +20,23 @@ Error CantCreate(const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
 }
 
+// What a link leads to, so that the link stays and its target is replaced; else the path itself.
+std::string BehindLinks(const std::string& path) {
+  struct stat there;
+  if (lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) return path;
+  const std::unique_ptr<char, decltype(&std::free)> target(realpath(path.c_str(), nullptr),
+                                                           &std::free);
+  return target == nullptr ? path : target.get();
+}
+
 }  // namespace
 
-Expected<OutputFile> OutputFile::Create(const std::string& path) {
-  if (path == "-") return OutputFile(path, "", -1);
+Expected<OutputFile> OutputFile::Create(const std::string& given) {
+  if (given == "-") return OutputFile(given, "", -1);
+  const std::string path = BehindLinks(given);
   struct stat there;
   if (lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
-    // A pipe, a device, a link: what was put in its place would not be what it is.
+    // A pipe, a device: what was put in its place would not be what it is.
     const int in_place = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (in_place < 0) return CantCreate(path);
     return OutputFile(path, "", in_place);

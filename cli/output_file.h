@@ -10,11 +10,11 @@
 namespace cccl_cache::cli {
 
 /// A file that is written piece by piece and stands in its place once it is whole; until then a
-/// reader sees the old one, or none. "-": standard output as it is. What is no regular file is
-/// written to where it is.
+/// reader sees the old one, or none. "-": standard output as it is. A link stays, and what it leads
+/// to is replaced; a device or a pipe is written to where it is.
 class OutputFile {
  public:
-  [[nodiscard]] static Expected<OutputFile> Create(const std::string& path);
+  [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
   OutputFile(OutputFile&& other) noexcept;
   /// What was not put in place is gone.
   ~OutputFile();

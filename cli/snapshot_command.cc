@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/file_descriptor.h"
@@ -30,20 +31,37 @@ int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summ
                            : SummaryText(summary, "written", "not kept any more"));
 }
 
+/// Whoever asks for a snapshot wants something in it, and would lose what the file held before.
+Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
+  std::string message =
+      "nothing fits the options that narrow the snapshot: without them it holds "
+      "all that you were answered";
+  if (!options.Narrows()) message = "the daemon knows no build of yours that it has answered yet";
+  if (made.left_out > 0) message = "nothing of what fits is kept any more: build it again";
+  if (options.file != "-") message += "; " + options.file + " is left as it was";
+  return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};
+}
+
+/// A delta without entries says that nothing is new; a snapshot without any is a mistake.
+enum class Empty { kRefused, kAllowed };
+
 template <typename Make>
-int Write(const SnapshotOptions& options, const CommonOptions& common, Make make) {
+int Write(const SnapshotOptions& options, const CommonOptions& common, Empty empty, Make make) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Explain(client.error());
   Expected<OutputFile> output = OutputFile::Create(options.file);
   if (!output.ok()) return Explain(output.error());
   const Expected<Summary> made = make(*client, output->fd());
   if (!made.ok()) return Explain(made.error());
+  if (made->records == 0 && empty == Empty::kRefused) {
+    return Explain(NothingToWrite(options, *made));
+  }
   if (const Expected<Done> done = output->Finish(); !done.ok()) return Explain(done.error());
   return Tell(options, common, *made);
 }
 
 int Create(const SnapshotOptions& options, const CommonOptions& common) {
-  return Write(options, common, [&](Client& client, int fd) {
+  return Write(options, common, Empty::kRefused, [&](Client& client, int fd) {
     return client.snapshots().Create(fd, options.filter);
   });
 }
@@ -51,7 +69,7 @@ int Create(const SnapshotOptions& options, const CommonOptions& common) {
 int Delta(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> since = OpenInput(options.since_snapshot);
   if (!since.ok()) return Explain(since.error());
-  return Write(options, common, [&](Client& client, int fd) {
+  return Write(options, common, Empty::kAllowed, [&](Client& client, int fd) {
     return client.snapshots().Delta(since->get(), fd, options.filter);
   });
 }

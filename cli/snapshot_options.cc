@@ -39,6 +39,11 @@ void AddMoment(CLI::App* command, const std::string& name, std::string* text,
 
 }  // namespace
 
+bool SnapshotOptions::Narrows() const {
+  return !filter.toolchain.empty() || !filter.arch.empty() || filter.since || filter.until ||
+         !filter.uids.empty();
+}
+
 std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
                                                     std::chrono::sys_seconds now) {
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"}) {

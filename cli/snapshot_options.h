@@ -18,6 +18,9 @@ struct SnapshotOptions {
   std::string after;
   std::string before;
   SnapshotFilter filter;
+
+  /// Whether less is asked for than all that this user was answered.
+  [[nodiscard]] bool Narrows() const;
 };
 
 void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::string& help);

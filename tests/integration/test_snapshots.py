@@ -95,8 +95,34 @@ def test_what_others_were_answered_is_not_exported(shared, place):
         file = place / f"{user}.snap"
         snapshot(shared, "create", file, user=user)
         assert keys(shared, file) == sorted(each["key"] for each in expected)
-    nothing = place / "nothing.snap"
-    assert snapshot(shared, "create", nothing)["records"] == 0
+    refused = snapshot(shared, "create", place / "nothing.snap", check=False)
+    assert refused.returncode == 4 and b"no build of yours" in refused.stderr
+    assert not (place / "nothing.snap").exists()
+
+
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_a_filter_that_fits_nothing_leaves_the_file_as_it_was(shared, place, through_a_link):
+    build(shared, 1)
+    file = place / "good.snap"
+    snapshot(shared, "create", file)
+    before = file.read_bytes()
+    given = file
+    if through_a_link:
+        given = place / "link"
+        given.symlink_to(file)
+    refused = snapshot(shared, "create", given, "--arch", "sm_70", check=False)
+    assert refused.returncode == 4
+    assert b"nothing fits" in refused.stderr and str(given).encode() in refused.stderr
+    assert file.read_bytes() == before
+    assert sorted(place.iterdir()) == sorted({file, given})
+
+
+def test_a_delta_may_hold_nothing_new(shared, place):
+    build(shared, 1)
+    first, delta = place / "first.snap", place / "delta.snap"
+    snapshot(shared, "create", first)
+    assert snapshot(shared, "delta", "--since", first, delta)["records"] == 0
+    assert keys(shared, delta) == []
 
 
 def test_only_an_administrator_names_other_users(shared, place):
@@ -129,8 +155,11 @@ def test_filters_narrow_what_is_exported(shared, place):
         (["--before", "1h"], []),
         (["--before", "2100-01-01", "--after", "2020-01-01T00:00:00"], everything),
     ):
-        snapshot(shared, "create", file, *filters)
-        assert keys(shared, file) == expected, filters
+        if expected:
+            snapshot(shared, "create", file, *filters)
+            assert keys(shared, file) == expected, filters
+        else:
+            assert snapshot(shared, "create", file, *filters, check=False).returncode == 4, filters
 
 
 def test_a_delta_holds_exactly_what_is_new(shared, place):
