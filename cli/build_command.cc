@@ -57,19 +57,19 @@ Expected<Done> ReadHeaders(const BuildArguments& arguments, std::vector<std::str
 int Run(const BuildArguments& arguments, const CommonOptions& common) {
   const std::string name = arguments.file == "-" ? "stdin.cu" : arguments.file;
   Expected<CompilePlan> plan = PlanCompile(arguments.compile, "sm_");
-  if (!plan.ok()) return ExplainPlan(plan.error());
+  if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = WithExtension(name, arguments.compile.emit);
   if (plan->output == "-" && common.json) {
     Complain("--json and -o - both want standard output: write the artifact to a file");
     return kUsage;
   }
   const Expected<std::string> source = ReadFile(arguments.file);
-  if (!source.ok()) return Explain(source.error());
+  if (!source.ok()) return Fail(source.error(), common);
   NvrtcBuild build;
   std::vector<std::string> headers;
   headers.reserve(arguments.headers.size());
   if (Expected<Done> read = ReadHeaders(arguments, &headers, &build); !read.ok()) {
-    return ExplainPlan(read.error());
+    return FailPlan(read.error(), common);
   }
   build.source = *source;
   build.name = arguments.name.empty() ? name : arguments.name;

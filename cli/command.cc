@@ -7,21 +7,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/error_report.h"
+
 namespace cccl_cache::cli {
+namespace {
 
-void Complain(const std::string& message) {
-  const std::string line = "cccl-cache-cli: " + message + "\n";
-  // Nowhere to say that stderr can't be written to.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-}
-
-int Explain(const Error& error) {
-  std::string message = error.message;
-  if (error.retry_after_ms > 0) {
-    message += "; come back in " + std::to_string(error.retry_after_ms) + " ms";
-  }
-  Complain(message);
-  switch (error.status) {
+ExitCode ExitCodeOf(cccl_cache_status status) {
+  switch (status) {
     case CCCL_CACHE_NO_DAEMON:
       return kNoDaemon;
     case CCCL_CACHE_INVALID_REQUEST:
@@ -34,6 +26,29 @@ int Explain(const Error& error) {
     default:
       return kOther;
   }
+}
+
+}  // namespace
+
+void Complain(const std::string& message) {
+  const std::string line = "cccl-cache-cli: " + message + "\n";
+  // Nowhere to say that stderr can't be written to.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+int Fail(const Error& error, const CommonOptions& common) {
+  std::string message = error.message;
+  if (error.retry_after_ms > 0) {
+    message += "; come back in " + std::to_string(error.retry_after_ms) + " ms";
+  }
+  Complain(message);
+  if (common.json) {
+    JsonWriter json;
+    json.BeginObject();
+    WriteError(error, &json);
+    Print(json.EndObject().Finish());
+  }
+  return ExitCodeOf(error.status);
 }
 
 int Print(std::string_view text) {

@@ -41,8 +41,9 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 
 /// "cccl-cache-cli: MESSAGE" on stderr.
 void Complain(const std::string& message);
-/// The same for a failed call, with the exit code that belongs to it.
-int Explain(const Error& error);
+/// Says what went wrong, on stderr and with --json as an object on stdout as well; returns the exit
+/// code that belongs to it.
+int Fail(const Error& error, const CommonOptions& common);
 /// All of it to stdout; not kDone if that fails.
 int Print(std::string_view text);
 

@@ -84,9 +84,10 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_vie
   return plan;
 }
 
-int ExplainPlan(const Error& error) {
+int FailPlan(const Error& error, const CommonOptions& common) {
+  if (error.status != CCCL_CACHE_INVALID_REQUEST) return Fail(error, common);
   Complain(error.message);
-  return error.status == CCCL_CACHE_INVALID_REQUEST ? kUsage : kOther;
+  return kUsage;
 }
 
 }  // namespace cccl_cache::cli

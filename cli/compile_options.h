@@ -52,20 +52,20 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common);
 
 /// Says what is wrong with the command line, kUsage, or with the machine, kOther.
-int ExplainPlan(const Error& error);
+int FailPlan(const Error& error, const CommonOptions& common);
 
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
   Expected<Client> client = Client::Open(ClientOptions{
       .socket = common.socket,
       .fallback = plan.local_fallback ? CCCL_CACHE_FALLBACK_LOCAL : CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   if (common.explain) {
     const Expected<Explanation> explanation = client->Explain(build, plan.build);
-    return explanation.ok() ? Report(*explanation, common) : Explain(explanation.error());
+    return explanation.ok() ? Report(*explanation, common) : Fail(explanation.error(), common);
   }
   const Expected<BuildResult> result = client->Build(build, plan.build);
-  if (!result.ok()) return Explain(result.error());
+  if (!result.ok()) return Fail(result.error(), common);
   return Report(*result, plan, common);
 }
 

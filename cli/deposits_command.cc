@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/error_report.h"
 #include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
@@ -52,32 +53,37 @@ std::string Text(const DepositList& deposits) {
 
 int List(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   const Expected<DepositList> deposits = client->ListDeposits();
-  if (!deposits.ok()) return Explain(deposits.error());
+  if (!deposits.ok()) return Fail(deposits.error(), common);
   return Print(common.json ? Json(*deposits) : Text(*deposits));
 }
 
 int Remove(const std::vector<std::string>& keys, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   JsonWriter json;
   json.BeginObject();
   json.Key("removed").BeginArray();
-  int exit_code = kDone;
+  std::string unknown;
   for (const std::string& key : keys) {
     const Expected<bool> removed = client->RemoveDeposit(key);
-    if (!removed.ok()) return Explain(removed.error());
+    if (!removed.ok()) return Fail(removed.error(), common);
     if (*removed) {
       json.String(key);
     } else {
-      Complain("you have no deposit " + key + ": see deposits list");
-      exit_code = kRefused;
+      unknown += (unknown.empty() ? "" : ", ") + key;
     }
   }
   json.EndArray();
+  const Error none = {CCCL_CACHE_INVALID_REQUEST,
+                      "you have no deposit " + unknown + ": see deposits list"};
+  if (!unknown.empty()) {
+    Complain(none.message);
+    WriteError(none, &json);
+  }
   const int printed = common.json ? Print(json.EndObject().Finish()) : kDone;
-  return exit_code == kDone ? printed : exit_code;
+  return unknown.empty() ? printed : kRefused;
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ constexpr size_t kKeyDigits = 64;
 
 int Run(const std::string& key, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   const Expected<Explanation> explanation = client->ExplainKey(key);
-  if (!explanation.ok()) return Explain(explanation.error());
+  if (!explanation.ok()) return Fail(explanation.error(), common);
   return Report(*explanation, common);
 }
 

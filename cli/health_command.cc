@@ -8,11 +8,11 @@ namespace {
 
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   const Expected<bool> serving = client->Health();
-  if (!serving.ok()) return Explain(serving.error());
+  if (!serving.ok()) return Fail(serving.error(), common);
   const Expected<Client::Info> info = client->GetInfo();
-  if (!info.ok()) return Explain(info.error());
+  if (!info.ok()) return Fail(info.error(), common);
   cccl_cache_daemon daemon = {};
   daemon.struct_size = sizeof(daemon);
   cccl_cache_info_describe(info->get(), &daemon);

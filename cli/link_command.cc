@@ -35,7 +35,7 @@ cccl_cache_link_input_type TypeOf(std::string_view path) {
 
 int Run(const LinkArguments& arguments, const CommonOptions& common) {
   Expected<CompilePlan> plan = PlanCompile(arguments.compile, "sm_");
-  if (!plan.ok()) return ExplainPlan(plan.error());
+  if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = "linked." + arguments.compile.emit;
   if (plan->output == "-" && common.json) {
     Complain("--json and -o - both want standard output: write the artifact to a file");
@@ -46,7 +46,7 @@ int Run(const LinkArguments& arguments, const CommonOptions& common) {
   contents.reserve(arguments.files.size());
   for (const std::string& path : arguments.files) {
     Expected<std::string> file = ReadFile(path);
-    if (!file.ok()) return Explain(file.error());
+    if (!file.ok()) return Fail(file.error(), common);
     contents.push_back(*std::move(file));
     build.inputs.push_back({TypeOf(path), path, contents.back()});
   }

@@ -32,7 +32,7 @@ Expected<Done> ReadModules(const NvvmArguments& arguments, std::vector<std::stri
 
 int Run(const NvvmArguments& arguments, const CommonOptions& common) {
   Expected<CompilePlan> plan = PlanCompile(arguments.compile, "compute_");
-  if (!plan.ok()) return ExplainPlan(plan.error());
+  if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output == "-" && common.json) {
     Complain("--json and -o - both want standard output: write the artifact to a file");
     return kUsage;
@@ -40,7 +40,7 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
   NvvmBuild build;
   std::vector<std::string> contents;
   if (Expected<Done> read = ReadModules(arguments, &contents, &build); !read.ok()) {
-    return Explain(read.error());
+    return Fail(read.error(), common);
   }
   if (plan->output.empty()) {
     const std::string& first = build.modules.front().name;

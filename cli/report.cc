@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/compile_options.h"
+#include "cli/error_report.h"
 #include "cli/files.h"
 #include "cli/json_writer.h"
 
@@ -37,7 +38,7 @@ void WriteArtifacts(const BuildResult& result, JsonWriter* json) {
   json->EndObject();
 }
 
-std::string Json(const BuildResult& result) {
+std::string Json(const BuildResult& result, const Expected<Done>& written) {
   const cccl_cache_result_info& info = result.info();
   JsonWriter json;
   json.BeginObject();
@@ -60,6 +61,7 @@ std::string Json(const BuildResult& result) {
   json.Key("remembered").Boolean(info.remembered != 0);
   json.Key("native_code").Integer(info.native_code);
   json.Key("reason").String(result.reason());
+  if (!written.ok()) WriteError(written.error(), &json);
   return json.EndObject().Finish();
 }
 
@@ -71,32 +73,30 @@ void ShowLog(std::string_view log) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-int WriteArtifact(const BuildResult& result, const CompilePlan& plan) {
+Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan) {
   for (const Artifact& artifact : result.artifacts()) {
-    if (artifact.kind != plan.kind) continue;
-    const Expected<Done> written = WriteFile(plan.output, artifact.contents);
-    return written.ok() ? kDone : Explain(written.error());
+    if (artifact.kind == plan.kind) return WriteFile(plan.output, artifact.contents);
   }
-  Complain(std::string("the compiler made no ") +
-           cccl_cache_artifact_kind_name(static_cast<cccl_cache_artifact_kind>(plan.kind)) +
-           " for " + plan.architecture +
-           ": another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit does");
-  return kOther;
+  return Error{
+      CCCL_CACHE_UNAVAILABLE,
+      std::string("the compiler made no ") +
+          cccl_cache_artifact_kind_name(static_cast<cccl_cache_artifact_kind>(plan.kind)) +
+          " for " + plan.architecture +
+          ": another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit does"};
 }
 
 }  // namespace
 
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common) {
   if (!result.compiled() || !common.json) ShowLog(result.log());
-  int exit_code = kDoesNotCompile;
-  if (result.compiled()) {
-    exit_code = WriteArtifact(result, plan);
-  } else if (result.log().empty()) {
+  if (!result.compiled() && result.log().empty()) {
     Complain("does not compile: " + std::string(result.reason()));
   }
-  if (!common.json) return exit_code;
-  const int printed = Print(Json(result));
-  return exit_code == kDone ? printed : exit_code;
+  const Expected<Done> written = result.compiled() ? WriteArtifact(result, plan) : Done{};
+  if (!written.ok()) Complain(written.error().message);
+  const int printed = common.json ? Print(Json(result, written)) : kDone;
+  if (!result.compiled()) return kDoesNotCompile;
+  return written.ok() ? printed : kOther;
 }
 
 }  // namespace cccl_cache::cli

@@ -25,6 +25,11 @@ Expected<FileDescriptor> OpenInput(const std::string& path) {
 }
 
 // Where the file itself goes to standard output, nothing else does.
+CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common) {
+  common.json = common.json && options.file != "-";
+  return common;
+}
+
 int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summary& summary) {
   if (options.file == "-") return kDone;
   return Print(common.json ? SummaryJson(summary)
@@ -48,27 +53,28 @@ enum class Empty { kRefused, kAllowed };
 template <typename Make>
 int Write(const SnapshotOptions& options, const CommonOptions& common, Empty empty, Make make) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   Expected<OutputFile> output = OutputFile::Create(options.file);
-  if (!output.ok()) return Explain(output.error());
+  if (!output.ok()) return Fail(output.error(), common);
   const Expected<Summary> made = make(*client, output->fd());
-  if (!made.ok()) return Explain(made.error());
+  if (!made.ok()) return Fail(made.error(), common);
   if (made->records == 0 && empty == Empty::kRefused) {
-    return Explain(NothingToWrite(options, *made));
+    return Fail(NothingToWrite(options, *made), common);
   }
-  if (const Expected<Done> done = output->Finish(); !done.ok()) return Explain(done.error());
+  if (const Expected<Done> done = output->Finish(); !done.ok()) return Fail(done.error(), common);
   return Tell(options, common, *made);
 }
 
-int Create(const SnapshotOptions& options, const CommonOptions& common) {
-  return Write(options, common, Empty::kRefused, [&](Client& client, int fd) {
-    return client.snapshots().Create(fd, options.filter);
-  });
+int Create(const SnapshotOptions& options, const CommonOptions& given) {
+  return Write(
+      options, BesideTheFile(options, given), Empty::kRefused,
+      [&](Client& client, int fd) { return client.snapshots().Create(fd, options.filter); });
 }
 
-int Delta(const SnapshotOptions& options, const CommonOptions& common) {
+int Delta(const SnapshotOptions& options, const CommonOptions& given) {
+  const CommonOptions common = BesideTheFile(options, given);
   const Expected<FileDescriptor> since = OpenInput(options.since_snapshot);
-  if (!since.ok()) return Explain(since.error());
+  if (!since.ok()) return Fail(since.error(), common);
   return Write(options, common, Empty::kAllowed, [&](Client& client, int fd) {
     return client.snapshots().Delta(since->get(), fd, options.filter);
   });
@@ -76,16 +82,16 @@ int Delta(const SnapshotOptions& options, const CommonOptions& common) {
 
 int List(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
-  if (!file.ok()) return Explain(file.error());
+  if (!file.ok()) return Fail(file.error(), common);
   const Expected<std::string> text = common.json ? ListJson(file->get()) : ListText(file->get());
-  return text.ok() ? Print(*text) : Explain(text.error());
+  return text.ok() ? Print(*text) : Fail(text.error(), common);
 }
 
 int Verify(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
-  if (!file.ok()) return Explain(file.error());
+  if (!file.ok()) return Fail(file.error(), common);
   const Expected<Summary> whole = VerifySnapshot(file->get());
-  if (!whole.ok()) return Explain(whole.error());
+  if (!whole.ok()) return Fail(whole.error(), common);
   return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
 }
 

@@ -14,9 +14,9 @@ int Run(bool openmetrics, const CommonOptions& common) {
     return kUsage;
   }
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   const Expected<Client::Stats> stats = client->GetStats();
-  if (!stats.ok()) return Explain(stats.error());
+  if (!stats.ok()) return Fail(stats.error(), common);
   if (openmetrics) return Print(StatsOpenMetrics(stats->get()));
   return Print(common.json ? StatsJson(stats->get()) : StatsText(stats->get()));
 }

@@ -113,9 +113,9 @@ std::string Text(const Toolchains* toolchains) {
 
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Explain(client.error());
+  if (!client.ok()) return Fail(client.error(), common);
   const Expected<Client::Toolchains> toolchains = client->GetToolchains(DriverVersion());
-  if (!toolchains.ok()) return Explain(toolchains.error());
+  if (!toolchains.ok()) return Fail(toolchains.error(), common);
   return Print(common.json ? Json(toolchains->get()) : Text(toolchains->get()));
 }
 

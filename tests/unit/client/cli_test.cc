@@ -15,10 +15,13 @@ struct Builds {
   v1::BuildRequest seen;
   v1::BuildReply reply = HitWithCubin("the cubin");
   grpc::Status status = grpc::Status::OK;
+  std::vector<std::pair<std::string, std::string>> trailers;
 
   StandInAnswers Answers() {
     StandInAnswers answers;
-    answers.build = [this](auto*, const v1::BuildRequest& request, v1::BuildReply* answer) {
+    answers.build = [this](grpc::ServerContext* context, const v1::BuildRequest& request,
+                           v1::BuildReply* answer) {
+      for (const auto& [name, value] : trailers) context->AddTrailingMetadata(name, value);
       seen = request;
       *answer = reply;
       return status;
@@ -144,6 +147,41 @@ TEST_CASE("a refusal is exit 4 with its reason, a broken daemon exit 5, none exi
   CHECK(none.exit_code == 3);
   CHECK(Has(none.errors, cli.daemon.socket()));
   CHECK(Has(none.errors, "start it"));
+}
+
+TEST_CASE("with --json what went wrong is an object on standard output as well") {
+  Fixture cli;
+  const Words words = {"build", "-", "--arch", "sm_90", "-o", "o", "--json"};
+  cli.status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full"};
+  cli.trailers = {{"cccl-error", "overloaded"}, {"cccl-retry-ms", "250"}};
+  const CliResult refused = cli.Run(words);
+  CHECK(refused.exit_code == 4);
+  CHECK(refused.output ==
+        "{\n  \"error\": {\n    \"status\": \"overloaded\",\n    \"message\": \"the queue is "
+        "full\",\n    \"retry_ms\": 250\n  }\n}\n");
+  CHECK(Has(refused.errors, "the queue is full; come back in 250 ms"));
+  cli.status = grpc::Status::OK;
+  cli.trailers.clear();
+  const CliResult unwritten =
+      cli.Run({"build", "-", "--arch", "sm_90", "-o", "no/such/place", "--json"});
+  CHECK(unwritten.exit_code == 5);
+  CHECK(Has(unwritten.output, "\"outcome\": \"hit\""));
+  CHECK(Has(unwritten.output, "\"message\": \"can't create no/such/place"));
+  cli.daemon.Stop();
+  for (const Words& command :
+       {words, Words{"stats", "--json"}, Words{"health", "--json"}, Words{"toolchains", "--json"},
+        Words{"explain", std::string(64, 'a'), "--json"}, Words{"deposits", "list", "--json"},
+        Words{"snapshot", "create", "x", "--json"}}) {
+    const CliResult none = cli.Run(command);
+    INFO(command.front());
+    CHECK(none.exit_code == 3);
+    CHECK(Has(none.output, "\"status\": \"no-daemon\""));
+    CHECK_FALSE(Has(none.output, "retry_ms"));
+  }
+  const CliResult absent = cli.Run({"build", "absent.cu", "--arch", "sm_90", "--json"});
+  CHECK(absent.exit_code == 5);
+  CHECK(Has(absent.output, "absent.cu: No such file"));
+  CHECK(cli.Run({"snapshot", "create", "-", "--json"}).output.empty());
 }
 
 TEST_CASE("wrong usage is exit 2, a file that can't be read exit 5, both named") {
