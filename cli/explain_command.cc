@@ -9,8 +9,26 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr size_t kKeyDigits = 64;
+constexpr std::string_view kWaysToAsk =
+    "explain wants the key that build --json printed, or -- and the build, link or nvvm command "
+    "that is asked about";
+
+/// Empty: it is one.
+std::string WrongKey(const std::string& given) {
+  if (given.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return "\"" + given + "\" is no key, which is " + std::to_string(kKeyDigits) +
+           " digits of 0-9 and a-f: " + std::string(kWaysToAsk);
+  }
+  if (given.size() == kKeyDigits) return "";
+  return "\"" + given + "\" has " + std::to_string(given.size()) + " of a key's " +
+         std::to_string(kKeyDigits) + " digits: give all that build --json printed";
+}
 
 int Run(const std::string& key, const CommonOptions& common) {
+  if (key.empty()) {
+    Complain(std::string(kWaysToAsk) + ": cccl-cache-cli explain -- build kernel.cu --arch sm_90");
+    return kUsage;
+  }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Explanation> explanation = client->ExplainKey(key);
@@ -31,15 +49,7 @@ void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
       "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
   const auto key = std::make_shared<std::string>();
   command->add_option("KEY", *key, "Key of an earlier answer, 64 hexadecimal digits")
-      ->required()
-      ->check([](const std::string& given) {
-        const bool is_key = given.size() == kKeyDigits &&
-                            given.find_first_not_of("0123456789abcdef") == std::string::npos;
-        return is_key ? ""
-                      : "\"" + given +
-                            "\" is no key: explain KEY, or explain -- followed by a build, link or "
-                            "nvvm command";
-      });
+      ->check(WrongKey);
   command->callback([key, &common, exit_code] { *exit_code = Run(*key, common); });
 }
 

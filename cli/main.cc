@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/misuse.h"
 
 namespace {
 
@@ -68,7 +69,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cccl_cache::cli::kDone : cccl_cache::cli::kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    cccl_cache::cli::Complain(cccl_cache::cli::DescribeMisuse(app, error));
+    return cccl_cache::cli::kUsage;
   }
   return exit_code;
 }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "daemon/configuration/defaults.h"
-#include "daemon/configuration/nearest_name.h"
 #include "daemon/configuration/settings.h"
 #include "daemon/configuration/toml_file.h"
+#include "proto/nearest_name.h"
 
 namespace cccl_cached {
 namespace {
@@ -43,8 +43,8 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
     if (!name.starts_with(kPrefix) || name == kConfigVariable) continue;
     const auto found = known.find(name);
     if (found == known.end()) {
-      return Bad(
-          fmt::format("unknown variable {} in the environment{}", name, DidYouMean(name, names)));
+      return Bad(fmt::format("unknown variable {} in the environment{}", name,
+                             cccl_cache::DidYouMean(name, names)));
     }
     const Setting& setting = *found->second;
     std::vector<std::string> texts =

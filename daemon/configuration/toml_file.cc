@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/configuration/nearest_name.h"
+#include "proto/nearest_name.h"
 
 namespace cccl_cached {
 namespace {
@@ -42,7 +42,7 @@ Result<toml::table> Parse(const std::string& text, const std::string& path) {
 std::string KnownKeys(std::string_view key) {
   std::vector<std::string> names;
   for (const Setting& setting : Settings()) names.emplace_back(setting.name);
-  return DidYouMean(key, names);
+  return cccl_cache::DidYouMean(key, names);
 }
 
 std::string Expected(const Setting& setting) {

@@ -30,7 +30,7 @@ LAYERS = {
     "daemon/compile": ("daemon/core/", "proto/"),
     "daemon/worker": (*WIRE, "daemon/core/", "proto/"),
     "daemon/service": ("daemon/core/", "proto/"),
-    "daemon/configuration": ("daemon/core/",),
+    "daemon/configuration": ("daemon/core/", "proto/"),
     "daemon/process": ("daemon/configuration/", "daemon/core/", "proto/"),
     # The messages of the contract, and nothing else of the service.
     "daemon/local": (

@@ -94,3 +94,35 @@ TEST_CASE("each command's help shows an example") {
     CHECK(Has(result.output, std::string("Example: cccl-cache-cli ") + command));
   }
 }
+
+TEST_CASE("a word that nobody knows is named, with the known one that it resembles") {
+  const cccl_cached::TemporaryDirectory directory;
+  const auto told = [&](const Words& words) {
+    const CliResult result = RunCli(words, directory.path());
+    CHECK(result.exit_code == 2);
+    return result.errors;
+  };
+  CHECK(Has(told({"helth"}), "no command is called helth; did you mean health?"));
+  CHECK(Has(told({"bogus"}), "no command is called bogus; there are build, link, nvvm"));
+  CHECK(Has(told({"--scoket", "x"}), "no option --scoket; did you mean --socket?"));
+  CHECK(Has(told({"--scoket", "x", "health"}), "no option --scoket; did you mean --socket?"));
+  CHECK(Has(told({"snapshot", "creat", "x"}),
+            "snapshot: no command is called creat; did you mean create?"));
+  CHECK(Has(told({"snapshot"}), "name a command: create, delta"));
+  CHECK(Has(told({"health", "x"}), "health takes no argument x here"));
+  CHECK(Has(told({"health", "x"}), "(cccl-cache-cli health --help)"));
+}
+
+TEST_CASE("an option of the compiler that stands alone is told how to be written") {
+  const cccl_cached::TemporaryDirectory directory;
+  for (const char* command : {"build", "link", "nvvm"}) {
+    const CliResult result = RunCli({command, "k", "--arch", "x", "-lineinfo"}, directory.path());
+    CHECK(result.exit_code == 2);
+    CHECK(Has(result.errors, std::string(command) + " knows no option -lineinfo"));
+    CHECK(Has(result.errors, "written --option=-lineinfo"));
+  }
+  const CliResult near = RunCli({"build", "k", "-arch=sm_90"}, directory.path());
+  CHECK(Has(near.errors, "did you mean --arch?"));
+  CHECK(Has(near.errors, "--option=-arch=sm_90"));
+  CHECK_FALSE(Has(RunCli({"stats", "-lineinfo"}, directory.path()).errors, "--option"));
+}

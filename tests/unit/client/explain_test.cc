@@ -126,16 +126,22 @@ TEST_CASE("each verdict has a sentence of its own") {
   CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
 }
 
-TEST_CASE("what explain is not asked for right is a wrong command line") {
+TEST_CASE(
+    "what explain is not asked for right is a wrong command line, and it says what it wants") {
   Fixture cli;
-  CHECK(cli.Run({"explain"}).exit_code == 2);
   CHECK(cli.Run({"explain", "--", "build"}).exit_code == 2);
-  CHECK(cli.Run({"explain", "--"}).exit_code == 2);
-  for (const Words& words : {Words{"explain", "abc"}, Words{"explain", "--", "stats"}}) {
+  const auto told = [&](const Words& words) {
     const CliResult result = cli.Run(words);
     CHECK(result.exit_code == 2);
-    CHECK(Has(result.errors, "is no key: explain KEY, or explain -- followed by"));
-  }
+    return result.errors;
+  };
+  CHECK(Has(told({"explain"}), "explain wants the key that build --json printed, or --"));
+  CHECK(Has(told({"explain", "--"}), "explain -- build kernel.cu --arch sm_90"));
+  CHECK(Has(told({"explain", "00ff"}), "\"00ff\" has 4 of a key's 64 digits"));
+  CHECK(Has(told({"explain", std::string(65, 'a')}), "has 65 of a key's 64 digits"));
+  CHECK(Has(told({"explain", "XYZ"}), "\"XYZ\" is no key, which is 64 digits of 0-9 and a-f"));
+  CHECK(Has(told({"explain", "--", "stats"}), "\"stats\" is no key"));
+  CHECK(Has(told({"explain", "--", "biuld", "k.cu"}), "\"biuld\" is no key"));
   cli.status = {grpc::StatusCode::UNIMPLEMENTED, "an older daemon"};
   CHECK(cli.Run({"explain", kKey}).exit_code == 5);
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configuration/nearest_name.h"
+#include "proto/nearest_name.h"
 
 #include <catch2/catch.hpp>
 
-using cccl_cached::DidYouMean;
+using cccl_cache::DidYouMean;
 
 TEST_CASE("a misspelled name is answered with the nearest one, a strange one with nothing") {
   const std::vector<std::string> names = {"socket", "socket_mode", "jobs"};

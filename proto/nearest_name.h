@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache {
 
 /// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is
 /// near.
 [[nodiscard]] std::string DidYouMean(std::string_view name,
                                      std::span<const std::string> candidates);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configuration/nearest_name.h"
+#include "proto/nearest_name.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache {
 namespace {
 
 /// Insertions, deletions and replacements that turn one into the other.
@@ -41,4 +41,4 @@ std::string DidYouMean(std::string_view name, std::span<const std::string> candi
   return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache
