@@ -11,12 +11,11 @@
 namespace cccl_cached {
 namespace {
 
-// A whole CCCL tree has 2,000 files of 25 MB.
-constexpr size_t kMostNames = 100'000;
+// A whole CCCL tree has 25 MB.
 constexpr uint64_t kMostBytes = 512u << 20;
 
 // Identities beyond all that a closure can have: one more than a place in it.
-constexpr uint64_t kFirstImplied = kMostNames + 1;
+constexpr uint64_t kFirstImplied = kMostClosureNames + 1;
 
 // NVRTC asks whether the program's directory and its working directory are there, whatever the
 // program is. Were they looked at, then nobody with a closed home could build anything, and a
@@ -69,7 +68,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   if (!contents) return contents.error();
   const std::lock_guard lock(mutex_);
   if (finished_) return JobIsOver();
-  if (const Status fits = CheckBounds(*contents); !fits) return fits.error();
+  if (const Status fits = CheckBounds(name, *contents); !fits) return fits.error();
   if (const auto adopted = adopted_.find(name); adopted != adopted_.end()) {
     return LookAgain(name, *contents, adopted->second);
   }
@@ -98,7 +97,10 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   const std::lock_guard lock(mutex_);
   record_ = parsed;
   first_of_ = std::move(places);
-  for (uint32_t i = 0; i < closure.entries.size(); ++i) adopted_[closure.entries[i].name] = i;
+  for (uint32_t i = 0; i < closure.entries.size(); ++i) {
+    adopted_[closure.entries[i].name] = i;
+    name_bytes_ += closure.entries[i].name.below.size();
+  }
   if (record_.traits.path_tokens && events_.path_token) {
     if (const Status goes_on = events_.path_token(); !goes_on) return goes_on.error();
   }
@@ -122,9 +124,14 @@ Result<FileAnswer> ClosureRecorder::LookAgain(const FileName& name,
   return answers_.emplace(name, FileAnswer{seen.kind, identity, contents.bytes}).first->second;
 }
 
-Status ClosureRecorder::CheckBounds(const RequesterFiles::Contents& contents) {
-  if (record_.closure.entries.size() >= kMostNames) {
-    return TooMuch(fmt::format("{} names", kMostNames));
+Status ClosureRecorder::CheckBounds(const FileName& name,
+                                    const RequesterFiles::Contents& contents) {
+  if (record_.closure.entries.size() >= kMostClosureNames) {
+    return TooMuch(fmt::format("{} names", kMostClosureNames));
+  }
+  name_bytes_ += name.below.size();
+  if (name_bytes_ > kMostClosureNameBytes) {
+    return TooMuch(fmt::format("{} bytes of names", kMostClosureNameBytes));
   }
   if (contents.bytes != nullptr) bytes_ += contents.bytes->size();
   if (bytes_ > kMostBytes) return TooMuch(fmt::format("{} bytes", kMostBytes));

@@ -70,7 +70,7 @@ class ClosureRecorder final : public JobFiles {
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
                                              uint32_t place);
-  [[nodiscard]] Status CheckBounds(const RequesterFiles::Contents& contents);
+  [[nodiscard]] Status CheckBounds(const FileName& name, const RequesterFiles::Contents& contents);
   void Scan(const FileName& name, std::string_view text);
 
   const std::unique_ptr<RequesterFiles> files_;
@@ -85,6 +85,7 @@ class ClosureRecorder final : public JobFiles {
   InodePlaces first_of_;
   std::map<FileName, uint32_t> adopted_;  // -> place in the closure
   uint64_t bytes_ = 0;
+  uint64_t name_bytes_ = 0;
   Record record_;
 };
 

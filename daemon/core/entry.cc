@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/core/bytes.h"
+#include "daemon/core/request_limits.h"
 
 namespace cccl_cached {
 namespace {
@@ -24,10 +25,11 @@ using cccl_cache::Digest;
 //   body    = compile_time log parts names
 //   compile_time = u64                 microseconds, below 2^63
 //   log     = string
-//   parts   = u32 count, count * part
+//   parts   = u32 count, count * part  at most kMostParts
 //   part    = kind sha256 string       the digest is that of the string's bytes
 //   kind    = u8                       ArtifactKind; stored, so values never change
-//   names   = u32 count, count * (string string)      name expression, lowered name
+//   names   = u32 count, count * (string string)      name expression, lowered name; at most
+//                                                     kMostListed
 //   string  = u64 length, length bytes
 //   checksum = SHA-256 of all bytes before it
 //
@@ -38,6 +40,8 @@ constexpr std::string_view kMagic = "CCCLENT\n";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kDigestSize = sizeof(Digest::bytes);
 constexpr size_t kStringMinimum = sizeof(uint64_t);
+// One of each kind.
+constexpr uint32_t kMostParts = 4;
 constexpr size_t kPartMinimum = 1 + kDigestSize + kStringMinimum;
 constexpr size_t kNameMinimum = 2 * kStringMinimum;
 
@@ -77,7 +81,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
 
 bool DecodeParts(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kPartMinimum);
-  if (!count) return false;
+  if (!count || *count > kMostParts) return false;
   artifact.parts.reserve(*count);
   for (uint32_t i = 0; i < *count; ++i) {
     const auto kind = body.TakeInteger<uint8_t>();
@@ -92,7 +96,7 @@ bool DecodeParts(ByteReader& body, Artifact& artifact) {
 
 bool DecodeNames(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kNameMinimum);
-  if (!count) return false;
+  if (!count || *count > kMostListed) return false;
   artifact.lowered_names.reserve(*count);
   for (uint32_t i = 0; i < *count; ++i) {
     const auto expression = body.TakeString();

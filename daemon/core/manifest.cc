@@ -19,6 +19,8 @@ using cccl_cache::Digest;
 //   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file], [u32 same_as unless
 //              absent]
 constexpr uint32_t kVersion = 2;
+static_assert(kMostClosureNames * sizeof(ClosureEntry) + kMostClosureNameBytes <=
+              Manifest::kMostBytes);
 constexpr size_t kClosureMinimum = sizeof(uint8_t) + sizeof(uint32_t);
 constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
 
@@ -56,12 +58,17 @@ std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
 std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
   const auto shows_paths = reader.TakeInteger<uint8_t>();
   const auto count = reader.TakeCount(kEntryMinimum);
-  if (!shows_paths || *shows_paths > 1 || !count) return std::nullopt;
+  if (!shows_paths || *shows_paths > 1 || !count || *count > kMostClosureNames) {
+    return std::nullopt;
+  }
   KnownClosure known{.closure = {}, .shows_paths = *shows_paths == 1};
   known.closure.entries.reserve(*count);
+  uint64_t name_bytes = 0;
   for (uint32_t i = 0; i < *count; ++i) {
     auto entry = TakeEntry(reader, i);
     if (!entry) return std::nullopt;
+    name_bytes += entry->name.below.size();
+    if (name_bytes > kMostClosureNameBytes) return std::nullopt;
     known.closure.entries.push_back(*std::move(entry));
   }
   return known;
@@ -73,6 +80,11 @@ void Manifest::Add(KnownClosure closure) {
   std::erase_if(closures, [&](const auto& known) { return known.closure == closure.closure; });
   closures.insert(closures.begin(), std::move(closure));
   if (closures.size() > kMostClosures) closures.resize(kMostClosures);
+  uint64_t bytes = 0;
+  const auto too_much = std::ranges::find_if(closures, [&](const KnownClosure& known) {
+    return (bytes += BytesOf(known.closure)) > kMostBytes;
+  });
+  closures.erase(too_much, closures.end());
 }
 
 const KnownClosure* Manifest::FindTrue(RequesterFiles& files) const {
@@ -112,9 +124,12 @@ std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   const auto count = reader.TakeCount(kClosureMinimum);
   if (!count || *count > Manifest::kMostClosures) return std::nullopt;
   Manifest manifest;
+  uint64_t closure_bytes = 0;
   for (uint32_t i = 0; i < *count; ++i) {
     auto closure = TakeClosure(reader);
     if (!closure) return std::nullopt;
+    closure_bytes += BytesOf(closure->closure);
+    if (closure_bytes > Manifest::kMostBytes) return std::nullopt;
     manifest.closures.push_back(*std::move(closure));
   }
   if (!reader.at_end()) return std::nullopt;

@@ -30,11 +30,13 @@ struct KnownClosure {
 /// entry like any other, under a key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
   static constexpr size_t kMostClosures = 8;
+  /// Of all closures together, as BytesOf counts: one has room in any case.
+  static constexpr uint64_t kMostBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
 
-  /// Puts the closure in front, where it was already or not; the oldest goes when there are too
-  /// many.
+  /// Puts the closure in front, where it was already or not; the oldest go where there are too many
+  /// or they take too much.
   void Add(KnownClosure closure);
 
   /// The first that is true in these files; null if none is. Blocks as long as the disk does.

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "daemon/core/request_limits.h"
+
 namespace cccl_cached {
 
 /// What clients may cost. Those that a client can meet are reported by Info and listed in
@@ -14,8 +16,8 @@ struct ServiceLimits {
   uint64_t message_bytes = 16ull << 20;  ///< one unary request or reply
   uint64_t source_bytes = 64ull << 20;   ///< all texts and binaries of one request together
   size_t headers = 10'000;
-  size_t options =
-      4'096;  ///< of each list: options, name expressions, environment, inputs, modules
+  /// Of each list: options, name expressions, environment, inputs, modules.
+  size_t options = kMostListed;
   uint64_t option_bytes = 64ull << 10;  ///< one option, name expression or environment value
   uint64_t name_bytes = 4'096;          ///< one program, header, input or directory name
   uint64_t upload_bytes_per_uid = 1ull << 30;

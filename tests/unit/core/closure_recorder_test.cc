@@ -125,6 +125,18 @@ TEST_CASE("what the files refuse ends the job") {
   CHECK(answer.error().message == "a FIFO");
 }
 
+TEST_CASE("names that take too much together end the job") {
+  Job job(std::make_shared<FakeDisk>());
+  const std::string longest(4'000, 'x');
+  for (uint64_t i = 0; i < kMostClosureNameBytes / longest.size(); ++i) {
+    job.Ask("/cccl-root-0/" + std::to_string(i) + longest.substr(std::to_string(i).size()));
+  }
+  const auto answer = job.recorder.Ask("/cccl-root-0/last" + longest.substr(4));
+  REQUIRE_FALSE(answer.ok());
+  CHECK(answer.error().code == ErrorCode::kDenied);
+  CHECK(answer.error().message.find("bytes of names") != std::string::npos);
+}
+
 TEST_CASE("nothing is answered once the closure was taken") {
   const auto disk = std::make_shared<FakeDisk>();
   Job job(disk);

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "daemon/core/request_limits.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -106,6 +108,19 @@ TEST_CASE("lengths and counts beyond the end are a miss, also under a right chec
   std::string hostile = entry;
   hostile.replace(kBodyStart + 8, 8, 8, '\xff');  // the log's length
   CHECK_FALSE(DecodeEntry(kKey, Resealed(hostile)));
+}
+
+TEST_CASE("more names than a request can ask for, or more parts than there are kinds, are a miss") {
+  Artifact artifact = Sample();
+  artifact.lowered_names.assign(kMostListed, {"f", "g"});
+  CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) != nullptr);
+  artifact.lowered_names.emplace_back("f", "g");
+  CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) == nullptr);
+  artifact = Sample();
+  artifact.parts.resize(4, artifact.parts.front());
+  CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) != nullptr);
+  artifact.parts.push_back(artifact.parts.front());
+  CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) == nullptr);
 }
 
 TEST_CASE("an unknown kind of artifact is a miss") {

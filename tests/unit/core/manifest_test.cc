@@ -71,6 +71,38 @@ TEST_CASE("a manifest that is cut short, longer or of another version is none") 
   CHECK_FALSE(DecodeManifest(other_version));
 }
 
+/// A closure of so many names, each so long.
+KnownClosure Names(size_t count, size_t length, char first = 'x') {
+  const std::string name = first + std::string(length - 1, 'x');
+  KnownClosure known;
+  known.closure.entries.resize(count, {{1, name}, FileKind::kAbsent, {}, 0});
+  return known;
+}
+
+TEST_CASE("a manifest of more names than a compiler is answered about is none") {
+  const auto decoded = [](KnownClosure known) {
+    return DecodeManifest(EncodeManifest({{std::move(known)}})).has_value();
+  };
+  CHECK(decoded(Names(kMostClosureNames, 1)));
+  CHECK_FALSE(decoded(Names(kMostClosureNames + 1, 1)));
+  CHECK(decoded(Names(4'096, kMostClosureNameBytes / 4'096)));
+  CHECK_FALSE(decoded(Names(4'097, kMostClosureNameBytes / 4'096)));
+}
+
+TEST_CASE("the oldest closures go where all together take too much") {
+  Manifest manifest;
+  for (const char first : {'a', 'b', 'c'}) {
+    manifest.Add(Names(4'096, kMostClosureNameBytes / 4'096, first));
+  }
+  REQUIRE(manifest.closures.size() == 1);
+  CHECK(manifest.closures[0].closure.entries[0].name.below.front() == 'c');
+  manifest.Add(OneFile("small"));
+  CHECK(manifest.closures.size() == 2);
+  CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
+  manifest.closures.push_back(Names(4'096, kMostClosureNameBytes / 4'096));
+  CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
+}
+
 TEST_CASE("an inode of a manifest can't be that of a later entry") {
   Manifest manifest;
   manifest.Add(OneFile("x"));
