@@ -80,6 +80,17 @@ int Delta(const SnapshotOptions& options, const CommonOptions& given) {
   });
 }
 
+int Insert(const SnapshotOptions& options, const CommonOptions& common) {
+  const Expected<FileDescriptor> file = OpenInput(options.file);
+  if (!file.ok()) return Fail(file.error(), common);
+  Expected<Client> client = Client::Open(common.socket);
+  if (!client.ok()) return Fail(client.error(), common);
+  const Expected<Summary> kept = client->snapshots().Insert(file->get());
+  if (!kept.ok()) return Fail(kept.error(), common);
+  const char* done = kept->shared != 0 ? "inserted for everybody" : "inserted for you alone";
+  return Print(common.json ? SummaryJson(*kept) : SummaryText(*kept, done, "there already"));
+}
+
 int List(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
   if (!file.ok()) return Fail(file.error(), common);
@@ -137,6 +148,11 @@ void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_co
   delta->add_option("--since", options->since_snapshot, "The earlier snapshot")->required();
   AddFileArgument(delta, options.get(), "The file to write, -: standard output");
   AddFilterOptions(delta, options.get());
+
+  CLI::App* insert =
+      add({"insert", "Hand a snapshot to the daemon: for everybody as root, else for you alone",
+           "insert kernels.snap", Insert});
+  AddFileArgument(insert, options.get(), "The file to read");
 
   CLI::App* list =
       add({"list", "Show what a snapshot holds; asks no daemon", "list kernels.snap --json", List});

@@ -12,6 +12,8 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
   RocksdbStoreOptions options;
   options.directory = configuration.state_dir;
   options.limit_bytes = configuration.store_limit;
+  options.private_limits = {configuration.private_limit_per_uid, configuration.private_limit};
+  options.memory = &stores->memory;
   options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
   options.used_elsewhere = [&memory = stores->memory](const cccl_cache::Digest& key) {
     return memory.Holds(key);

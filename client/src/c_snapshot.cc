@@ -16,6 +16,7 @@ using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
+using cccl_cache::InsertSnapshot;
 using cccl_cache::ReadStruct;
 using cccl_cache::SnapshotFile;
 using cccl_cache::SnapshotItem;
@@ -134,6 +135,19 @@ cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since
   });
   if (!unread.empty()) return Fail(NoSnapshot(unread), error);
   return Create(client, keys, fd, filter, After(timeout_ms), summary, error);
+}
+
+cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, uint32_t timeout_ms,
+                                             cccl_cache_snapshot_summary* summary,
+                                             cccl_cache_error** error) {
+  // What is plainly none is not sent.
+  const OpenSnapshot snapshot(fd);
+  if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
+  const Expected<SnapshotSummary> kept = InsertSnapshot(
+      &client->daemon.channel(), fd, snapshot.reader()->file_bytes(), After(timeout_ms));
+  if (!kept.ok()) return Fail(kept.error(), error);
+  Tell(*kept, summary);
+  return CCCL_CACHE_OK;
 }
 
 cccl_cache_status cccl_cache_snapshot_list(int fd, cccl_cache_snapshot_visit visit, void* context,

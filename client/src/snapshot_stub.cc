@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/src/message_body.h"
+#include "client/src/snapshot_upload.h"
 
 namespace cccl_cache {
 namespace {
@@ -37,6 +38,17 @@ Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__Snapsh
       channel->Invoke("/cccl_cache.v1.Snapshot/Create", body, &download, deadline);
   if (!called.ok() && !download.failure()) return std::move(called).error();
   return download.Result();
+}
+
+Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
+                                         Deadline deadline) {
+  const ByteChain nothing;
+  SnapshotUpload upload(fd, size);
+  Expected<Done> called =
+      channel->Invoke("/cccl_cache.v1.Snapshot/Insert", nothing, &upload, deadline, &upload);
+  if (upload.failure()) return *upload.failure();
+  if (!called.ok()) return std::move(called).error();
+  return upload.Result();
 }
 
 }  // namespace cccl_cache

@@ -20,4 +20,8 @@ namespace cccl_cache {
                                                        std::string_view known, int fd,
                                                        Deadline deadline);
 
+/// Sends the daemon the snapshot in a regular file of so many bytes.
+[[nodiscard]] Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
+                                                       Deadline deadline);
+
 }  // namespace cccl_cache

@@ -31,6 +31,8 @@ struct Configuration {
 
   uint64_t memory_limit = 256ull << 20;
   uint64_t store_limit = 16ull << 30;
+  uint64_t private_limit = 4ull << 30;
+  uint64_t private_limit_per_uid = 1ull << 30;
 
   std::chrono::milliseconds build_timeout{120'000};
   uint64_t worker_memory_limit = 4ull << 30;

@@ -49,7 +49,8 @@ class BuildCoordinator::Impl {
   Impl(Parts parts, const BuildLimits& limits)
       : parts_(std::move(parts)),
         limits_(limits),
-        memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine}),
+        memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine},
+                parts_.own),
         history_(kHistoryBytes),
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
         checks_(FileChecks::Bounds{.time = limits.compile.time}),
@@ -105,6 +106,7 @@ class BuildCoordinator::Impl {
   BuildGauges Gauges() const { return flights_.Gauges(); }
 
   [[nodiscard]] const Explainer& explainer() const { return explainer_; }
+  BuildMemory& memory() { return memory_; }
 
  private:
   // The main path: plan, look up, join.
@@ -127,7 +129,7 @@ class BuildCoordinator::Impl {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
     if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
-    waiter->manifest = memory_.ManifestOf(plan);
+    waiter->manifest = memory_.ManifestOf(plan, waiter->peer.uid);
     const KnownClosure* always = waiter->manifest->FindAlwaysTrue();
     if (waiter->manifest->closures.empty() || always != nullptr) {
       return LookFurther(std::move(waiter), always);
@@ -181,7 +183,7 @@ class BuildCoordinator::Impl {
   // `closure`: the one that is true; null if none is.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
     if (closure != nullptr && !closure->shows_paths) {
-      if (const auto hit = memory_.Find(closure->key)) {
+      if (const auto hit = memory_.Find(closure->key, waiter->peer.uid)) {
         return AnswerHit(std::move(waiter), *hit, closure->closure);
       }
     }
@@ -240,13 +242,14 @@ class BuildCoordinator::Impl {
       responder_.Answer(std::move(*waiter), std::move(answer));
       return true;
     }
-    const std::optional<Landing> hit = memory_.Find(plan.key);
+    const std::optional<Landing> hit = memory_.Find(plan.key, (*waiter)->peer.uid);
     if (hit) AnswerHit(std::move(*waiter), *hit, {});
     return hit.has_value();
   }
 
   void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
-    flights_.Hit(*waiter, hit, closure);
+    // What a user inserted is the user's affair, and says nothing of what others have.
+    if (!hit.private_to_user) flights_.Hit(*waiter, hit, closure);
     responder_.AnswerHit(std::move(waiter), hit);
   }
 
@@ -276,6 +279,7 @@ BuildCoordinator::Ticket BuildCoordinator::Build(
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }
 const Explainer& BuildCoordinator::explainer() const { return impl_->explainer(); }
+BuildMemory& BuildCoordinator::memory() { return impl_->memory(); }
 BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
 
 }  // namespace cccl_cached

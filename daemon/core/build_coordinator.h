@@ -24,8 +24,10 @@
 namespace cccl_cached {
 
 class AnsweredBuilds;
+class BuildMemory;
 class Departures;
 class Explainer;
+class PrivateEntries;
 
 /// Sent: values never change; the same numbers as in build.proto.
 enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
@@ -94,6 +96,7 @@ class BuildCoordinator {
         observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
     AnsweredBuilds* answered = nullptr;  ///< who was told of which artifact; null: nobody notes it
+    PrivateEntries* own = nullptr;  ///< what is one user's alone, asked first; null: nothing is
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
@@ -119,6 +122,8 @@ class BuildCoordinator {
   /// Why builds are misses. Lives as long as the coordinator; a question may stay unanswered when
   /// that ends.
   [[nodiscard]] const Explainer& explainer() const;
+  /// What is known of builds. Lives as long as the coordinator.
+  [[nodiscard]] BuildMemory& memory();
 
  private:
   class Impl;

@@ -37,10 +37,11 @@ Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
 }  // namespace
 
 BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
-                         const Lifetimes& lifetimes)
+                         const Lifetimes& lifetimes, PrivateEntries* own)
     : tiers_(std::move(tiers)),
+      own_(own),
       departures_(departures),
-      manifests_(tiers_),
+      manifests_(tiers_, own),
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
       quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
       looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),
@@ -61,15 +62,32 @@ std::optional<Landing> BuildMemory::Find(const Digest& key) {
   return std::nullopt;
 }
 
-std::optional<TierName> BuildMemory::WhereIs(const Digest& key) {
+std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
+  if (own_ == nullptr || !own_->HasAny(uid)) return Find(key);
+  PrivateEntries::Found found = own_->Get(uid, key);
+  if (found.artifact == nullptr) return Find(key);
+  Landing landing;
+  landing.tier = found.tier;
+  landing.key = key;
+  landing.private_to_user = true;
+  landing.output.succeeded = true;
+  landing.output.artifact = std::move(found.artifact);
+  return landing;
+}
+
+std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
+  if (own_ != nullptr && own_->HasAny(uid)) {
+    const PrivateEntries::Found own = own_->Get(uid, key);
+    if (own.artifact != nullptr) return own.tier;
+  }
   const auto holds = [&](Tier* tier) { return tier->Holds(key); };
   const auto found = std::ranges::find_if(tiers_, holds);
   if (found == tiers_.end()) return std::nullopt;
   return (*found)->name();
 }
 
-std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan) {
-  return manifests_.Find(plan.fingerprint);
+std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
+  return manifests_.FindFor(uid, plan.fingerprint);
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
@@ -89,6 +107,24 @@ bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClos
   if (closure != nullptr && closure->shows_paths) return true;
   return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
          (plan.include_view && may_show_paths_.Find(*plan.include_view));
+}
+
+bool BuildMemory::Insert(const Digest& fingerprint, const Closure& closure,
+                         const ArtifactPtr& artifact) {
+  const Digest key = KeyOf(fingerprint, closure);
+  Tier& last = *tiers_.back();
+  const bool there = last.Holds(key);
+  if (!there) last.Put(key, artifact);
+  // Also where only the artifact is there: builds find its key by this.
+  if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure});
+  return !there && last.Holds(key);
+}
+
+Status BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
+                              const ArtifactPtr& artifact, uint64_t generation) {
+  const Status kept = own_->Put(uid, KeyOf(fingerprint, closure), artifact, generation);
+  if (!kept || closure.entries.empty()) return kept;
+  return manifests_.AddFor(uid, fingerprint, {closure}, generation);
 }
 
 void BuildMemory::Drop(const Digest& key) {

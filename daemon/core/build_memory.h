@@ -14,6 +14,7 @@
 #include "daemon/core/failure_memory.h"
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/manifest_table.h"
+#include "daemon/core/private_entries.h"
 #include "daemon/core/tier.h"
 #include "proto/digest.h"
 
@@ -28,15 +29,20 @@ class BuildMemory {
     std::chrono::seconds quarantine{600};
   };
 
-  /// The tiers, in the order in which they are asked, and the departures must outlive the memory.
-  BuildMemory(std::vector<Tier*> tiers, Departures& departures, const Lifetimes& lifetimes);
+  /// The tiers, in the order in which they are asked, the departures and users' own entries must
+  /// outlive the memory. `own` may be null: no user has any.
+  BuildMemory(std::vector<Tier*> tiers, Departures& departures, const Lifetimes& lifetimes,
+              PrivateEntries* own = nullptr);
 
-  /// An artifact, as a landing that only has to be told. Puts it into the tiers above its own.
+  /// An artifact that all users share, as a landing that only has to be told. Puts it into the
+  /// tiers above its own.
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
-  /// In which tier an artifact is, without a use of it.
-  [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key);
-  /// Never null.
-  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan);
+  /// The same for one user, whose own entries come first.
+  [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key, uid_t uid);
+  /// In which tier this user's build would find an artifact.
+  [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
+  /// As this user has it. Never null.
+  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan, uid_t uid);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// With which error the compiler died on this input of this uid's.
@@ -50,6 +56,12 @@ class BuildMemory {
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
+  /// An artifact from elsewhere, for all users. False: it was there already, or there is no room.
+  bool Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
+              const ArtifactPtr& artifact);
+  /// The same for one user: see PrivateEntries::Put.
+  Status InsertFor(uid_t uid, const cccl_cache::Digest& fingerprint, const Closure& closure,
+                   const ArtifactPtr& artifact, uint64_t generation);
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
@@ -57,6 +69,7 @@ class BuildMemory {
 
  private:
   const std::vector<Tier*> tiers_;
+  PrivateEntries* const own_;
   Departures& departures_;
   ManifestTable manifests_;
   FailureMemory<CompileOutput> failures_;  // by fingerprint

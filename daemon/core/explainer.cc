@@ -91,7 +91,7 @@ Explanation Explainer::OfKey(const Digest& key, uid_t uid) const {
   if (found == past.end()) return explanation;
   const PastBuild& build = **found;
   if (auto own = OwnReason(build)) return *std::move(own);
-  const auto here = parts_.memory.WhereIs(key);
+  const auto here = parts_.memory.WhereIs(key, uid);
   const PastBuildPtr nearest = Nearest(std::span(past).subspan(found - past.begin() + 1), build);
   if (auto gone = GoneSince(key)) {
     explanation = *std::move(gone);
@@ -147,7 +147,7 @@ bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
 
 void Explainer::LookUp(const QuestionPtr& question) const {
   if (AnswerFromMemory(*question)) return;
-  question->manifest = parts_.memory.ManifestOf(*question->plan);
+  question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid);
   const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
   if (!added) question->done(added.error());
 }
@@ -165,7 +165,7 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
   } else if (const auto failure = parts_.memory.FailureOf(plan)) {
     explanation.verdict = Verdict::kFailed;
     explanation.reason = AnswerOf(plan, *failure).reason;
-  } else if (const auto tier = parts_.memory.WhereIs(plan.key)) {
+  } else if (const auto tier = parts_.memory.WhereIs(plan.key, question.peer.uid)) {
     explanation.verdict = Verdict::kHit;
     explanation.tier = *tier;
   } else {
@@ -198,7 +198,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
 void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
   if (looked.closure != nullptr && !looked.closure->shows_paths) {
-    if (const auto tier = parts_.memory.WhereIs(looked.closure->key)) {
+    if (const auto tier = parts_.memory.WhereIs(looked.closure->key, question->peer.uid)) {
       Explanation explanation;
       explanation.verdict = Verdict::kHit;
       explanation.tier = *tier;

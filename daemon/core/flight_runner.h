@@ -32,6 +32,7 @@ struct Landing {
   std::string uncacheable_reason;   ///< empty: may be kept
   TierName tier = TierName::kNone;  ///< where it was found rather than compiled
   cccl_cache::Digest key = {};      ///< under which it was found
+  bool private_to_user = false;     ///< it was found among the user's own entries
   Closure closure;                  ///< what the compiler was answered about files outside
   /// The compiler asked for files outside: only those for whom the closure is true may have it.
   bool looked_outside = false;

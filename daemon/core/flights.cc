@@ -149,7 +149,8 @@ void Flights::Run(uint64_t flight) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
   const BuildPlan& plan = *started->plan;
-  if (started->manifest != nullptr && *parts_.memory.ManifestOf(plan) != *started->manifest) {
+  const uid_t uid = started->caller.peer.uid;
+  if (started->manifest != nullptr && *parts_.memory.ManifestOf(plan, uid) != *started->manifest) {
     // Another flight of this fingerprint has landed since the leader looked.
     for (WaiterPtr& waiter : parts_.table.Finish(flight)) start_again_(std::move(waiter));
     return;

@@ -24,26 +24,46 @@ std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
     const ArtifactPtr entry = tiers_[i]->Get(key);
     if (entry == nullptr) continue;
     for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, entry);
-    return Decode(fingerprint, entry);
+    return Decode(fingerprint, fingerprint, entry);
   }
   return std::make_shared<const Manifest>();
 }
 
-ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& fingerprint,
+ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& fingerprint) {
+  if (own_ == nullptr || !own_->HasAny(uid)) return nullptr;
+  const ArtifactPtr entry = own_->Get(uid, ManifestKey(fingerprint)).artifact;
+  if (entry == nullptr) return nullptr;
+  cccl_cache::Hasher place;
+  place.AppendValue("fingerprint", fingerprint.View());
+  place.AppendValue("uid", uid);
+  return Decode(place.Finish(), fingerprint, entry);
+}
+
+ManifestTable::ManifestPtr ManifestTable::FindFor(uid_t uid, const Digest& fingerprint) {
+  const ManifestPtr shared = Find(fingerprint);
+  const ManifestPtr own = FindOwn(uid, fingerprint);
+  if (own == nullptr) return shared;
+  if (shared->closures.empty()) return own;
+  auto both = std::make_shared<Manifest>(*own);
+  both->closures.insert(both->closures.end(), shared->closures.begin(), shared->closures.end());
+  return both;
+}
+
+ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Digest& fingerprint,
                                                  const ArtifactPtr& entry) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = decoded_.find(fingerprint);
+    const auto known = decoded_.find(place);
     if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
   }
   Manifest manifest = DecodeManifest(entry->log).value_or(Manifest{});
   for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
-  Remember(fingerprint, {entry, decoded});
+  Remember(place, {entry, decoded});
   return decoded;
 }
 
-void ManifestTable::Remember(const Digest& fingerprint, Decoded decoded) {
+void ManifestTable::Remember(const Digest& place, Decoded decoded) {
   const size_t bytes = WeightOf(*decoded.entry);
   if (bytes > kMostDecodedBytes / 4) return;
   const std::lock_guard lock(mutex_);
@@ -52,9 +72,9 @@ void ManifestTable::Remember(const Digest& fingerprint, Decoded decoded) {
     decoded_.clear();
     decoded_bytes_ = 0;
   }
-  Decoded& place = decoded_[fingerprint];
-  if (place.entry != nullptr) decoded_bytes_ -= WeightOf(*place.entry);
-  place = std::move(decoded);
+  Decoded& known = decoded_[place];
+  if (known.entry != nullptr) decoded_bytes_ -= WeightOf(*known.entry);
+  known = std::move(decoded);
   decoded_bytes_ += bytes;
 }
 
@@ -65,6 +85,17 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure) 
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
   for (Tier* tier : tiers_) tier->Put(ManifestKey(fingerprint), entry);
+}
+
+Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
+                             uint64_t generation) {
+  const std::lock_guard lock(adding_own_);
+  const ManifestPtr own = FindOwn(uid, fingerprint);
+  Manifest manifest = own == nullptr ? Manifest{} : *own;
+  manifest.Add(closure);
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(manifest);
+  return own_->Put(uid, ManifestKey(fingerprint), entry, generation);
 }
 
 }  // namespace cccl_cached

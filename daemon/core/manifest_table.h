@@ -9,6 +9,8 @@
 
 #include "daemon/core/artifact.h"
 #include "daemon/core/manifest.h"
+#include "daemon/core/private_entries.h"
+#include "daemon/core/result.h"
 #include "daemon/core/tier.h"
 #include "proto/digest.h"
 
@@ -17,12 +19,20 @@ namespace cccl_cached {
 /// The manifests of all fingerprints, in the tiers. Thread-safe.
 class ManifestTable {
  public:
-  /// The tiers must outlive the table.
-  explicit ManifestTable(std::vector<Tier*> tiers) : tiers_(std::move(tiers)) {}
+  /// The tiers and users' own entries, which may be null, must outlive the table.
+  explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr)
+      : tiers_(std::move(tiers)), own_(own) {}
 
   /// Never null; empty if nothing is known. With the keys of all closures.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const cccl_cache::Digest& fingerprint);
   void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure);
+
+  /// The same as one user has it: what is that user's own comes first.
+  [[nodiscard]] std::shared_ptr<const Manifest> FindFor(uid_t uid,
+                                                        const cccl_cache::Digest& fingerprint);
+  /// To the user's own: see PrivateEntries::Put.
+  Status AddFor(uid_t uid, const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+                uint64_t generation);
 
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;
@@ -30,11 +40,17 @@ class ManifestTable {
     ArtifactPtr entry;
     ManifestPtr manifest;
   };
-  [[nodiscard]] ManifestPtr Decode(const cccl_cache::Digest& fingerprint, const ArtifactPtr& entry);
-  void Remember(const cccl_cache::Digest& fingerprint, Decoded decoded);
+  /// Null: the user has none.
+  [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const cccl_cache::Digest& fingerprint);
+  /// `place`: where it is remembered.
+  [[nodiscard]] ManifestPtr Decode(const cccl_cache::Digest& place,
+                                   const cccl_cache::Digest& fingerprint, const ArtifactPtr& entry);
+  void Remember(const cccl_cache::Digest& place, Decoded decoded);
 
   const std::vector<Tier*> tiers_;
-  std::mutex adding_;  // one at a time: none gets lost
+  PrivateEntries* const own_;
+  std::mutex adding_;      // one at a time: none gets lost
+  std::mutex adding_own_;  // the same of users' own, which wait for the disk: no build waits for it
   std::mutex mutex_;
   /// What entries held when they were last read, so that hits need not decode them again.
   std::unordered_map<cccl_cache::Digest, Decoded, cccl_cache::DigestHash>

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +33,22 @@ struct SnapshotFilter {
 };
 
 struct SnapshotSummary {
-  uint64_t records = 0;   ///< in the file
-  uint64_t bytes = 0;     ///< of the file
-  uint64_t left_out = 0;  ///< what the filter names and is not kept any more
+  uint64_t records = 0;  ///< in the file, or kept from it
+  uint64_t bytes = 0;    ///< of the file; of what was kept, decompressed
+  uint64_t left_out = 0;
+  bool shared = false;  ///< kept for everybody
+};
+
+/// A snapshot that is being received. Blocks as long as the disk does. Used by one thread at a
+/// time; without Finish nothing of it is kept.
+class IncomingSnapshot {
+ public:
+  virtual ~IncomingSnapshot() = default;
+
+  virtual Status Append(std::string_view bytes) = 0;
+  /// Verifies all of it, then keeps what it holds. kInvalidRequest: it is refused as a whole, and
+  /// the message says why.
+  virtual Result<SnapshotSummary> Finish(std::stop_token stop) = 0;
 };
 
 /// Makes snapshots of what users were answered. Thread-safe; all of it blocks as
@@ -49,6 +64,10 @@ class Snapshots {
   /// uid's.
   virtual Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
+  /// What root and the daemon's own uid send is kept for everybody, what others send for
+  /// themselves. kOverloaded: the user sends another one; kDenied: an overflow uid has nothing of
+  /// its own.
+  virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer& peer) = 0;
 };
 
 }  // namespace cccl_cached

@@ -67,6 +67,7 @@ void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& me
   message.set_records(summary.records);
   message.set_bytes(summary.bytes);
   message.set_left_out(summary.left_out);
+  message.set_shared(summary.shared);
 }
 
 }  // namespace cccl_cached

@@ -3,6 +3,7 @@
 #include "daemon/service/snapshot_service.h"
 
 #include "daemon/service/create_snapshot_call.h"
+#include "daemon/service/insert_snapshot_call.h"
 
 namespace cccl_cached {
 
@@ -11,6 +12,12 @@ SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
   Serve("/cccl_cache.v1.Snapshot/Create",
         [&backend, &sources, peer](grpc::CallbackServerContext& context) {
           auto* call = new CreateSnapshotCall(backend, sources, peer, context);
+          call->Begin();
+          return call;
+        });
+  Serve("/cccl_cache.v1.Snapshot/Insert",
+        [&backend, &sources, peer](grpc::CallbackServerContext& context) {
+          auto* call = new InsertSnapshotCall(backend, sources, peer, context);
           call->Begin();
           return call;
         });

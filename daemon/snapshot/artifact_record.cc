@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/snapshot/artifact_record.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/core/bytes.h"
@@ -29,6 +30,14 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
   return std::move(manifest->closures.front().closure);
 }
 
+// The digests of parts go to clients as they are, so they are not taken from a stranger unseen.
+bool IsSound(const Artifact& artifact) {
+  return artifact.compile_time.count() == 0 && !artifact.parts.empty() &&
+         std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {
+           return cccl_cache::Sha256(part.bytes) == part.sha256;
+         });
+}
+
 }  // namespace
 
 std::string EncodeArtifactRecord(const ArtifactRecord& record) {
@@ -53,9 +62,7 @@ std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key, std::strin
   ArtifactRecord record{*fingerprint, *std::move(closure), nullptr};
   if (record.key() != key) return std::nullopt;
   record.artifact = DecodeEntry(key, *entry);
-  const bool sound = record.artifact != nullptr && record.artifact->compile_time.count() == 0 &&
-                     !record.artifact->parts.empty();
-  if (!sound) return std::nullopt;
+  if (record.artifact == nullptr || !IsSound(*record.artifact)) return std::nullopt;
   return record;
 }
 

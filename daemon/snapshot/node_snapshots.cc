@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/snapshot/node_snapshots.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon/core/manifest.h"
 #include "daemon/snapshot/compression.h"
+#include "daemon/snapshot/received_snapshot.h"
+#include "daemon/snapshot/spool_file.h"
 #include "proto/snapshot_writer.h"
 
 namespace cccl_cached {
@@ -17,6 +21,12 @@ namespace {
 using cccl_cache::Digest;
 using cccl_cache::SnapshotItem;
 using cccl_cache::SnapshotWriter;
+
+// Each of them may have a file of the largest size on the disk.
+constexpr size_t kMostSending = 4;
+constexpr std::chrono::milliseconds kRetryAfter{1'000};
+// What a hit is taken to save: snapshots do not say.
+constexpr std::chrono::seconds kCompileTime{1};
 
 std::string Text(const std::string& text) { return cccl_cache::IsSnapshotText(text) ? text : ""; }
 
@@ -28,6 +38,12 @@ SnapshotItem ItemOf(const AnsweredBuild& build, uint64_t bytes) {
   item.toolchain_version = Text(build.toolchain_version);
   item.arch = Text(build.arch);
   return item;
+}
+
+/// Whose private entries count. None: only what all share does. What a user inserted must not get
+/// into a file of an administrator's, who may insert it for everybody elsewhere.
+std::optional<uid_t> OwnerFor(const Peer& peer) {
+  return IsAdministrator(peer) ? std::nullopt : std::optional(peer.uid);
 }
 
 }  // namespace
@@ -42,8 +58,9 @@ Result<SnapshotSummary> NodeSnapshots::Create(const Peer& peer, const SnapshotFi
     return sunk.ok();
   });
   SnapshotSummary summary;
+  const std::optional<uid_t> owner = OwnerFor(peer);
   for (const ChosenBuild& each : *chosen) {
-    const std::optional<ArtifactRecord> record = RecordOf(each);
+    const std::optional<ArtifactRecord> record = RecordOf(owner, each.build);
     std::string bytes;
     if (record) bytes = EncodeArtifactRecord(*record);
     if (!record || bytes.size() > cccl_cache::kMostSnapshotRecordBytes ||
@@ -59,29 +76,87 @@ Result<SnapshotSummary> NodeSnapshots::Create(const Peer& peer, const SnapshotFi
   return summary;
 }
 
-std::optional<ArtifactRecord> NodeSnapshots::RecordOf(const ChosenBuild& chosen) {
-  const AnsweredBuild& build = chosen.build;
-  ArtifactRecord record{build.fingerprint, {}, Find(build.key)};
+std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner,
+                                                      const AnsweredBuild& build) {
+  ArtifactRecord record{build.fingerprint, {}, FindOwn(owner, build.key)};
+  if (record.artifact == nullptr) record.artifact = FindShared(build.key);
   if (record.artifact == nullptr) return std::nullopt;
   if (record.key() == build.key) return record;
-  // What files it was made of stands in the manifest, with what other users' builds were made of.
-  const ArtifactPtr entry = Find(ManifestKey(build.fingerprint));
-  std::optional<Manifest> manifest;
-  if (entry != nullptr) manifest = DecodeManifest(entry->log);
-  if (!manifest) return std::nullopt;
-  for (KnownClosure& known : manifest->closures) {
-    if (known.shows_paths || KeyOf(build.fingerprint, known.closure) != build.key) continue;
-    record.closure = std::move(known.closure);
-    return record;
+  // What files it was made of stands in a manifest, with what other users' builds were made of.
+  const Digest manifest_key = ManifestKey(build.fingerprint);
+  for (const ArtifactPtr& entry : {FindOwn(owner, manifest_key), FindShared(manifest_key)}) {
+    if (entry == nullptr) continue;
+    auto manifest = DecodeManifest(entry->log);
+    if (!manifest) continue;
+    for (KnownClosure& known : manifest->closures) {
+      if (known.shows_paths || KeyOf(build.fingerprint, known.closure) != build.key) continue;
+      record.closure = std::move(known.closure);
+      return record;
+    }
   }
   return std::nullopt;
 }
 
-ArtifactPtr NodeSnapshots::Find(const Digest& key) {
+ArtifactPtr NodeSnapshots::FindOwn(std::optional<uid_t> owner, const Digest& key) {
+  return owner ? parts_.own.Get(*owner, key).artifact : nullptr;
+}
+
+ArtifactPtr NodeSnapshots::FindShared(const Digest& key) {
   for (Tier* tier : parts_.tiers) {
     if (ArtifactPtr artifact = tier->Get(key)) return artifact;
   }
   return nullptr;
+}
+
+Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(const Peer& peer) {
+  if (peer.uid == kOverflowUid) {
+    return Error{ErrorCode::kDenied,
+                 "uid 65534 stands for many users, so nothing is kept for it alone"};
+  }
+  const std::optional<uid_t> owner = OwnerFor(peer);
+  const uint64_t limit = owner ? parts_.own.limit_bytes() : parts_.shared_limit;
+  ReceivedSnapshot::Options options{.limit_bytes = limit, .shared = !owner};
+  options.place = PlaceFor(peer.uid);
+  if (options.place == nullptr) {
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("user {} inserts a snapshot already, or {} users do: wait for the end "
+                             "of one",
+                             peer.uid, kMostSending),
+                 kRetryAfter};
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto generation =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  options.keep = [this, owner, generation](const ArtifactRecord& record) {
+    return Keep(owner, generation, record);
+  };
+  Result<SpoolFile> file = SpoolFile::Create(parts_.directory);
+  if (!file) return file.error();
+  return std::unique_ptr<IncomingSnapshot>(
+      std::make_unique<ReceivedSnapshot>(*std::move(file), std::move(options)));
+}
+
+std::shared_ptr<void> NodeSnapshots::PlaceFor(uid_t uid) {
+  const std::lock_guard lock(mutex_);
+  if (sending_.size() >= kMostSending || !sending_.insert(uid).second) return nullptr;
+  return {this, [this, uid](void*) {
+            const std::lock_guard leaving(mutex_);
+            sending_.erase(uid);
+          }};
+}
+
+Result<bool> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,
+                                 const ArtifactRecord& record) {
+  auto artifact = std::make_shared<Artifact>(*record.artifact);
+  artifact->compile_time = kCompileTime;
+  if (!owner) {
+    parts_.await_room();
+    return parts_.memory.Insert(record.fingerprint, record.closure, artifact);
+  }
+  const Status kept =
+      parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
+  if (!kept) return kept.error();
+  return true;
 }
 
 }  // namespace cccl_cached

@@ -2,9 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/answered_builds.h"
+#include "daemon/core/build_memory.h"
+#include "daemon/core/private_entries.h"
 #include "daemon/core/snapshots.h"
 #include "daemon/core/tier.h"
 #include "daemon/snapshot/artifact_record.h"
@@ -18,20 +27,35 @@ class NodeSnapshots final : public Snapshots {
   /// All must outlive the object.
   struct Parts {
     AnsweredBuilds& answered;
-    std::vector<Tier*> tiers;  ///< what all users share, in the order in which it is asked
+    PrivateEntries& own;
+    BuildMemory& memory;
+    std::vector<Tier*> tiers;          ///< what all users share, in the order in which it is asked
+    std::string directory;             ///< the daemon's own, for what is being received
+    uint64_t shared_limit = 0;         ///< bytes that may be inserted for everybody at once
+    std::function<void()> await_room;  ///< returns when the last tier takes much more
   };
 
   explicit NodeSnapshots(Parts parts) : parts_(std::move(parts)) {}
 
   Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
                                  const Sink& sink) override;
+  Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer& peer) override;
 
  private:
-  /// None: it is not kept any more, or nothing would find it.
-  [[nodiscard]] std::optional<ArtifactRecord> RecordOf(const ChosenBuild& chosen);
-  [[nodiscard]] ArtifactPtr Find(const cccl_cache::Digest& key);
+  /// None: it is not kept any more, or nothing would find it. `owner`: whose private entries count
+  /// besides what all share.
+  [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
+                                                       const AnsweredBuild& build);
+  [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const cccl_cache::Digest& key);
+  [[nodiscard]] ArtifactPtr FindShared(const cccl_cache::Digest& key);
+  [[nodiscard]] Result<bool> Keep(std::optional<uid_t> owner, uint64_t generation,
+                                  const ArtifactRecord& record);
+  /// Null: the user, or too many users, send one already.
+  [[nodiscard]] std::shared_ptr<void> PlaceFor(uid_t uid);
 
   const Parts parts_;
+  std::mutex mutex_;
+  std::set<uid_t> sending_;  ///< guarded by mutex_
 };
 
 }  // namespace cccl_cached

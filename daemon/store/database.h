@@ -22,7 +22,8 @@ enum class Column : uint8_t {
   kPrivate,
   kUsage,
   kMeta,
-  kAnswered
+  kAnswered,
+  kPrivateUsage
 };
 
 /// Why the database did not do something.

@@ -3,16 +3,28 @@
 #include "daemon/store/database_options.h"
 
 #include <rocksdb/cache.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <cstdarg>
+#include <memory>
 
 namespace cccl_cached {
 namespace {
 
 constexpr uint64_t kMiB = 1u << 20;
+
+/// RocksDB's own log would be a file on the same disk, and Debian's build of RocksDB aborts the
+/// process at the first line after one that a full disk refused. What goes wrong is in the
+/// statuses.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
 
 /// A sixteenth of the limit, so that a small store does not exceed it by its own buffers and
 /// garbage.
@@ -69,9 +81,7 @@ rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = 4 * kMiB;
-  db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  db.max_log_file_size = 1 * kMiB;
-  db.keep_log_file_num = 2;
+  db.info_log = std::make_shared<NoLog>();
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   return db;
@@ -86,8 +96,9 @@ std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(cache_options);
   const auto small = SmallValues(cache);
   const auto large = LargeValues(options, cache);
-  return {{"default", small}, {"artifacts", large}, {"manifests", small}, {"deposits", large},
-          {"private", large}, {"usage", small},     {"meta", small},      {"answered", small}};
+  return {{"default", small},  {"artifacts", large}, {"manifests", small},
+          {"deposits", large}, {"private", large},   {"usage", small},
+          {"meta", small},     {"answered", small},  {"private_usage", small}};
 }
 
 }  // namespace cccl_cached

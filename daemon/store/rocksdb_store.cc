@@ -11,6 +11,13 @@ namespace cccl_cached {
 
 using cccl_cache::Digest;
 
+namespace {
+
+// A disk that takes so long for a batch takes nothing more.
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
 Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions options,
                                                          Statistics& statistics) {
   if (!options.report) options.report = [](std::string_view) {};
@@ -33,6 +40,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     if (!opened) return opened.error();
   }
   store->slot_.Set(std::move(opened->database));
+  store->own_.Load();
   store->writer_ = std::make_unique<StoreWriter>(
       StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
                          store->ledger_, store->answered_, store->answered_table_, statistics},
@@ -49,7 +57,8 @@ RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDir
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),
       answered_(slot_),
-      answered_table_(AnsweredTable::Limits{}) {}
+      answered_table_(AnsweredTable::Limits{}),
+      own_(options.private_limits, slot_, options.memory, statistics) {}
 
 RocksdbStore::~RocksdbStore() { queue_.Close(); }
 
@@ -87,6 +96,8 @@ bool RocksdbStore::Holds(const Digest& key) {
 void RocksdbStore::Put(const Digest& key, ArtifactPtr artifact) {
   if (!queue_.Put(key, std::move(artifact))) statistics_.Add(Counter::kStoreErrors);
 }
+
+void RocksdbStore::AwaitRoom() { queue_.AwaitRoom(kPatience); }
 
 void RocksdbStore::Remove(const Digest& key) { queue_.Drop(key); }
 

@@ -19,6 +19,7 @@
 #include "daemon/store/artifact_table.h"
 #include "daemon/store/database_opening.h"
 #include "daemon/store/database_slot.h"
+#include "daemon/store/private_store.h"
 #include "daemon/store/rocksdb_deposits.h"
 #include "daemon/store/state_directory.h"
 #include "daemon/store/store_writer.h"
@@ -33,6 +34,8 @@ struct RocksdbStoreOptions {
   uint64_t limit_bytes = 10ull << 30;   ///< of the artifacts on disk
   uint64_t cache_bytes = 32ull << 20;   ///< RocksDB's own cache of blocks and blobs
   uint64_t queue_bytes = 256ull << 20;  ///< artifacts that wait to be written
+  PrivateStore::Limits private_limits;
+  Tier* memory = nullptr;  ///< keeps private entries that are in use too; must outlive the store
   /// Events for the log, one sentence each. Called on any thread. May be empty.
   Report report;
   /// Whether a faster tier holds the key: what is answered there is never asked for here, and must
@@ -67,6 +70,11 @@ class RocksdbStore final : public Tier, public MetaStore {
   /// What users were answered with, in the same database. Lives as long as the store.
   [[nodiscard]] AnsweredBuilds& answered() { return answered_; }
 
+  /// What users inserted for themselves, in the same database. Lives as long as the store.
+  [[nodiscard]] PrivateEntries& own() { return own_; }
+  /// Returns when there is room to Put much, or after a while.
+  void AwaitRoom();
+
   /// What is written; what waits is not in it.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
@@ -84,6 +92,7 @@ class RocksdbStore final : public Tier, public MetaStore {
   UsageLedger ledger_;
   AnsweredLedger answered_;
   AnsweredTable answered_table_;
+  PrivateStore own_;
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
 

@@ -172,8 +172,18 @@ void WriteQueue::FillDeposits() {
 
 void WriteQueue::Written() {
   Batch written;  // freed after the lock
-  const std::lock_guard lock(mutex_);
-  written = std::exchange(writing_, {});
+  {
+    const std::lock_guard lock(mutex_);
+    written = std::exchange(writing_, {});
+  }
+  changed_.notify_all();
+}
+
+void WriteQueue::AwaitRoom(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [this] {
+    return closed_ || waiting_.bytes + writing_.bytes <= limit_bytes_ / 2;
+  });
 }
 
 void WriteQueue::Pause(std::chrono::milliseconds duration) {

@@ -74,6 +74,8 @@ class WriteQueue {
   /// until it was Written. Valid until the next call.
   [[nodiscard]] const Batch& Next(std::chrono::milliseconds timeout);
   void Written();
+  /// Returns when half of it is free, or after `timeout`, or when closed.
+  void AwaitRoom(std::chrono::milliseconds timeout);
   /// Returns after `duration`, or at once when closed.
   void Pause(std::chrono::milliseconds duration);
 

@@ -42,6 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!record) continue;
     assert(record->key() == key);
     assert(EncodeArtifactRecord(*record) == input);
+    assert(record->closure.entries.size() <= cccl_cached::kMostClosureNames);
+    for (const cccl_cached::ArtifactPart& part : record->artifact->parts) {
+      assert(cccl_cache::Sha256(part.bytes) == part.sha256);
+    }
     assert(!cccl_cached::DecodeArtifactRecord(cccl_cache::Sha256("another"), input));
   }
   return 0;

@@ -1,51 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled, from one daemon to another. The tests run as root: they can be anybody."""
-
-import json
-import os
+"""Files of what was compiled: what is in them, and who may have it."""
 
 import pytest
 from conftest import wait_for
-
-ALICE, BOB = 54321, 54322
-
-
-@pytest.fixture(autouse=True)
-def as_root():
-    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
-
-
-@pytest.fixture
-def shared(make_daemon, toolkit):
-    """A daemon whose socket everybody may use."""
-    return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
-
-
-def kernel(number):
-    return f"// program {number}\n//fake: output-size 20000\n"
-
-
-def build(daemon, number, arch="sm_90", user=None):
-    return daemon.build_json(kernel(number), cwd="/", arch=arch, user=user)
-
-
-def snapshot(daemon, *arguments, check=True, user=None):
-    done = daemon.cli("--json", "snapshot", *map(str, arguments), check=check, user=user, cwd="/")
-    return json.loads(done.stdout) if done.returncode == 0 else done
-
-
-def keys(daemon, file):
-    return [record["key"] for record in snapshot(daemon, "list", file)["records"]]
-
-
-@pytest.fixture
-def place(directory):
-    """Where everybody may write files."""
-    made = directory / "files"
-    made.mkdir()
-    made.chmod(0o777)
-    return made
+from snapshot_commands import ALICE, BOB, as_root, build, keys, place, shared, snapshot  # noqa: F401
 
 
 def test_a_snapshot_written_through_a_link_leaves_the_link(shared, place):

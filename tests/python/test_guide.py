@@ -13,9 +13,9 @@ from patience import PATIENCE
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-python.md"
 
 
-def run_example(number, socket):
+def run_example(number, socket, cwd=None):
     example = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)[number]
-    return subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=PATIENCE,
+    return subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=PATIENCE, cwd=cwd,
                           env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": str(socket)})
 
 
@@ -31,3 +31,9 @@ def test_the_complete_program_says_that_there_is_no_daemon(directory):
     told = run_example(0, directory / "nobody")
     assert told.returncode == 1
     assert told.stderr.startswith("no-daemon: ") and "start it" in told.stderr
+
+
+def test_the_snapshot_that_is_shown_is_written_and_taken_in(real, directory):
+    told = run_example(1, real.socket, directory)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout == "1 written, 1 there, for everybody\n"

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 import pytest
-from cccl_cache import _lease, _library
+from cccl_cache import _lease, _library, _snapshot
 from patience import PATIENCE
 
 HEADERS = pathlib.Path(__file__).parents[2] / "client/include"
@@ -20,6 +20,7 @@ STRUCTS = {
     "RejectedFields": "rejected_toolchain", "DaemonFields": "daemon",
 }
 OF_LEASES = {"_Key": "deposit_key", "_DepositInfo": "deposit_info"}
+OF_SNAPSHOTS = {"_Filter": "snapshot_filter", "_Summary": "snapshot_summary"}
 
 
 def assertions(struct, name):
@@ -38,10 +39,12 @@ def test_every_struct_is_compared():
     assert known == set(STRUCTS)
 
 
-@pytest.mark.parametrize("python, c", [*STRUCTS.items(), *OF_LEASES.items()])
-def test_a_struct_lies_in_memory_as_the_header_says(python, c):
+@pytest.mark.parametrize("module, python, c", [
+    (module, *each) for module, structs in ((_library, STRUCTS), (_lease, OF_LEASES), (_snapshot, OF_SNAPSHOTS))
+    for each in structs.items()])
+def test_a_struct_lies_in_memory_as_the_header_says(module, python, c):
     lines = [f'_Static_assert({each}, "{python}");'
-             for each in assertions(getattr(_library, python, None) or getattr(_lease, python), f"cccl_cache_{c}")]
+             for each in assertions(getattr(module, python), f"cccl_cache_{c}")]
     checked = subprocess.run(
         ["cc", "-fsyntax-only", "-x", "c", "-I", HEADERS, "-"], text=True, capture_output=True, timeout=PATIENCE,
         input="\n".join(["#include <cccl_cache/client_c.h>", "#include <stddef.h>", *lines]) + "\n")

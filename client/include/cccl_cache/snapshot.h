@@ -82,6 +82,14 @@ class Snapshots {
                                        static_cast<uint32_t>(timeout.count()), rest...);
     });
   }
+  /// Hands the snapshot in a regular file to the daemon: for everybody if this is root or the
+  /// daemon's user, else for this user alone. All of it is kept, or it is refused.
+  Expected<Summary> Insert(int fd, std::chrono::milliseconds timeout = {}) {
+    return SummaryOf([&](auto... rest) {
+      return cccl_cache_snapshot_insert(client_, fd, static_cast<uint32_t>(timeout.count()),
+                                        rest...);
+    });
+  }
 
  private:
   cccl_cache_client* client_;

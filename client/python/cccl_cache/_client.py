@@ -11,6 +11,7 @@ from . import _library
 from ._errors import CompileError, Error
 from ._programs import Build, Link, Nvvm
 from ._result import FAILED, Result
+from ._snapshot_calls import SnapshotCalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _close = _library.function("close", None, c_void_p)
 _socket = _library.function("client_socket", _library.Received, c_void_p)
 
 
-class Client:
+class Client(SnapshotCalls):
     """A client of the daemon of this machine. Any number of threads may use one; it works on both sides of a fork.
 
     Parameters

@@ -22,7 +22,8 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .statistics = statistics,
                               .departures = departures,
                               .observe = {},
-                              .report = [this](std::string_view text) { reported += text; }},
+                              .report = [this](std::string_view text) { reported += text; },
+                              .own = &own},
       limits);
 }
 

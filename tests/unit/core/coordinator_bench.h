@@ -8,6 +8,7 @@
 
 #include "daemon/core/departures.h"
 #include "tests/unit/core/fake_files.h"
+#include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached::testing {
@@ -44,6 +45,7 @@ struct CoordinatorBench {
   MapTier disk{TierName::kDisk};
   Statistics statistics;
   Departures departures;
+  FakePrivateEntries own;
   std::string reported;  ///< to be read after Stop
   std::unique_ptr<BuildCoordinator> coordinator;
 };

@@ -3,9 +3,12 @@
 #include "daemon/core/manifest_table.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached {
@@ -65,6 +68,20 @@ TEST_CASE("an entry that holds no manifest counts as none") {
   memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));
   ManifestTable table({&memory});
   CHECK(*table.Find(kFingerprint) == Manifest{});
+}
+
+TEST_CASE("what a user's own manifest waits for holds up nobody else") {
+  MapTier memory(TierName::kMemory);
+  testing::FakePrivateEntries own;
+  ManifestTable table({&memory}, &own);
+  bool others_go_on = false;
+  std::future<void> other;
+  own.on_put = [&] {
+    other = std::async(std::launch::async, [&] { table.Add(kFingerprint, OneFile("a")); });
+    others_go_on = other.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  };
+  REQUIRE(table.AddFor(7, Sha256("another"), OneFile("b"), 1));
+  CHECK(others_go_on);
 }
 
 }  // namespace

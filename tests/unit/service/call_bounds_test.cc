@@ -27,7 +27,7 @@ const std::vector<std::string> kBuilds = {
     "/cccl_cache.v1.Admin/Explain", "/cccl_cache.v1.Deposit/Acquire"};
 const std::vector<std::string> kStreams = {
     "/cccl_cache.v1.Build/Upload", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-    "/cccl_cache.v1.Snapshot/Create"};
+    "/cccl_cache.v1.Snapshot/Create", "/cccl_cache.v1.Snapshot/Insert"};
 
 std::vector<std::string> All(std::vector<std::vector<std::string>> lists) {
   std::vector<std::string> all;

@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -148,6 +150,13 @@ class FakeBuilder final : public Builder {
   size_t left_ = 0;
 };
 
+/// Takes all that comes, and keeps nothing.
+class FakeIncomingSnapshot final : public IncomingSnapshot {
+ public:
+  Status Append(std::string_view) override { return Ok{}; }
+  Result<SnapshotSummary> Finish(std::stop_token) override { return SnapshotSummary{}; }
+};
+
 /// Makes the file that the test says.
 class FakeSnapshots final : public Snapshots {
  public:
@@ -156,6 +165,10 @@ class FakeSnapshots final : public Snapshots {
   Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
                                  const Sink& sink) override {
     return create(peer, filter, sink);
+  }
+
+  Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer&) override {
+    return std::unique_ptr<IncomingSnapshot>(std::make_unique<FakeIncomingSnapshot>());
   }
 };
 

@@ -74,6 +74,22 @@ TEST_CASE("a record that was cut off or altered anywhere is none") {
   CHECK_FALSE(DecodeArtifactRecord(record.key(), bytes + "x"));
 }
 
+TEST_CASE("a record whose digest of a part is not that of its bytes is none") {
+  auto artifact = std::make_shared<Artifact>(*Record().artifact);
+  artifact->parts.front().sha256 = Sha256("others");
+  const ArtifactRecord record{Sha256("fingerprint"), {}, artifact};
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
+TEST_CASE("a record of more names than a compiler is answered about is none") {
+  ArtifactRecord record = Record();
+  record.closure.entries.resize(kMostClosureNames,
+                                {.name = {1, "a.h"}, .kind = FileKind::kAbsent, .digest = {}});
+  CHECK(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+  record.closure.entries.push_back(record.closure.entries.front());
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
 TEST_CASE("what is no output of a compiler is no record") {
   const auto empty = std::make_shared<Artifact>();
   const ArtifactRecord record{Sha256("fingerprint"), {}, empty};

@@ -7,40 +7,21 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <map>
 #include <string>
 #include <vector>
+
+#include "tests/unit/snapshot/fake_answered.h"
 
 namespace cccl_cached {
 namespace {
 
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
+using testing::FakeAnswered;
 using Names = std::vector<std::string>;
 
 constexpr uid_t kAlice = 54321;
 constexpr uid_t kBob = 54322;
-
-class FakeAnswered final : public AnsweredBuilds {
- public:
-  void Note(uid_t uid, AnsweredBuild build) override { builds_[uid].push_back(std::move(build)); }
-  std::vector<AnsweredBuild> Of(uid_t uid) override {
-    ++readings;
-    std::vector<AnsweredBuild> builds = builds_[uid];
-    std::ranges::sort(builds, {}, &AnsweredBuild::key);
-    return builds;
-  }
-  std::vector<uid_t> Users() override {
-    std::vector<uid_t> users;
-    for (const auto& [uid, builds] : builds_) users.push_back(uid);
-    return users;
-  }
-
-  int readings = 0;  ///< of a user's builds
-
- private:
-  std::map<uid_t, std::vector<AnsweredBuild>> builds_;
-};
 
 AnsweredBuild Build(const std::string& name, const std::string& version = "13.0",
                     const std::string& arch = "sm_90", int64_t last = 100) {

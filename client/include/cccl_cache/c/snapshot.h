@@ -43,6 +43,15 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_delta(
     cccl_cache_client* client, int since_fd, int fd, const cccl_cache_snapshot_filter* filter,
     uint32_t timeout_ms, cccl_cache_snapshot_summary* summary, cccl_cache_error** error);
 
+/* Hands the snapshot in a regular file to the daemon, which verifies all of it before it keeps
+ * anything. What root and the daemon's user insert is everybody's; what another user inserts is
+ * that user's own, asked before what all share. `summary` may be NULL. CCCL_CACHE_INVALID_REQUEST:
+ * the file is refused as a whole, and the text says why; CCCL_CACHE_OVERLOADED: a quota. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd,
+                                                            uint32_t timeout_ms,
+                                                            cccl_cache_snapshot_summary* summary,
+                                                            cccl_cache_error** error);
+
 typedef enum cccl_cache_snapshot_kind {
   CCCL_CACHE_SNAPSHOT_ARTIFACT = 1, /* what the daemon compiled */
   CCCL_CACHE_SNAPSHOT_DEPOSIT = 2   /* what a client made itself */

@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files of what was compiled, to be carried to another daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
+from typing import NamedTuple
+
+from ._library import Given, function, milliseconds, take_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from typing import Any, Union
+
+    Path = Union[str, os.PathLike[str]]
+    Time = Union[float, datetime]
+
+_create = function("snapshot_create", c_int, c_void_p, c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_delta = function("snapshot_delta", c_int, c_void_p, c_int, c_int, c_void_p, c_uint32, c_void_p, c_void_p)
+_insert = function("snapshot_insert", c_int, c_void_p, c_int, c_uint32, c_void_p, c_void_p)
+
+
+class _Filter(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("toolchain", Given),
+        ("arch", Given),
+        ("since", c_uint64),
+        ("until", c_uint64),
+        ("name_space", Given),
+        ("uids", POINTER(c_uint32)),
+        ("uid_count", c_size_t),
+        ("all_users", c_int32),
+    ]
+
+
+class _Summary(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("records", c_uint64),
+        ("bytes", c_uint64),
+        ("left_out", c_uint64),
+        ("shared", c_int32),
+    ]
+
+
+class SnapshotSummary(NamedTuple):
+    """What became of a snapshot."""
+
+    records: int  #: in the file, or kept from it
+    bytes: int  #: of the file; of what was kept, decompressed
+    left_out: int  #: not kept any more by the daemon; or there already
+    shared: bool  #: inserted for everybody
+
+
+def snapshot_filter(toolchain: str | None = None, arch: str | None = None, after: Time | None = None,
+                    before: Time | None = None, uids: Sequence[int] = (), all_users: bool = False) -> Any:
+    """A cccl_cache_snapshot_filter."""
+    return _Filter(sizeof(_Filter), _text(toolchain), _text(arch), _seconds(after), _seconds(before),
+                   _text(None), (c_uint32 * len(uids))(*uids), len(uids), all_users)
+
+
+def _text(text: str | None) -> tuple[bytes, int]:
+    encoded = (text or "").encode()
+    return encoded, len(encoded)
+
+
+def _seconds(time: Time | None) -> int:
+    if time is None:
+        return 0
+    # 0 would be no time at all.
+    return max(1, int(time if isinstance(time, (int, float)) else time.timestamp()))
+
+
+def _run(function: Callable[..., int], *arguments: Any) -> SnapshotSummary:
+    summary, error = _Summary(sizeof(_Summary)), c_void_p()
+    if function(*arguments, byref(summary), byref(error)):
+        raise take_error(error)
+    return SnapshotSummary(summary.records, summary.bytes, summary.left_out, bool(summary.shared))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[int]:
+    """A descriptor of a file that is at `path`, on the disk, once it is whole, and nowhere after an error."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A pipe, a device: what was put in its place would not be what it is.
+        with _opened(path, os.O_WRONLY) as file:
+            yield file
+        return
+    place = os.path.realpath(os.fsdecode(path))
+    # A name that nobody can foresee: the directory may be everybody's.
+    part = f"{place}.{os.urandom(8).hex()}.part"
+    try:
+        with _opened(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+            yield file
+            os.fsync(file)
+        os.replace(part, place)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+    with _opened(os.path.dirname(place), os.O_RDONLY | os.O_DIRECTORY) as directory:
+        os.fsync(directory)
+
+
+def create(client: int, path: Path, filter: Any, timeout: float | None) -> SnapshotSummary:
+    with _written(path) as file:
+        return _run(_create, client, file, byref(filter), milliseconds(timeout))
+
+
+def delta(client: int, since: Path, path: Path, filter: Any, timeout: float | None) -> SnapshotSummary:
+    with _opened(since, os.O_RDONLY) as earlier, _written(path) as file:
+        return _run(_delta, client, earlier, file, byref(filter), milliseconds(timeout))
+
+
+def insert(client: int, path: Path, timeout: float | None) -> SnapshotSummary:
+    with _opened(path, os.O_RDONLY) as file:
+        return _run(_insert, client, file, milliseconds(timeout))

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "daemon/core/artifact.h"
+#include "daemon/core/result.h"
+#include "daemon/core/tier.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// Artifacts and manifests that belong to one user, who inserted them and alone is answered with
+/// them. Thread-safe.
+class PrivateEntries {
+ public:
+  struct Found {
+    ArtifactPtr artifact;  ///< null: a miss; what does not verify is one too, counted and dropped
+    TierName tier = TierName::kNone;
+  };
+
+  virtual ~PrivateEntries() = default;
+
+  /// Whether the user has any. Costs next to nothing: asked at each look-up.
+  virtual bool HasAny(uid_t uid) = 0;
+  virtual Found Get(uid_t uid, const cccl_cache::Digest& key) = 0;
+
+  /// What one user may have, all entries together.
+  [[nodiscard]] virtual uint64_t limit_bytes() const = 0;
+  /// Keeps the entry; what the user inserted in the oldest generations, all of them before this
+  /// one, goes for it. kOverloaded: there is no room; kUnavailable: the disk refused. Waits for the
+  /// disk.
+  virtual Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+                     uint64_t generation) = 0;
+};
+
+}  // namespace cccl_cached

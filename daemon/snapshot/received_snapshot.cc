@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/received_snapshot.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "daemon/snapshot/compression.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::SnapshotFile;
+using cccl_cache::SnapshotItem;
+using cccl_cache::SnapshotKind;
+using cccl_cache::SnapshotReader;
+
+// What keeping a record may cost beyond its bytes: limits are looked at before the first is kept.
+constexpr uint64_t kRecordOverhead = 1024;
+
+Error Refused(std::string_view reason) {
+  return {ErrorCode::kInvalidRequest,
+          fmt::format("the snapshot is refused, nothing of it was inserted: {}", reason)};
+}
+
+Result<ArtifactRecord> Decode(const SnapshotItem& item, std::string_view stored) {
+  if (item.kind != SnapshotKind::kArtifact) {
+    return Refused("it holds deposits, which are read back only by whom they were made for");
+  }
+  const std::optional<std::string> bytes = Decompress(stored, item.bytes);
+  std::optional<ArtifactRecord> record;
+  if (bytes) record = DecodeArtifactRecord(item.key, *bytes);
+  if (record) return *std::move(record);
+  return Refused(fmt::format("record {} does not hold what its key names", item.key.Hex()));
+}
+
+}  // namespace
+
+Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const std::stop_token& stop,
+                                       const Use& use) const {
+  Status status = Ok{};
+  std::string stored;
+  const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t offset) {
+    const std::string wrong = reader.Read(item, offset, &stored);
+    if (stop.stop_requested()) {
+      status = Error{ErrorCode::kCancelled, "the caller left"};
+    } else if (!wrong.empty()) {
+      status = Refused(wrong);
+    } else if (Result<ArtifactRecord> record = Decode(item, stored); !record) {
+      status = record.error();
+    } else {
+      status = use(item, *std::move(record));
+    }
+    return status.ok();
+  });
+  return unread.empty() ? status : Refused(unread);
+}
+
+Status ReceivedSnapshot::Append(std::string_view bytes) {
+  received_ += bytes.size();
+  if (Status fits = CheckSize(received_); !fits) return fits;
+  return file_.Append(bytes);
+}
+
+Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
+  if (bytes <= options_.limit_bytes) return Ok{};
+  return Error{ErrorCode::kOverloaded,
+               fmt::format("the snapshot takes {} bytes or more to keep, and {} may be inserted at "
+                           "once: make a smaller one with filters, or raise the daemon's {}",
+                           bytes, options_.limit_bytes,
+                           options_.shared ? "store_limit" : "private_limit_per_uid")};
+}
+
+Result<SnapshotSummary> ReceivedSnapshot::Finish(std::stop_token stop) {
+  const auto file = SnapshotFile::Open(file_.fd());
+  if (const auto* wrong = std::get_if<std::string>(&file)) return Refused(*wrong);
+  const auto opened = SnapshotReader::Open(std::get<SnapshotFile>(file));
+  if (const auto* wrong = std::get_if<std::string>(&opened)) return Refused(*wrong);
+  const auto& reader = std::get<SnapshotReader>(opened);
+  if (const std::string wrong = reader.Verify(); !wrong.empty()) return Refused(wrong);
+  const uint64_t bytes = reader.record_bytes() + reader.count() * kRecordOverhead;
+  if (Status fits = CheckSize(bytes); !fits) return fits.error();
+  const Status sound =
+      ForEachRecord(reader, stop, [](const auto&, const auto&) -> Status { return Ok{}; });
+  if (!sound) return sound.error();
+
+  SnapshotSummary summary;
+  summary.shared = options_.shared;
+  const Status kept =
+      ForEachRecord(reader, stop, [&](const SnapshotItem& item, const auto& record) -> Status {
+        const Result<bool> each = options_.keep(record);
+        if (!each) return each.error();
+        ++(*each ? summary.records : summary.left_out);
+        if (*each) summary.bytes += item.bytes;
+        return Ok{};
+      });
+  if (!kept) return kept.error();
+  return summary;
+}
+
+}  // namespace cccl_cached

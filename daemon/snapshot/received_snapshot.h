@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string_view>
+
+#include "daemon/core/result.h"
+#include "daemon/core/snapshots.h"
+#include "daemon/snapshot/artifact_record.h"
+#include "daemon/snapshot/spool_file.h"
+#include "proto/snapshot_reader.h"
+
+namespace cccl_cached {
+
+/// A snapshot from its first byte to what is kept of it. Verified from end to end, each record as
+/// it will be used, before the first record is kept.
+class ReceivedSnapshot final : public IncomingSnapshot {
+ public:
+  struct Options {
+    uint64_t limit_bytes = 0;  ///< of all records together, decompressed
+    bool shared = false;
+    /// Keeps a record. False: it was there already.
+    std::function<Result<bool>(const ArtifactRecord&)> keep;
+    std::shared_ptr<void> place;  ///< let go of when the snapshot ends
+  };
+
+  ReceivedSnapshot(SpoolFile file, Options options)
+      : file_(std::move(file)), options_(std::move(options)) {}
+
+  Status Append(std::string_view bytes) override;
+  Result<SnapshotSummary> Finish(std::stop_token stop) override;
+
+ private:
+  using Use = std::function<Status(const cccl_cache::SnapshotItem&, ArtifactRecord)>;
+  Status ForEachRecord(const cccl_cache::SnapshotReader& reader, const std::stop_token& stop,
+                       const Use& use) const;
+  /// Whether so much may be inserted at once.
+  [[nodiscard]] Status CheckSize(uint64_t bytes) const;
+
+  SpoolFile file_;
+  uint64_t received_ = 0;
+  const Options options_;
+};
+
+}  // namespace cccl_cached

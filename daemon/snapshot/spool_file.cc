@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/spool_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace cccl_cached {
+namespace {
+
+Error Unwritable(int error) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("the snapshot can't be received: the daemon's state directory can't be "
+                      "written ({})",
+                      std::strerror(error))};
+}
+
+}  // namespace
+
+Result<SpoolFile> SpoolFile::Create(const std::string& directory) {
+  std::string path = directory + "/snapshot.XXXXXX";
+  FileDescriptor file(mkostemp(path.data(), O_CLOEXEC));
+  if (!file.valid() || unlink(path.c_str()) != 0) return Unwritable(errno);
+  return SpoolFile(std::move(file));
+}
+
+Status SpoolFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(file_.get(), bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Unwritable(errno);
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return Ok{};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/core/file_descriptor.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// What a client sends, on the disk until all of it is there: a file of ours that has no name, so
+/// nothing of it is left however the daemon ends. Not thread-safe.
+class SpoolFile {
+ public:
+  /// `directory`: the daemon's own.
+  [[nodiscard]] static Result<SpoolFile> Create(const std::string& directory);
+
+  /// kUnavailable: the disk refuses.
+  Status Append(std::string_view bytes);
+  [[nodiscard]] int fd() const { return file_.get(); }
+
+ private:
+  explicit SpoolFile(FileDescriptor file) : file_(std::move(file)) {}
+
+  FileDescriptor file_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/private_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/bytes.h"
+#include "daemon/core/entry.h"
+#include "daemon/store/answered_row.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+// No user has this number: its row counts what all users have.
+constexpr uid_t kAll = static_cast<uid_t>(-1);
+// What an entry costs beyond its bytes.
+constexpr uint64_t kEntryOverhead = 256;
+constexpr size_t kSample = 512;
+
+Digest MemoryKey(uid_t uid, const Digest& key) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("private", key.View());
+  hasher.AppendValue("uid", uid);
+  return hasher.Finish();
+}
+
+PrivateUsage UsageOf(Database& database, const std::string& row) {
+  PrivateUsage usage;
+  database.Read(Column::kPrivateUsage, row, [&](std::string_view value) {
+    usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
+  });
+  return usage;
+}
+
+Error NotWritten(const DatabaseError& error) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("the cache's database can't be written ({}): try again once its disk has "
+                      "room",
+                      error.message)};
+}
+
+}  // namespace
+
+void PrivateStore::Load() {
+  const auto database = slot_.Get();
+  if (!database) return;
+  for (uid_t next = 0; next != kAll;) {
+    std::optional<uid_t> found;
+    const auto first = [&](std::string_view row, std::string_view) {
+      found = UserOfRow(row);
+      return false;
+    };
+    if (database->Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
+    if (!found || *found == kAll) return;
+    const std::lock_guard lock(mutex_);
+    users_.insert(*found);
+    next = *found + 1;
+  }
+}
+
+bool PrivateStore::HasAny(uid_t uid) {
+  const std::lock_guard lock(mutex_);
+  return users_.contains(uid);
+}
+
+PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
+  const Digest memory_key = MemoryKey(uid, key);
+  if (memory_ != nullptr) {
+    ArtifactPtr artifact = memory_->Get(memory_key);
+    if (artifact != nullptr) return {std::move(artifact), memory_->name()};
+  }
+  const auto database = slot_.Get();
+  if (!database) return {};
+  Found found;
+  switch (database->Read(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
+    found = {DecodeEntry(key, entry), TierName::kDisk};
+  })) {
+    case Database::Found::kNo:
+      return {};
+    case Database::Found::kFailed:
+      statistics_.Add(Counter::kStoreErrors);
+      return {};
+    case Database::Found::kYes:
+    case Database::Found::kDamaged:
+      break;
+  }
+  if (found.artifact == nullptr) {
+    statistics_.Add(Counter::kCorruptEntries);
+    Forget(uid, key);
+    return {};
+  }
+  if (memory_ != nullptr) memory_->Put(memory_key, found.artifact);
+  return found;
+}
+
+void PrivateStore::Forget(uid_t uid, const Digest& key) {
+  const std::lock_guard lock(changing_);
+  const auto database = slot_.Get();
+  if (!database) return;
+  Plan plan;
+  Remove(*database, uid, key, UsageOf(*database, UserRowKey(uid, key)), plan);
+  // What could not be deleted is found broken again.
+  if (Commit(*database, std::move(plan))) statistics_.Add(Counter::kStoreErrors);
+}
+
+Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
+                         uint64_t generation) {
+  std::string entry = EncodeEntry(key, *artifact);
+  const PrivateUsage usage{entry.size() + kEntryOverhead, generation};
+  const std::lock_guard lock(changing_);
+  const auto database = slot_.Get();
+  if (!database) return Error{ErrorCode::kUnavailable, "the cache's database is being repaired"};
+  if (const Status room = MakeRoom(*database, uid, usage); !room) return room;
+  Plan plan;
+  const std::string row = UserRowKey(uid, key);
+  if (const PrivateUsage old = UsageOf(*database, row); old.bytes > 0) {
+    Remove(*database, uid, key, old, plan);
+  }
+  for (const uid_t counted : {uid, kAll}) TotalOf(*database, counted, plan) += usage.bytes;
+  plan.writes.push_back({Column::kPrivate, row, std::move(entry)});
+  plan.writes.push_back({Column::kPrivateUsage, row, EncodePrivateUsage(usage)});
+  if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
+  if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
+  const std::lock_guard users(mutex_);
+  users_.insert(uid);
+  return Ok{};
+}
+
+Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {
+  while (true) {
+    Plan now;
+    const uint64_t mine = TotalOf(database, uid, now);
+    const uint64_t all = TotalOf(database, kAll, now);
+    const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
+    if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
+    const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
+    if (DropOldest(database, uid, surplus, incoming.generation)) continue;
+    if (!mine_fits) {
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("user {} may have {} bytes of entries of its own, and this is more: "
+                               "insert less, or raise private_limit_per_uid",
+                               uid, limits_.per_user)};
+    }
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("the entries that users inserted for themselves take {} of at most "
+                             "{} bytes: raise private_limit",
+                             all, limits_.in_all)};
+  }
+}
+
+uint64_t& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {
+  const auto [place, read] = plan.totals.try_emplace(uid, 0);
+  if (!read) return place->second;
+  database.Read(Column::kPrivateUsage, UserRowPrefix(uid), [&](std::string_view value) {
+    place->second = ByteReader(value).TakeInteger<uint64_t>().value_or(0);
+  });
+  return place->second;
+}
+
+std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan) {
+  for (const auto& [uid, total] : plan.totals) {
+    std::string value;
+    AppendInteger(value, total);
+    plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), std::move(value)});
+  }
+  return database.Write(plan.writes);
+}
+
+void PrivateStore::Remove(Database& database, uid_t uid, const Digest& key,
+                          const PrivateUsage& usage, Plan& plan) {
+  for (const uid_t counted : {uid, kAll}) {
+    uint64_t& total = TotalOf(database, counted, plan);
+    total -= std::min(total, usage.bytes);
+  }
+  const std::string row = UserRowKey(uid, key);
+  plan.writes.push_back({Column::kPrivate, row, std::nullopt});
+  plan.writes.push_back({Column::kPrivateUsage, row, std::nullopt});
+  if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
+}
+
+bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
+                              uint64_t generation) {
+  struct Candidate {
+    Digest key;
+    PrivateUsage usage;
+  };
+  std::vector<Candidate> candidates;
+  const std::string prefix = UserRowPrefix(uid);
+  const auto collect = [&](std::string_view row, std::string_view value) {
+    if (!row.starts_with(prefix)) return false;
+    const auto key = KeyOfRow(row);
+    const PrivateUsage usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
+    if (key && usage.generation < generation) candidates.push_back({*key, usage});
+    return candidates.size() < kSample;
+  };
+  if (database.Scan(Column::kPrivateUsage, prefix, collect) || candidates.empty()) return false;
+  std::ranges::sort(candidates, {}, [](const auto& each) { return each.usage.generation; });
+  Plan plan;
+  uint64_t freed = 0;
+  for (const Candidate& each : candidates) {
+    if (freed >= surplus) break;
+    Remove(database, uid, each.key, each.usage, plan);
+    freed += each.usage.bytes;
+  }
+  return !Commit(database, std::move(plan));
+}
+
+}  // namespace cccl_cached

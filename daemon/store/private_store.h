@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "daemon/core/private_entries.h"
+#include "daemon/core/statistics.h"
+#include "daemon/core/tier.h"
+#include "daemon/store/database.h"
+#include "daemon/store/database_slot.h"
+#include "daemon/store/private_usage.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// Private entries in the database, those in use in memory as well. Thread-safe.
+class PrivateStore final : public PrivateEntries {
+ public:
+  struct Limits {
+    uint64_t per_user = 1ull << 30;
+    uint64_t in_all = 4ull << 30;
+  };
+
+  /// `memory`: what is asked for is kept there too, under keys of its own; may be null. All must
+  /// outlive the object.
+  PrivateStore(const Limits& limits, DatabaseSlot& slot, Tier* memory, Statistics& statistics)
+      : limits_(limits), slot_(slot), memory_(memory), statistics_(statistics) {}
+
+  /// Finds out who has entries. Once, when the database is there.
+  void Load();
+
+  bool HasAny(uid_t uid) override;
+  Found Get(uid_t uid, const cccl_cache::Digest& key) override;
+  [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
+  Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+             uint64_t generation) override;
+
+ private:
+  /// Changes that were not written yet, and totals as they will be then.
+  struct Plan {
+    std::vector<ColumnWrite> writes;
+    std::map<uid_t, uint64_t> totals;
+  };
+  static uint64_t& TotalOf(Database& database, uid_t uid, Plan& plan);
+  static std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  void Remove(Database& database, uid_t uid, const cccl_cache::Digest& key,
+              const PrivateUsage& usage, Plan& plan);
+  Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
+  /// Drops some of the user's oldest. False: there are none but of this generation, or the disk
+  /// refuses.
+  [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
+                                uint64_t generation);
+  void Forget(uid_t uid, const cccl_cache::Digest& key);
+
+  const Limits limits_;
+  DatabaseSlot& slot_;
+  Tier* const memory_;
+  Statistics& statistics_;
+
+  std::mutex changing_;  ///< one change at a time: totals are read, then written
+  std::mutex mutex_;
+  std::unordered_set<uid_t> users_;  ///< who may have any; guarded by mutex_
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What a user inserted is answered to that user, before what all share, and to nobody else.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/build_memory.h"
+#include "daemon/core/job_files.h"
+#include "daemon/core/manifest.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::CoordinatorBench;
+using testing::FakeCompiler;
+using testing::kAlice;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::SourceAsOutput;
+using testing::Succeed;
+
+ArtifactPtr Inserted(const std::string& bytes) { return Succeed(bytes).artifact; }
+
+std::string BytesOf(const BuildAnswer& answer) { return answer.artifact->parts.at(0).bytes; }
+
+/// What a build of "a" is kept under.
+BuildAnswer KnownFrom(FakeCompiler::Behaviour behaviour) {
+  CoordinatorBench elsewhere(std::move(behaviour));
+  elsewhere.files.disk->Write("/home/someone/local.h", "same");
+  return elsewhere.BuildOne("a");
+}
+
+Result<CompileOutput> ReadsOneFile(const CompileJob& job, int) {
+  const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
+  if (!local) return local.error();
+  return Succeed("compiled");
+}
+
+TEST_CASE("what a user inserted is that user's hit and nobody else's") {
+  const auto key = KnownFrom(SourceAsOutput).key;
+  CoordinatorBench bench(SourceAsOutput);
+  REQUIRE(bench.own.Put(kBob.uid, key, Inserted("bob's"), 1));
+  const BuildAnswer own = bench.BuildOne("a", kBob);
+  CHECK(own.outcome == Outcome::kHit);
+  CHECK(own.key == key);
+  CHECK(BytesOf(own) == "bob's");
+  const BuildAnswer other = bench.BuildOne("a", kAlice);
+  CHECK(other.outcome == Outcome::kBuilt);
+  CHECK(BytesOf(other) == "a");
+}
+
+TEST_CASE("a user's own entry comes before what all share, which stays as it is") {
+  CoordinatorBench bench(SourceAsOutput);
+  const auto key = bench.BuildOne("a", kAlice).key;
+  REQUIRE(bench.own.Put(kBob.uid, key, Inserted("bob's"), 1));
+  CHECK(BytesOf(bench.BuildOne("a", kBob)) == "bob's");
+  CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "a");
+  CHECK(bench.Count(Counter::kCompiles) == 1);
+}
+
+TEST_CASE("an own entry over files is a hit where the files are the same") {
+  CoordinatorBench elsewhere(ReadsOneFile);
+  elsewhere.files.disk->Write("/home/someone/local.h", "same");
+  const BuildAnswer built = elsewhere.BuildOne("a");
+  const auto manifest = elsewhere.disk.Get(ManifestKey(built.fingerprint));
+  REQUIRE(manifest != nullptr);
+  const auto closure = DecodeManifest(manifest->log)->closures.at(0).closure;
+
+  CoordinatorBench bench(ReadsOneFile);
+  bench.files.disk->Write("/home/someone/local.h", "same");
+  REQUIRE(bench.coordinator->memory().InsertFor(kBob.uid, built.fingerprint, closure,
+                                                Inserted("bob's"), 1));
+  CHECK(BytesOf(bench.BuildOne("a", kBob)) == "bob's");
+  CHECK(bench.BuildOne("a", kAlice).outcome == Outcome::kBuilt);
+  bench.files.disk->Write("/home/someone/local.h", "another");
+  CHECK(BytesOf(bench.BuildOne("a", kBob)) == "compiled");
+}
+
+TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
+  const auto known = KnownFrom(SourceAsOutput);
+  CoordinatorBench bench(SourceAsOutput);
+  CHECK(bench.coordinator->memory().Insert(known.fingerprint, {}, Inserted("all's")));
+  CHECK_FALSE(bench.coordinator->memory().Insert(known.fingerprint, {}, Inserted("later")));
+  CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "all's");
+  CHECK(BytesOf(bench.BuildOne("a", kBob)) == "all's");
+  CHECK(bench.Count(Counter::kCompiles) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cached

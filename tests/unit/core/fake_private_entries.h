@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "daemon/core/private_entries.h"
+
+namespace cccl_cached::testing {
+
+/// Users' own entries, in a map. Thread-safe.
+class FakePrivateEntries final : public PrivateEntries {
+ public:
+  bool HasAny(uid_t uid) override {
+    const std::lock_guard lock(mutex_);
+    const auto first = entries_.lower_bound({uid, {}});
+    return first != entries_.end() && first->first.first == uid;
+  }
+  Found Get(uid_t uid, const cccl_cache::Digest& key) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find({uid, key});
+    if (found == entries_.end()) return {};
+    return {found->second, TierName::kDisk};
+  }
+  [[nodiscard]] uint64_t limit_bytes() const override { return 1 << 20; }
+  Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+             uint64_t) override {
+    if (on_put) on_put();
+    const std::lock_guard lock(mutex_);
+    entries_[{uid, key}] = artifact;
+    return Ok{};
+  }
+
+  std::function<void()> on_put;  ///< called first, with no lock held
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<uid_t, cccl_cache::Digest>, ArtifactPtr> entries_;
+};
+
+}  // namespace cccl_cached::testing

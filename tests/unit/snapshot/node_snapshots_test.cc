@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/node_snapshots.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/departures.h"
+#include "proto/snapshot_reader.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/core/fake_private_entries.h"
+#include "tests/unit/core/fakes.h"
+#include "tests/unit/proto/snapshot_texts.h"
+#include "tests/unit/snapshot/fake_answered.h"
+#include "tests/unit/snapshot/snapshot_maker.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::SnapshotItem;
+using cccl_cache::SnapshotReader;
+using testing::FakeAnswered;
+using testing::FakePrivateEntries;
+using testing::MapTier;
+using testing::SnapshotNamed;
+using Names = std::vector<std::string>;
+
+constexpr uid_t kAlice = 54321;
+constexpr uid_t kBob = 54322;
+
+Peer PeerOf(uid_t uid) {
+  Peer peer;
+  peer.uid = uid;
+  return peer;
+}
+
+/// The outputs that a file holds.
+Names OutputsIn(const std::string& file) {
+  const cccl_cache::testing::Text text(file);
+  const auto reader = SnapshotReader::Open(text);
+  REQUIRE(std::holds_alternative<SnapshotReader>(reader));
+  Names outputs;
+  std::string stored;
+  const auto& whole = std::get<SnapshotReader>(reader);
+  REQUIRE(whole
+              .ForEach([&](const SnapshotItem& item, uint64_t offset) {
+                REQUIRE(whole.Read(item, offset, &stored).empty());
+                const auto record = DecodeArtifactRecord(item.key, *Decompress(stored, item.bytes));
+                REQUIRE(record);
+                outputs.push_back(record->artifact->parts.at(0).bytes);
+                return true;
+              })
+              .empty());
+  return outputs;
+}
+
+struct Scene {
+  /// That a user was answered with the build of a name.
+  void Answer(uid_t uid, const std::string& name) {
+    const ArtifactRecord record = testing::RecordOf(name);
+    answered.Note(uid, {record.key(), record.fingerprint, {}, "13.0", "sm_90", {}});
+  }
+  void Share(const std::string& name, const std::string& output) {
+    disk.Put(testing::RecordOf(name).key(), testing::RecordOf(output).artifact);
+  }
+  std::string Create(uid_t uid, const SnapshotFilter& filter = {}) {
+    std::string file;
+    const auto made = snapshots.Create(PeerOf(uid), filter, [&](std::string_view bytes) -> Status {
+      file.append(bytes);
+      return Ok{};
+    });
+    REQUIRE(made.ok());
+    return file;
+  }
+  Result<SnapshotSummary> Insert(uid_t uid, const std::string& file) {
+    auto incoming = snapshots.Receive(PeerOf(uid));
+    if (!incoming) return incoming.error();
+    if (Status appended = (*incoming)->Append(file); !appended) return appended.error();
+    return (*incoming)->Finish({});
+  }
+
+  TemporaryDirectory directory;
+  FakeAnswered answered;
+  FakePrivateEntries own;
+  MapTier disk{TierName::kDisk};
+  Departures departures;
+  BuildMemory memory{{&disk}, departures, {}, &own};
+  NodeSnapshots snapshots{{.answered = answered,
+                           .own = own,
+                           .memory = memory,
+                           .tiers = {&disk},
+                           .directory = directory.path(),
+                           .shared_limit = 1 << 20,
+                           .await_room = [] {}}};
+};
+
+TEST_CASE("what a user inserts is kept for that user alone") {
+  Scene scene;
+  const auto kept = scene.Insert(kBob, SnapshotNamed({"one"}));
+  REQUIRE(kept.ok());
+  CHECK(kept->records == 1);
+  CHECK_FALSE(kept->shared);
+  CHECK(scene.own.Get(kBob, testing::RecordOf("one").key()).artifact != nullptr);
+  CHECK_FALSE(scene.own.HasAny(kAlice));
+  CHECK(scene.disk.size() == 0);
+}
+
+TEST_CASE("what an administrator inserts is kept for everybody") {
+  Scene scene;
+  const auto kept = scene.Insert(0, SnapshotNamed({"one", "two"}));
+  REQUIRE(kept.ok());
+  CHECK(kept->records == 2);
+  CHECK(kept->shared);
+  CHECK(scene.disk.size() == 2);
+  CHECK_FALSE(scene.own.HasAny(0));
+  CHECK(scene.Insert(0, SnapshotNamed({"one"}))->left_out == 1);
+}
+
+TEST_CASE("a user exports what it inserted and was answered") {
+  Scene scene;
+  scene.Answer(kBob, "one");
+  scene.Share("one", "what all have");
+  CHECK(OutputsIn(scene.Create(kBob)) == Names{"what all have"});
+  const auto artifact = testing::RecordOf("bob's own").artifact;
+  REQUIRE(scene.own.Put(kBob, testing::RecordOf("one").key(), artifact, 1));
+  CHECK(OutputsIn(scene.Create(kBob)) == Names{"bob's own"});
+}
+
+TEST_CASE("what users inserted never gets into an administrator's file") {
+  Scene scene;
+  scene.Answer(kBob, "one");
+  scene.Answer(kBob, "two");
+  scene.Share("one", "what all have");
+  for (const char* name : {"one", "two"}) {
+    const auto artifact = testing::RecordOf("forged").artifact;
+    REQUIRE(scene.own.Put(kBob, testing::RecordOf(name).key(), artifact, 1));
+  }
+  CHECK(OutputsIn(scene.Create(0, {.all_users = true})) == Names{"what all have"});
+  CHECK(OutputsIn(scene.Create(0, {.uids = {kBob}})) == Names{"what all have"});
+}
+
+TEST_CASE("a user sends one snapshot at a time, and few users do") {
+  Scene scene;
+  auto first = scene.snapshots.Receive(PeerOf(kBob));
+  REQUIRE(first.ok());
+  const auto second = scene.snapshots.Receive(PeerOf(kBob));
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.error().code == ErrorCode::kOverloaded);
+  std::vector<std::unique_ptr<IncomingSnapshot>> others;
+  for (uid_t uid = 1; uid <= 3; ++uid) {
+    auto other = scene.snapshots.Receive(PeerOf(uid));
+    REQUIRE(other.ok());
+    others.push_back(*std::move(other));
+  }
+  CHECK_FALSE(scene.snapshots.Receive(PeerOf(kAlice)).ok());
+  first->reset();
+  CHECK(scene.snapshots.Receive(PeerOf(kAlice)).ok());
+  CHECK(scene.snapshots.Receive(PeerOf(kBob)).ok());
+}
+
+TEST_CASE("the overflow uid can insert nothing") {
+  Scene scene;
+  const auto refused = scene.Insert(kOverflowUid, SnapshotNamed({"one"}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kDenied);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/received_snapshot.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/snapshot/snapshot_maker.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Sha256;
+using testing::RecordOf;
+using testing::SnapshotNamed;
+using testing::SnapshotOf;
+using testing::StoredFrom;
+using testing::StoredRecord;
+using Names = std::vector<std::string>;
+
+/// What became of files that were sent.
+struct Receiver {
+  Result<SnapshotSummary> Receive(const std::string& file, std::stop_token stop = {}) {
+    auto spool = SpoolFile::Create(directory.path());
+    REQUIRE(spool);
+    ReceivedSnapshot incoming(*std::move(spool),
+                              {.limit_bytes = limit,
+                               .shared = true,
+                               .keep = [this](const ArtifactRecord& record) -> Result<bool> {
+                                 if (full) return *full;
+                                 kept.push_back(record.artifact->parts.front().bytes);
+                                 return !there;
+                               },
+                               .place = {}});
+    // In pieces that end anywhere.
+    for (size_t start = 0; start < file.size(); start += 77) {
+      if (Status appended = incoming.Append(file.substr(start, 77)); !appended) {
+        return appended.error();
+      }
+    }
+    return incoming.Finish(std::move(stop));
+  }
+  /// Why nothing of the file was kept.
+  std::string Refusal(const std::string& file) {
+    const auto received = Receive(file);
+    REQUIRE_FALSE(received.ok());
+    REQUIRE(kept.empty());
+    CHECK(received.error().code == ErrorCode::kInvalidRequest);
+    return received.error().message;
+  }
+
+  TemporaryDirectory directory;
+  uint64_t limit = 1 << 20;
+  bool there = false;
+  std::optional<Error> full;
+  Names kept;
+};
+
+TEST_CASE("all records of a whole snapshot are kept") {
+  Receiver receiver;
+  const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three"}));
+  REQUIRE(received.ok());
+  CHECK(received->records == 3);
+  CHECK(received->left_out == 0);
+  CHECK(received->shared);
+  std::ranges::sort(receiver.kept);
+  CHECK(receiver.kept == Names{"one", "three", "two"});
+}
+
+TEST_CASE("what was there already is counted apart") {
+  Receiver receiver;
+  receiver.there = true;
+  const auto received = receiver.Receive(SnapshotNamed({"one", "two"}));
+  REQUIRE(received.ok());
+  CHECK(received->records == 0);
+  CHECK(received->bytes == 0);
+  CHECK(received->left_out == 2);
+}
+
+TEST_CASE("a snapshot without records is whole") {
+  Receiver receiver;
+  const auto received = receiver.Receive(SnapshotNamed({}));
+  REQUIRE(received.ok());
+  CHECK(received->records == 0);
+}
+
+TEST_CASE("a snapshot that was altered at any byte is refused whole") {
+  const std::string whole = SnapshotNamed({"one", "two"});
+  for (size_t place = 0; place < whole.size(); ++place) {
+    INFO(place);
+    std::string altered = whole;
+    altered[place] = static_cast<char>(altered[place] ^ 0x10);
+    Receiver receiver;
+    REQUIRE_FALSE(receiver.Refusal(altered).empty());
+  }
+}
+
+TEST_CASE("a snapshot that was cut off anywhere is refused whole") {
+  const std::string whole = SnapshotNamed({"one", "two"});
+  for (size_t size = 0; size < whole.size(); ++size) {
+    INFO(size);
+    Receiver receiver;
+    REQUIRE_FALSE(receiver.Refusal(whole.substr(0, size)).empty());
+  }
+}
+
+TEST_CASE("a snapshot with more after its end is refused whole") {
+  Receiver receiver;
+  CHECK_FALSE(receiver.Refusal(SnapshotNamed({"one"}) + "x").empty());
+}
+
+TEST_CASE("one record that is not what its key was made of refuses all, whatever the digests say") {
+  for (int forgery = 0; forgery < 3; ++forgery) {
+    INFO(forgery);
+    std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
+    StoredRecord& forged = records[1];
+    if (forgery == 0) forged.item.key = Sha256("another key");
+    if (forgery == 1) forged.bytes = StoredFrom(RecordOf("three")).bytes;
+    if (forgery == 2) ++forged.item.bytes;
+    Receiver receiver;
+    const std::string reason = receiver.Refusal(SnapshotOf(records));
+    CHECK(reason.find(forged.item.key.Hex()) != std::string::npos);
+    CHECK(reason.find("does not hold what its key names") != std::string::npos);
+  }
+}
+
+TEST_CASE("a record that is no compressed text refuses all") {
+  cccl_cache::SnapshotItem item = StoredFrom(RecordOf("one")).item;
+  std::string file;
+  cccl_cache::SnapshotWriter writer([&](std::string_view bytes) {
+    file.append(bytes);
+    return true;
+  });
+  REQUIRE(writer.Add(item, "no frame of zstd"));
+  REQUIRE(writer.Finish());
+  Receiver receiver;
+  CHECK_FALSE(receiver.Refusal(file).empty());
+}
+
+TEST_CASE("more than may be inserted is refused before anything is kept") {
+  Receiver receiver;
+  receiver.limit = 4'000;
+  const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three", "four"}));
+  REQUIRE_FALSE(received.ok());
+  CHECK(received.error().code == ErrorCode::kOverloaded);
+  CHECK(received.error().message.find("store_limit") != std::string::npos);
+  CHECK(receiver.kept.empty());
+  REQUIRE(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
+}
+
+TEST_CASE("a file larger than the limit is refused while it comes") {
+  Receiver receiver;
+  receiver.limit = 100;
+  const auto received = receiver.Receive(SnapshotNamed({"one"}));
+  REQUIRE_FALSE(received.ok());
+  CHECK(received.error().code == ErrorCode::kOverloaded);
+}
+
+TEST_CASE("of a caller that left nothing is kept") {
+  Receiver receiver;
+  std::stop_source left;
+  left.request_stop();
+  const auto received = receiver.Receive(SnapshotNamed({"one"}), left.get_token());
+  REQUIRE_FALSE(received.ok());
+  CHECK(received.error().code == ErrorCode::kCancelled);
+  CHECK(receiver.kept.empty());
+}
+
+TEST_CASE("where there is no room the reason is told") {
+  Receiver receiver;
+  receiver.full = Error{ErrorCode::kOverloaded, "full"};
+  const auto received = receiver.Receive(SnapshotNamed({"one"}));
+  REQUIRE_FALSE(received.ok());
+  CHECK(received.error().message == "full");
+}
+
+TEST_CASE("what is being received has no name on the disk") {
+  TemporaryDirectory directory;
+  auto spool = SpoolFile::Create(directory.path());
+  REQUIRE(spool);
+  REQUIRE(spool->Append("some"));
+  CHECK(std::filesystem::is_empty(directory.path()));
+}
+
+TEST_CASE("where nothing can be written the state directory is named") {
+  const auto spool = SpoolFile::Create("/nonexistent");
+  REQUIRE_FALSE(spool);
+  CHECK(spool.error().code == ErrorCode::kUnavailable);
+  CHECK(spool.error().message.find("state directory") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/snapshot/artifact_record.h"
+#include "daemon/snapshot/compression.h"
+#include "proto/snapshot_writer.h"
+
+namespace cccl_cached::testing {
+
+/// The record of a program whose compile gave this.
+inline ArtifactRecord RecordOf(const std::string& name) {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts = {{cccl_cache::ArtifactKind::kCubin, name, cccl_cache::Sha256(name)}};
+  return {cccl_cache::Sha256("fingerprint " + name), {}, artifact};
+}
+
+struct StoredRecord {
+  cccl_cache::SnapshotItem item;
+  std::string bytes;  ///< before compression
+};
+
+inline StoredRecord StoredFrom(const ArtifactRecord& record) {
+  StoredRecord stored;
+  stored.bytes = EncodeArtifactRecord(record);
+  stored.item.key = record.key();
+  stored.item.bytes = stored.bytes.size();
+  return stored;
+}
+
+/// A file whose digests are those of what it holds, whatever that is.
+inline std::string SnapshotOf(std::vector<StoredRecord> records) {
+  std::ranges::sort(records, [](const auto& a, const auto& b) {
+    return cccl_cache::SnapshotOrder(a.item, b.item);
+  });
+  std::string file;
+  cccl_cache::SnapshotWriter writer([&](std::string_view bytes) {
+    file.append(bytes);
+    return true;
+  });
+  for (const StoredRecord& each : records) {
+    if (!writer.Add(each.item, Compress(each.bytes))) return {};
+  }
+  return writer.Finish() ? file : std::string();
+}
+
+inline std::string SnapshotNamed(const std::vector<std::string>& names) {
+  std::vector<StoredRecord> records;
+  for (const std::string& name : names) records.push_back(StoredFrom(RecordOf(name)));
+  return SnapshotOf(std::move(records));
+}
+
+}  // namespace cccl_cached::testing

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/private_store.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "daemon/core/entry.h"
+#include "daemon/store/answered_row.h"
+#include "daemon/store/memory_store.h"
+#include "tests/unit/store/store_scene.h"
+
+namespace cccl_cached {
+namespace {
+
+using store_test::Key;
+using store_test::Numbered;
+using store_test::Same;
+using store_test::StoreScene;
+
+constexpr uid_t kAlice = 1000;
+constexpr uid_t kBob = 0x12345678;
+constexpr size_t kBytes = 10'000;
+
+Status Put(StoreScene& scene, uid_t uid, uint64_t number, uint64_t generation = 1) {
+  return scene->own().Put(uid, Key(number), Numbered(number, kBytes), generation);
+}
+
+bool Has(StoreScene& scene, uid_t uid, uint64_t number) {
+  const ArtifactPtr artifact = scene->own().Get(uid, Key(number)).artifact;
+  return artifact != nullptr && Same(*artifact, *Numbered(number, kBytes));
+}
+
+RocksdbStoreOptions Limited(uint64_t per_user, uint64_t in_all) {
+  RocksdbStoreOptions options;
+  options.private_limits = {per_user, in_all};
+  return options;
+}
+
+/// Changes a closed store's row of a user's entry.
+void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number, const std::string& value) {
+  auto opened = Database::Open(scene.state() + "/database", {});
+  auto* database = std::get_if<0>(&opened);
+  REQUIRE(database != nullptr);
+  const ColumnWrite write{Column::kPrivate, UserRowKey(uid, Key(number)), value};
+  REQUIRE_FALSE((*database)->Write({&write, 1}));
+}
+
+TEST_CASE("a private entry is its user's alone, at once and after a restart") {
+  StoreScene scene;
+  CHECK_FALSE(scene->own().HasAny(kAlice));
+  REQUIRE(Put(scene, kAlice, 1));
+  for (int opening = 0; opening < 2; ++opening) {
+    CHECK(scene->own().HasAny(kAlice));
+    CHECK_FALSE(scene->own().HasAny(kBob));
+    CHECK(Has(scene, kAlice, 1));
+    CHECK_FALSE(Has(scene, kBob, 1));
+    CHECK_FALSE(Has(scene, kAlice, 2));
+    scene.Reopen();
+  }
+}
+
+TEST_CASE("what is private, another's and shared under one key do not meet") {
+  StoreScene scene;
+  scene->Put(Key(1), Numbered(11, 300));
+  REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(12, 300), 1));
+  REQUIRE(scene->own().Put(kBob, Key(1), Numbered(13, 300), 1));
+  REQUIRE(scene.WaitForEntries(1));
+  CHECK(Same(*scene->Get(Key(1)), *Numbered(11, 300)));
+  CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(12, 300)));
+  CHECK(Same(*scene->own().Get(kBob, Key(1)).artifact, *Numbered(13, 300)));
+}
+
+TEST_CASE("a private entry in use is answered from memory, and from nobody else's") {
+  MemoryStore memory(1 << 20);
+  RocksdbStoreOptions options;
+  options.memory = &memory;
+  StoreScene scene(options);
+  REQUIRE(Put(scene, kAlice, 1));
+  CHECK(scene->own().Get(kAlice, Key(1)).tier == TierName::kDisk);
+  CHECK(scene->own().Get(kAlice, Key(1)).tier == TierName::kMemory);
+  CHECK(memory.Get(Key(1)) == nullptr);
+  CHECK_FALSE(Has(scene, kBob, 1));
+  REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(2, 300), 2));
+  CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
+}
+
+TEST_CASE("a corrupt private entry is a miss, counted once and dropped") {
+  StoreScene scene;
+  REQUIRE(Put(scene, kAlice, 1));
+  REQUIRE(Put(scene, kAlice, 2));
+  scene.Close();
+  std::string damaged = EncodeEntry(Key(1), *Numbered(1, kBytes));
+  damaged[damaged.size() / 2] ^= 1;
+  Overwrite(scene, kAlice, 1, damaged);
+  scene.Reopen();
+  CHECK_FALSE(Has(scene, kAlice, 1));
+  CHECK_FALSE(Has(scene, kAlice, 1));
+  CHECK(Has(scene, kAlice, 2));
+  CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
+}
+
+TEST_CASE("the entry of another key in a private one's place is a miss") {
+  StoreScene scene;
+  REQUIRE(Put(scene, kAlice, 1));
+  scene.Close();
+  Overwrite(scene, kAlice, 1, EncodeEntry(Key(2), *Numbered(2, kBytes)));
+  scene.Reopen();
+  CHECK_FALSE(Has(scene, kAlice, 1));
+}
+
+TEST_CASE("what a user inserted first goes for what that user inserts last") {
+  StoreScene scene(Limited(3 * kBytes + 3'000, 100 * kBytes));
+  for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kAlice, i, i));
+  REQUIRE(Put(scene, kBob, 1));
+  REQUIRE(Put(scene, kAlice, 4, 4));
+  CHECK_FALSE(Has(scene, kAlice, 1));
+  for (uint64_t i = 2; i <= 4; ++i) CHECK(Has(scene, kAlice, i));
+  CHECK(Has(scene, kBob, 1));
+}
+
+TEST_CASE("nothing goes for another part of the same insertion") {
+  StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
+  REQUIRE(Put(scene, kAlice, 1, 7));
+  REQUIRE(Put(scene, kAlice, 2, 7));
+  const Status refused = Put(scene, kAlice, 3, 7);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().message.find("private_limit_per_uid") != std::string::npos);
+  CHECK(Has(scene, kAlice, 1));
+  CHECK(Has(scene, kAlice, 2));
+}
+
+TEST_CASE("one user's entries never go for another's") {
+  StoreScene scene(Limited(10 * kBytes, 2 * kBytes + 2'000));
+  REQUIRE(Put(scene, kAlice, 1, 1));
+  REQUIRE(Put(scene, kAlice, 2, 2));
+  const Status refused = Put(scene, kBob, 3, 3);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  REQUIRE(Put(scene, kAlice, 4, 4));
+  CHECK_FALSE(Has(scene, kAlice, 1));
+  CHECK(Has(scene, kAlice, 2));
+  CHECK(Has(scene, kAlice, 4));
+}
+
+TEST_CASE("an entry that is inserted again counts once, also over a restart") {
+  const auto limits = Limited(2 * kBytes + 2'000, 100 * kBytes);
+  StoreScene scene(limits);
+  for (uint64_t generation = 1; generation <= 5; ++generation) {
+    REQUIRE(Put(scene, kAlice, 1, generation));
+    scene.Reopen(limits);
+  }
+  REQUIRE(Put(scene, kAlice, 2, 5));
+  CHECK(Has(scene, kAlice, 1));
+  CHECK(Has(scene, kAlice, 2));
+}
+
+}  // namespace
+}  // namespace cccl_cached
