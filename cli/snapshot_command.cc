@@ -71,9 +71,18 @@ int Create(const SnapshotOptions& options, const CommonOptions& given) {
       [&](Client& client, int fd) { return client.snapshots().Create(fd, options.filter); });
 }
 
+/// The earlier snapshot, once its index is whole: which of two files is wrong is then clear.
+Expected<FileDescriptor> OpenSnapshot(const std::string& path) {
+  Expected<FileDescriptor> file = OpenInput(path);
+  if (!file.ok()) return file;
+  const Expected<Done> listed = ListSnapshot(file->get(), [](const auto&) { return false; });
+  if (listed.ok()) return file;
+  return Error{listed.error().status, path + ": " + listed.error().message};
+}
+
 int Delta(const SnapshotOptions& options, const CommonOptions& given) {
   const CommonOptions common = BesideTheFile(options, given);
-  const Expected<FileDescriptor> since = OpenInput(options.since_snapshot);
+  const Expected<FileDescriptor> since = OpenSnapshot(options.since_snapshot);
   if (!since.ok()) return Fail(since.error(), common);
   return Write(options, common, Empty::kAllowed, [&](Client& client, int fd) {
     return client.snapshots().Delta(since->get(), fd, options.filter);

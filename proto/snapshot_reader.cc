@@ -89,10 +89,11 @@ std::variant<SnapshotReader, std::string> SnapshotReader::Open(const SnapshotByt
   constexpr std::string_view kMagic = kSnapshotHead.substr(0, 8);
   std::array<char, kSnapshotHead.size()> head{};
   std::array<char, kSnapshotTailBytes> end{};
+  const size_t present = std::min<uint64_t>(bytes.size(), head.size());
+  if (std::string wrong = bytes.Read(0, {head.data(), present}); !wrong.empty()) return wrong;
+  const std::string_view begin(head.data(), present);
+  if (!begin.starts_with(kMagic.substr(0, present))) return "it is no snapshot";
   if (bytes.size() < head.size() + end.size()) return std::string(kCutOff);
-  if (std::string wrong = bytes.Read(0, head); !wrong.empty()) return wrong;
-  const std::string_view begin(head.data(), head.size());
-  if (!begin.starts_with(kMagic)) return "it is no snapshot";
   if (begin != kSnapshotHead) return "its version is one that this program does not know";
   if (std::string wrong = bytes.Read(bytes.size() - end.size(), end); !wrong.empty()) return wrong;
   SnapshotTail tail;

@@ -76,6 +76,16 @@ def test_a_filter_that_fits_nothing_leaves_the_file_as_it_was(shared, place, thr
     assert sorted(place.iterdir()) == sorted({file, given})
 
 
+def test_a_delta_since_something_else_says_which_file_is_no_snapshot(shared, place):
+    other = place / "notes.txt"
+    for contents, words in ((b"short", b"no snapshot"), (b"x" * 1000, b"no snapshot")):
+        other.write_bytes(contents)
+        refused = snapshot(shared, "delta", "--since", other, place / "delta.snap", check=False)
+        assert refused.returncode == 4
+        assert str(other).encode() + b": " in refused.stderr and words in refused.stderr
+    assert not (place / "delta.snap").exists()
+
+
 def test_a_delta_may_hold_nothing_new(shared, place):
     build(shared, 1)
     first, delta = place / "first.snap", place / "delta.snap"
