@@ -131,7 +131,7 @@ constexpr OptionRule kRules[] = {
      .meaning = "Undocumented: an index file of what is used.",
      .reason = "the linker would read a file by itself; name what is used with -kernels-used and "
                "-variables-used, "
-               "or link without the daemon"},
+               "or call the linker itself"},
 };
 
 }  // namespace

@@ -10,15 +10,15 @@ constexpr OptionValue kRequired = OptionValue::kRequired;
 constexpr std::string_view kTimeReason =
     "the compiler would write its timings into a file by itself; leave it out (the reply says how "
     "long the "
-    "compile took), or compile without the daemon";
+    "compile took), or call the compiler itself";
 constexpr std::string_view kPchReason =
     "the compiler would read or write precompiled headers by itself; leave it out (the daemon "
     "precompiles "
-    "headers on its own), or compile without the daemon";
+    "headers on its own), or call the compiler itself";
 constexpr std::string_view kBundledReason =
     "the compiler would write its headers into a directory by itself; leave it out and ask for the "
     "toolchain's own "
-    "headers (append_toolchain_headers), or compile without the daemon";
+    "headers (append_toolchain_headers), or call the compiler itself";
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 

@@ -8,7 +8,7 @@ namespace {
 constexpr OptionValue kRequired = OptionValue::kRequired;
 
 constexpr std::string_view kLlvmReason =
-    "LLVM's own options can write files; leave it out, or compile without the daemon";
+    "LLVM's own options can write files; leave it out, or call the compiler itself";
 
 // Values follow `=` in the same argument, one dash (measured: anything else is "an unsupported
 // option").

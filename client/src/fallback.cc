@@ -64,22 +64,22 @@ Expected<TimedReply> Fallback::BuildHere(BuildRequest* request, Deadline deadlin
     why.message += "; nor can it be compiled without: " + compiler.error().message;
     return why;
   }
-  Note(why.message);
   Expected<BuildReply> reply = CompileHere(*compiler, request, deadline);
   if (!reply.ok()) {
     Error error = std::move(reply).error();
+    if (error.message == why.message) return error;  // refused here as well
     error.message += " (compiled without cccl-cached, because: " + why.message + ")";
     return error;
   }
+  Note(why.message);
   return TimedReply{*std::move(reply), {}, std::move(why.message)};
 }
 
 void Fallback::Note(const std::string& why) const {
   static std::atomic<bool> noted{false};
   if (policy_.quiet || noted.exchange(true)) return;
-  const std::string line =
-      "cccl-cache: compiling without cccl-cached, which keeps nothing: " + why +
-      " (said once in each process)\n";
+  const std::string line = "cccl-cache: compiled without cccl-cached, which keeps nothing: " + why +
+                           " (said once in each process)\n";
   // Nowhere to say that stderr can't be written to.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -35,11 +35,11 @@ struct Scene {
   std::optional<Client> client;
 };
 
-StandInAnswers Refuses(std::string name) {
+StandInAnswers Refuses(std::string name, std::string reason = "the daemon's reason") {
   StandInAnswers answers;
-  answers.build = [name](grpc::ServerContext* context, const auto&, auto*) {
+  answers.build = [name, reason](grpc::ServerContext* context, const auto&, auto*) {
     context->AddTrailingMetadata("cccl-error", name);
-    return grpc::Status(grpc::StatusCode::INTERNAL, "the daemon's reason");
+    return grpc::Status(grpc::StatusCode::INTERNAL, reason);
   };
   return answers;
 }
@@ -99,6 +99,16 @@ TEST_CASE("an error of the compile here comes with the reason for it") {
   CHECK(result.error().status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND);
   CHECK(Has(result.error().message, "none is here"));
   CHECK(Has(result.error().message, "no cccl-cached listens"));
+}
+
+TEST_CASE("what is refused here as well is told once") {
+  Scene scene;
+  const StandInDaemon daemon(scene.socket, Refuses("invalid-request", "no such option"));
+  WriteFakeCompiler(scene.directory, AnswerError("invalid-request", "no such option"));
+  const auto result = scene.Build();
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(result.error().message == "no such option");
 }
 
 TEST_CASE("what the daemon refuses is compiled here") {

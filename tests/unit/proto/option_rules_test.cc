@@ -27,6 +27,8 @@ TEST_CASE("every table is sound: one owner a spelling, a meaning, a reason where
         REQUIRE(seen.insert(spelling).second);
       }
       REQUIRE(rule.meaning.ends_with("."));
+      // What is compiled without the daemon goes by the same table.
+      REQUIRE(rule.reason.find("without the daemon") == std::string_view::npos);
       REQUIRE(rule.reason.empty() == (rule.effect == OptionEffect::kEntersKey));
       const bool takes_argument = rule.value == OptionValue::kRequired;
       REQUIRE((takes_argument || (!rule.separate && !rule.joined)));
