@@ -84,6 +84,14 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_vie
   return plan;
 }
 
+int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common) {
+  const bool could_be_local = !plan.local_fallback && !common.explain;
+  if (error.status == CCCL_CACHE_NO_DAEMON && could_be_local) {
+    error.message += "; --fallback local compiles without one";
+  }
+  return Fail(error, common);
+}
+
 int FailPlan(const Error& error, const CommonOptions& common) {
   if (error.status != CCCL_CACHE_INVALID_REQUEST) return Fail(error, common);
   Complain(error.message);

@@ -51,6 +51,9 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
 /// Writes the artifact, the log and, where asked for, the JSON; returns the exit code.
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common);
 
+/// As Fail; where no daemon is there, with what compiles without one.
+int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
+
 /// Says what is wrong with the command line, kUsage, or with the machine, kOther.
 int FailPlan(const Error& error, const CommonOptions& common);
 
@@ -59,13 +62,13 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
   Expected<Client> client = Client::Open(ClientOptions{
       .socket = common.socket,
       .fallback = plan.local_fallback ? CCCL_CACHE_FALLBACK_LOCAL : CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return Fail(client.error(), common);
+  if (!client.ok()) return FailBuild(client.error(), plan, common);
   if (common.explain) {
     const Expected<Explanation> explanation = client->Explain(build, plan.build);
     return explanation.ok() ? Report(*explanation, common) : Fail(explanation.error(), common);
   }
   const Expected<BuildResult> result = client->Build(build, plan.build);
-  if (!result.ok()) return Fail(result.error(), common);
+  if (!result.ok()) return FailBuild(result.error(), plan, common);
   return Report(*result, plan, common);
 }
 

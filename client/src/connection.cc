@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "client/src/nobody_listens.h"
+
 namespace cccl_cache {
 namespace {
 
@@ -24,11 +26,7 @@ Error ConnectError(const std::string& path, int error) {
                                      ": its mode and group are the daemon's --socket-mode and "
                                      "--socket-group"};
     default:
-      return {
-          CCCL_CACHE_NO_DAEMON,
-          "no cccl-cached listens on " + path + " (" + std::strerror(error) +
-              "): start it (systemctl start cccl-cached, or cccl-cached --socket PATH), or name "
-              "its socket in CCCL_CACHE_SOCKET"};
+      return NobodyListens(SocketSearch::FromEnvironment(""), path, error);
   }
 }
 

@@ -79,11 +79,15 @@ SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
   return search;
 }
 
+std::string SocketSearch::UsersPath() const {
+  return runtime_directory.starts_with('/') ? runtime_directory + "/cccl-cached/socket" : "";
+}
+
 Expected<std::string> FindSocket(const SocketSearch& search) {
   if (!search.explicit_path.empty()) return search.explicit_path;
   if (!search.named_path.empty()) return search.named_path;
-  const std::string users = search.runtime_directory + "/cccl-cached/socket";
-  if (search.runtime_directory.starts_with('/') && IsSocket(users)) {
+  const std::string users = search.UsersPath();
+  if (!users.empty() && IsSocket(users)) {
     const std::optional<std::string> why = Distrust(users, false);
     if (!why) return users;
     // Another user's directory is in the environment after `su`: the system's daemon still serves.

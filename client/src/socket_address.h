@@ -17,6 +17,8 @@ struct SocketSearch {
 
   /// The environment of this process; a set-uid program ignores it.
   static SocketSearch FromEnvironment(std::string explicit_path);
+  /// Where a daemon of this user's own listens; empty without a runtime directory.
+  [[nodiscard]] std::string UsersPath() const;
 };
 
 /// The first socket of the order above: the user's if present, else the system's, and each of those

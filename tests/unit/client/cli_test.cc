@@ -147,6 +147,8 @@ TEST_CASE("a refusal is exit 4 with its reason, a broken daemon exit 5, none exi
   CHECK(none.exit_code == 3);
   CHECK(Has(none.errors, cli.daemon.socket()));
   CHECK(Has(none.errors, "start it"));
+  CHECK(Has(none.errors, "; --fallback local compiles without one"));
+  CHECK_FALSE(Has(cli.Run({"stats"}).errors, "--fallback"));
 }
 
 TEST_CASE("with --json what went wrong is an object on standard output as well") {
