@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/toolchain/empty_place.h"
 #include "daemon/toolchain/found_headers.h"
 #include "daemon/toolchain/layout.h"
 #include "daemon/toolchain/library_name.h"
@@ -181,11 +182,7 @@ void Merge(std::vector<Installation>& all, Installation installation) {
 /// Says of each place that a person named and where nothing was found.
 void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& found) {
   for (const auto& [place, held_something] : named) {
-    if (held_something) continue;
-    found.incomplete.push_back(
-        {place,
-         "it holds no libnvrtc.so.N and no libnvJitLink.so.N; name a CUDA toolkit, a "
-         "site-packages directory, a virtual environment or a directory of these libraries"});
+    if (!held_something) found.incomplete.push_back({place, WhyNothingFound(place)});
   }
 }
 

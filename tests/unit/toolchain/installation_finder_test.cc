@@ -201,4 +201,5 @@ TEST_CASE("a root that was asked for and holds nothing is reported, one of the s
   CHECK(found.installations.empty());
   REQUIRE(found.incomplete.size() == 1);
   CHECK(found.incomplete[0].root == tree.Path("absent"));
+  CHECK(found.incomplete[0].reason.starts_with("it does not exist"));
 }
