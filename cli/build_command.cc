@@ -56,7 +56,7 @@ Expected<Done> ReadHeaders(const BuildArguments& arguments, std::vector<std::str
 
 int Run(const BuildArguments& arguments, const CommonOptions& common) {
   const std::string name = arguments.file == "-" ? "stdin.cu" : arguments.file;
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, "sm_");
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvrtc);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = WithExtension(name, arguments.compile.emit);
   if (plan->output == "-" && common.json) {

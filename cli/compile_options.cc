@@ -64,8 +64,9 @@ CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
   return command->add_option(names, *values, help)->allow_extra_args(false);
 }
 
-Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_view native_prefix) {
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler) {
   CompilePlan plan;
+  plan.compiler = compiler;
   plan.kind = KindOf(options.emit);
   plan.output = options.output;
   plan.local_fallback = options.fallback == "local";
@@ -79,7 +80,7 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_vie
   if (options.architecture == "native") {
     Expected<std::string> number = NativeArchitecture();
     if (!number.ok()) return std::move(number).error();
-    plan.architecture = std::string(native_prefix) + *number;
+    plan.architecture = (compiler == Compiler::kNvvm ? "compute_" : "sm_") + *number;
   }
   return plan;
 }

@@ -31,8 +31,12 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
                          std::vector<std::string>* values, const std::string& help);
 
+/// Which compiler is asked.
+enum class Compiler { kNvrtc, kNvJitLink, kNvvm };
+
 /// What to print where, once the options are understood.
 struct CompilePlan {
+  Compiler compiler = Compiler::kNvrtc;
   std::string architecture;  ///< "sm_90": `native` is resolved
   Kind kind = Kind::kCubin;
   std::string output;
@@ -42,7 +46,7 @@ struct CompilePlan {
 
 /// Resolves what depends on this machine: the driver, the working directory. Where an error's
 /// status is CCCL_CACHE_INVALID_REQUEST the command line is wrong.
-Expected<CompilePlan> PlanCompile(const CompileOptions& options, std::string_view native_prefix);
+Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler);
 
 /// Sends the build and writes what came, or says why it would be compiled; returns the exit code.
 template <typename Build>

@@ -34,7 +34,7 @@ cccl_cache_link_input_type TypeOf(std::string_view path) {
 }
 
 int Run(const LinkArguments& arguments, const CommonOptions& common) {
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, "sm_");
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvJitLink);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = "linked." + arguments.compile.emit;
   if (plan->output == "-" && common.json) {

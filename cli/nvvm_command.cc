@@ -31,7 +31,7 @@ Expected<Done> ReadModules(const NvvmArguments& arguments, std::vector<std::stri
 }
 
 int Run(const NvvmArguments& arguments, const CommonOptions& common) {
-  Expected<CompilePlan> plan = PlanCompile(arguments.compile, "compute_");
+  Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvvm);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output == "-" && common.json) {
     Complain("--json and -o - both want standard output: write the artifact to a file");

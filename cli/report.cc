@@ -4,6 +4,7 @@
 
 #include "cli/compile_options.h"
 #include "cli/error_report.h"
+#include "cli/failure_hint.h"
 #include "cli/files.h"
 #include "cli/json_writer.h"
 
@@ -73,6 +74,12 @@ void ShowLog(std::string_view log) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
+void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
+  if (result.log().empty()) Complain("does not compile: " + std::string(result.reason()));
+  const std::string hint = FailureHint(plan, result.log());
+  if (!hint.empty()) Complain(hint);
+}
+
 Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan) {
   for (const Artifact& artifact : result.artifacts()) {
     if (artifact.kind == plan.kind) return WriteFile(plan.output, artifact.contents);
@@ -89,9 +96,7 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
 
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common) {
   if (!result.compiled() || !common.json) ShowLog(result.log());
-  if (!result.compiled() && result.log().empty()) {
-    Complain("does not compile: " + std::string(result.reason()));
-  }
+  if (!result.compiled()) ExplainFailure(result, plan);
   const Expected<Done> written = result.compiled() ? WriteArtifact(result, plan) : Done{};
   if (!written.ok()) Complain(written.error().message);
   const int printed = common.json ? Print(Json(result, written)) : kDone;

@@ -133,6 +133,38 @@ TEST_CASE("code that does not compile is exit 1, its log on stderr, the old file
   CHECK(Contents(cli.directory / "o") == "old");
 }
 
+TEST_CASE("what a compiler says of --arch, --emit and -lto comes with what to write") {
+  Fixture cli;
+  cli.directory.Write("k", "k");
+  const auto told = [&](const char* command, Words words, const char* log) {
+    cli.reply.Clear();
+    cli.reply.set_outcome(v1::OUTCOME_FAILED);
+    cli.reply.set_log(log);
+    words.insert(words.begin(), {command, "k"});
+    const CliResult result = cli.Run(words);
+    CHECK(result.exit_code == 1);
+    CHECK(result.errors.starts_with(log));
+    return result.errors.substr(std::string(log).size());
+  };
+  const char* wrong = "nvrtc: error: invalid value for --gpu-architecture (-arch)\n";
+  CHECK(Has(told("build", {"--arch", "90"}, wrong), "--arch is written sm_90, or compute_90"));
+  CHECK(Has(told("build", {"--arch", "8.6"}, wrong), "--arch is written sm_86, or"));
+  CHECK(Has(told("build", {"--arch", "sm_999"}, wrong), "this toolchain knows no sm_999"));
+  CHECK(Has(told("link", {"--arch", "90"}, "ERROR: missing option value (-arch=90)\n"), "sm_90"));
+  CHECK(Has(told("link", {"--arch", "sm_90"},
+                 "ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)\n"),
+            "LTO-IR is linked with --option=-lto"));
+  CHECK(Has(told("link", {"--arch", "sm_90", "--emit", "ptx"}, "ERROR: -ptx requires -lto\n"),
+            "with --option=-lto"));
+  CHECK(Has(told("link", {"--arch", "compute_90"}, "ERROR: virtual arch requires -ptx\n"),
+            "--emit ptx, a cubin is made by --arch sm_90"));
+  CHECK(Has(
+      told("nvvm", {"--arch", "sm_90"}, "libnvvm : error: -arch=sm_90 is an unsupported option\n"),
+      "libNVVM takes --arch compute_90"));
+  CHECK(told("build", {"--arch", "sm_90a"}, "k(1): error: searching\n").empty());
+  CHECK(told("nvvm", {"--arch", "compute_90"}, "an error in arch\n").empty());
+}
+
 TEST_CASE("a refusal is exit 4 with its reason, a broken daemon exit 5, none exit 3") {
   Fixture cli;
   const Words words = {"build", "-", "--arch", "sm_90", "-o", "o"};

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/compile_options.h"
+
+namespace cccl_cache::cli {
+
+/// The compiler judges the command line, in its own words, and knows nothing of this one's: what to
+/// write where its log shows a usual mistake with --arch, --emit or -lto. Empty: nothing is known.
+[[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
+
+}  // namespace cccl_cache::cli
