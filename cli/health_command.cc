@@ -1,44 +1,94 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "cli/command.h"
 #include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {
 
+constexpr std::string_view kNoToolchain =
+    "it has no toolchain and can compile nothing: install CUDA's packages, or the wheels of NVRTC, "
+    "nvJitLink and libNVVM, or name their directory to the daemon with --toolchain-root; "
+    "`cccl-cache-cli toolchains` tells what was found and is not used";
+
+// A daemon that has just started answers once it has read its toolchains, which may take longer.
+constexpr std::chrono::seconds kToolchainPatience{2};
+
+struct Health {
+  bool serving = false;
+  std::string socket;
+  std::string version;
+  cccl_cache_daemon daemon = {};
+  std::optional<size_t> toolchains;  ///< none: not known
+  std::string problem;               ///< empty: builds can be compiled
+};
+
+void CountToolchains(Client* client, Health* health) {
+  const Expected<Client::Toolchains> toolchains = client->GetToolchains(0, kToolchainPatience);
+  if (toolchains.ok()) {
+    health->toolchains = cccl_cache_toolchains_count(toolchains->get());
+    if (health->toolchains == 0) health->problem = kNoToolchain;
+  } else if (toolchains.error().status == CCCL_CACHE_DEADLINE) {
+    health->problem = "it still looks for toolchains, and builds wait for that";
+  } else {
+    health->problem = toolchains.error().message;
+  }
+}
+
+Expected<Health> Ask(Client* client) {
+  const Expected<bool> serving = client->Health();
+  if (!serving.ok()) return serving.error();
+  const Expected<Client::Info> info = client->GetInfo();
+  if (!info.ok()) return info.error();
+  Health health;
+  health.serving = *serving;
+  health.socket = client->socket();
+  health.daemon.struct_size = sizeof(health.daemon);
+  cccl_cache_info_describe(info->get(), &health.daemon);
+  health.version = View(health.daemon.version);
+  CountToolchains(client, &health);
+  return health;
+}
+
+std::string Status(const Health& health) { return health.serving ? "serving" : "not serving"; }
+
+std::string Text(const Health& health) {
+  std::string text =
+      "cccl-cached " + health.version + " at " + health.socket + ": " + Status(health) + "\n";
+  if (!health.problem.empty()) text += health.problem + "\n";
+  return text;
+}
+
+std::string Json(const Health& health) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("status").String(Status(health));
+  json.Key("socket").String(health.socket);
+  json.Key("version").String(health.version);
+  json.Key("api_minor").Integer(health.daemon.api_minor);
+  json.Key("fingerprint_layout").Integer(health.daemon.fingerprint_layout);
+  json.Key("uid").Integer(health.daemon.uid);
+  if (health.toolchains) json.Key("toolchains").Integer(static_cast<int64_t>(*health.toolchains));
+  json.Key("problem").String(health.problem);
+  return json.EndObject().Finish();
+}
+
 int Run(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<bool> serving = client->Health();
-  if (!serving.ok()) return Fail(serving.error(), common);
-  const Expected<Client::Info> info = client->GetInfo();
-  if (!info.ok()) return Fail(info.error(), common);
-  cccl_cache_daemon daemon = {};
-  daemon.struct_size = sizeof(daemon);
-  cccl_cache_info_describe(info->get(), &daemon);
-  const std::string status = *serving ? "serving" : "not serving";
-  const std::string socket(client->socket());
-  const std::string version(View(daemon.version));
-  std::string text = "cccl-cached " + version + " at " + socket + ": " + status + "\n";
-  if (common.json) {
-    JsonWriter json;
-    json.BeginObject();
-    json.Key("status").String(status);
-    json.Key("socket").String(socket);
-    json.Key("version").String(version);
-    json.Key("api_minor").Integer(daemon.api_minor);
-    json.Key("fingerprint_layout").Integer(daemon.fingerprint_layout);
-    json.Key("uid").Integer(daemon.uid);
-    text = json.EndObject().Finish();
-  }
-  const int printed = Print(text);
-  return *serving ? printed : kOther;
+  const Expected<Health> health = Ask(&*client);
+  if (!health.ok()) return Fail(health.error(), common);
+  const int printed = Print(common.json ? Json(*health) : Text(*health));
+  return health->serving ? printed : kOther;
 }
 
 }  // namespace
 
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("health", "Ask whether the daemon serves");
+  CLI::App* command = app->add_subcommand(
+      "health", "Ask whether the daemon serves, and what it lacks to compile something");
   command->footer("Example: cccl-cache-cli health && make");
   command->callback([&common, exit_code] { *exit_code = Run(common); });
 }

@@ -76,6 +76,28 @@ TEST_CASE("toolchains and health answer for people and as JSON") {
   CHECK(Has(cli.Run({"health", "--json"}).output, "\"status\": \"serving\""));
 }
 
+TEST_CASE("health says what a daemon without a toolchain lacks") {
+  StandInAnswers answers = Answers();
+  CHECK_FALSE(Has(CliScene(answers).Run({"health"}).output, "toolchain"));
+  CHECK(Has(CliScene(answers).Run({"health", "--json"}).output,
+            "\"toolchains\": 1,\n  \"problem\": \"\""));
+  answers.toolchains = [](const auto&, auto*) { return grpc::Status::OK; };
+  const CliScene cli(answers);
+  const CliResult text = cli.Run({"health"});
+  CHECK(text.exit_code == 0);
+  CHECK(Has(text.output, ": serving\nit has no toolchain and can compile nothing: install"));
+  const CliResult json = cli.Run({"health", "--json"});
+  CHECK(Has(json.output, "\"toolchains\": 0"));
+  CHECK(Has(json.output, "--toolchain-root"));
+  answers.toolchains = [](const auto&, auto*) {
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "it is stopping");
+  };
+  const CliResult unknown = CliScene(answers).Run({"health", "--json"});
+  CHECK(unknown.exit_code == 0);
+  CHECK(Has(unknown.output, "\"problem\": \"it is stopping\""));
+  CHECK_FALSE(Has(unknown.output, "\"toolchains\""));
+}
+
 TEST_CASE("the environment names the socket where the command line does not") {
   const CliScene cli(Answers());
   const Words words = {"health"};
