@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "daemon/core/artifact.h"
@@ -30,9 +31,12 @@ class PrivateEntries {
 
   /// What one user may have, all entries together.
   [[nodiscard]] virtual uint64_t limit_bytes() const = 0;
+  /// The number of an insertion that begins now: greater than that of each earlier one of this
+  /// user, whatever the clock says. Reads the disk.
+  virtual uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) = 0;
   /// Keeps the entry; what the user inserted in the oldest generations, all of them before this
-  /// one, goes for it. kOverloaded: there is no room; kUnavailable: the disk refused. Waits for the
-  /// disk.
+  /// one, goes for it, the oldest first. kOverloaded: there is no room; kUnavailable: the disk
+  /// refused. Waits for the disk.
   virtual Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
                      uint64_t generation) = 0;
 };

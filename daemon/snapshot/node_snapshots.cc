@@ -124,9 +124,8 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(const Peer& pee
                              peer.uid, kMostSending),
                  kRetryAfter};
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto generation =
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  const uint64_t generation =
+      owner ? parts_.own.NextGeneration(*owner, std::chrono::system_clock::now()) : 0;
   options.keep = [this, owner, generation](const ArtifactRecord& record) {
     return Keep(owner, generation, record);
   };

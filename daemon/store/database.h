@@ -23,7 +23,8 @@ enum class Column : uint8_t {
   kUsage,
   kMeta,
   kAnswered,
-  kPrivateUsage
+  kPrivateUsage,
+  kPrivateOrder
 };
 
 /// Why the database did not do something.

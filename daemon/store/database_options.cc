@@ -96,9 +96,10 @@ std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(cache_options);
   const auto small = SmallValues(cache);
   const auto large = LargeValues(options, cache);
-  return {{"default", small},  {"artifacts", large}, {"manifests", small},
-          {"deposits", large}, {"private", large},   {"usage", small},
-          {"meta", small},     {"answered", small},  {"private_usage", small}};
+  return {{"default", small},      {"artifacts", large}, {"manifests", small},
+          {"deposits", large},     {"private", large},   {"usage", small},
+          {"meta", small},         {"answered", small},  {"private_usage", small},
+          {"private_order", small}};
 }
 
 }  // namespace cccl_cached

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/bytes.h"
 #include "daemon/core/entry.h"
 #include "daemon/store/answered_row.h"
 
@@ -20,7 +19,8 @@ using cccl_cache::Digest;
 constexpr uid_t kAll = static_cast<uid_t>(-1);
 // What an entry costs beyond its bytes.
 constexpr uint64_t kEntryOverhead = 256;
-constexpr size_t kSample = 512;
+// What goes in one write.
+constexpr size_t kMostDropped = 4'096;
 
 Digest MemoryKey(uid_t uid, const Digest& key) {
   cccl_cache::Hasher hasher;
@@ -108,6 +108,16 @@ void PrivateStore::Forget(uid_t uid, const Digest& key) {
   if (Commit(*database, std::move(plan))) statistics_.Add(Counter::kStoreErrors);
 }
 
+uint64_t PrivateStore::NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) {
+  const auto since_1970 = now.time_since_epoch();
+  const auto clock = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count());
+  const std::lock_guard lock(changing_);
+  const auto database = slot_.Get();
+  if (!database) return clock;
+  return std::max(clock, UsageOf(*database, UserRowPrefix(uid)).generation + 1);
+}
+
 Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
                          uint64_t generation) {
   std::string entry = EncodeEntry(key, *artifact);
@@ -121,9 +131,14 @@ Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifa
   if (const PrivateUsage old = UsageOf(*database, row); old.bytes > 0) {
     Remove(*database, uid, key, old, plan);
   }
-  for (const uid_t counted : {uid, kAll}) TotalOf(*database, counted, plan) += usage.bytes;
+  for (const uid_t counted : {uid, kAll}) {
+    PrivateUsage& total = TotalOf(*database, counted, plan);
+    total.bytes += usage.bytes;
+    total.generation = std::max(total.generation, generation);
+  }
   plan.writes.push_back({Column::kPrivate, row, std::move(entry)});
   plan.writes.push_back({Column::kPrivateUsage, row, EncodePrivateUsage(usage)});
+  plan.writes.push_back({Column::kPrivateOrder, OrderRowKey(uid, generation, key), ""});
   if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
   if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
   const std::lock_guard users(mutex_);
@@ -134,8 +149,8 @@ Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifa
 Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {
   while (true) {
     Plan now;
-    const uint64_t mine = TotalOf(database, uid, now);
-    const uint64_t all = TotalOf(database, kAll, now);
+    const uint64_t mine = TotalOf(database, uid, now).bytes;
+    const uint64_t all = TotalOf(database, kAll, now).bytes;
     const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
     if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
     const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
@@ -153,20 +168,15 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
   }
 }
 
-uint64_t& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {
-  const auto [place, read] = plan.totals.try_emplace(uid, 0);
-  if (!read) return place->second;
-  database.Read(Column::kPrivateUsage, UserRowPrefix(uid), [&](std::string_view value) {
-    place->second = ByteReader(value).TakeInteger<uint64_t>().value_or(0);
-  });
+PrivateUsage& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {
+  const auto [place, read] = plan.totals.try_emplace(uid);
+  if (read) place->second = UsageOf(database, UserRowPrefix(uid));
   return place->second;
 }
 
 std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan) {
   for (const auto& [uid, total] : plan.totals) {
-    std::string value;
-    AppendInteger(value, total);
-    plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), std::move(value)});
+    plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), EncodePrivateUsage(total)});
   }
   return database.Write(plan.writes);
 }
@@ -174,40 +184,42 @@ std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan)
 void PrivateStore::Remove(Database& database, uid_t uid, const Digest& key,
                           const PrivateUsage& usage, Plan& plan) {
   for (const uid_t counted : {uid, kAll}) {
-    uint64_t& total = TotalOf(database, counted, plan);
+    uint64_t& total = TotalOf(database, counted, plan).bytes;
     total -= std::min(total, usage.bytes);
   }
   const std::string row = UserRowKey(uid, key);
   plan.writes.push_back({Column::kPrivate, row, std::nullopt});
   plan.writes.push_back({Column::kPrivateUsage, row, std::nullopt});
+  plan.writes.push_back(
+      {Column::kPrivateOrder, OrderRowKey(uid, usage.generation, key), std::nullopt});
   if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
 }
 
 bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
                               uint64_t generation) {
-  struct Candidate {
-    Digest key;
-    PrivateUsage usage;
-  };
-  std::vector<Candidate> candidates;
   const std::string prefix = UserRowPrefix(uid);
-  const auto collect = [&](std::string_view row, std::string_view value) {
-    if (!row.starts_with(prefix)) return false;
-    const auto key = KeyOfRow(row);
-    const PrivateUsage usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
-    if (key && usage.generation < generation) candidates.push_back({*key, usage});
-    return candidates.size() < kSample;
-  };
-  if (database.Scan(Column::kPrivateUsage, prefix, collect) || candidates.empty()) return false;
-  std::ranges::sort(candidates, {}, [](const auto& each) { return each.usage.generation; });
+  std::string& start = dropped_up_to_.try_emplace(uid, prefix).first->second;
   Plan plan;
+  std::string last;
   uint64_t freed = 0;
-  for (const Candidate& each : candidates) {
-    if (freed >= surplus) break;
-    Remove(database, uid, each.key, each.usage, plan);
-    freed += each.usage.bytes;
+  size_t dropped = 0;
+  const auto drop = [&](std::string_view row_key, std::string_view) {
+    const auto row = DecodeOrderRow(row_key);
+    if (!row || !row_key.starts_with(prefix) || row->generation >= generation) return false;
+    const PrivateUsage usage = UsageOf(database, UserRowKey(uid, row->key));
+    Remove(database, uid, row->key, {usage.bytes, row->generation}, plan);
+    last = row_key;
+    freed += usage.bytes;
+    return freed < surplus && ++dropped < kMostDropped;
+  };
+  if (database.Scan(Column::kPrivateOrder, start, drop)) return false;
+  if (!last.empty()) {
+    if (Commit(database, std::move(plan))) return false;
+    start = last;
+    return true;
   }
-  return !Commit(database, std::move(plan));
+  // A database that was made anew has older ones again.
+  return std::exchange(start, prefix) != prefix && DropOldest(database, uid, surplus, generation);
 }
 
 }  // namespace cccl_cached

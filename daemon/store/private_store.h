@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -41,6 +42,7 @@ class PrivateStore final : public PrivateEntries {
   bool HasAny(uid_t uid) override;
   Found Get(uid_t uid, const cccl_cache::Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
+  uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
   Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
              uint64_t generation) override;
 
@@ -48,15 +50,15 @@ class PrivateStore final : public PrivateEntries {
   /// Changes that were not written yet, and totals as they will be then.
   struct Plan {
     std::vector<ColumnWrite> writes;
-    std::map<uid_t, uint64_t> totals;
+    std::map<uid_t, PrivateUsage> totals;
   };
-  static uint64_t& TotalOf(Database& database, uid_t uid, Plan& plan);
+  static PrivateUsage& TotalOf(Database& database, uid_t uid, Plan& plan);
   static std::optional<DatabaseError> Commit(Database& database, Plan plan);
   void Remove(Database& database, uid_t uid, const cccl_cache::Digest& key,
               const PrivateUsage& usage, Plan& plan);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
-  /// Drops some of the user's oldest. False: there are none but of this generation, or the disk
-  /// refuses.
+  /// Drops the user's oldest, as many as are needed or go at once. False: there are none but of
+  /// this generation, or the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
                                 uint64_t generation);
   void Forget(uid_t uid, const cccl_cache::Digest& key);
@@ -67,6 +69,9 @@ class PrivateStore final : public PrivateEntries {
   Statistics& statistics_;
 
   std::mutex changing_;  ///< one change at a time: totals are read, then written
+  /// The last row of the order that was dropped, for what is gone is passed over anew by each scan
+  /// that starts before it; guarded by changing_.
+  std::map<uid_t, std::string> dropped_up_to_;
   std::mutex mutex_;
   std::unordered_set<uid_t> users_;  ///< who may have any; guarded by mutex_
 };

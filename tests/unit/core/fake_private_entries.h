@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -26,6 +27,9 @@ class FakePrivateEntries final : public PrivateEntries {
     return {found->second, TierName::kDisk};
   }
   [[nodiscard]] uint64_t limit_bytes() const override { return 1 << 20; }
+  uint64_t NextGeneration(uid_t, std::chrono::system_clock::time_point) override {
+    return ++generations_;
+  }
   Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
              uint64_t) override {
     if (on_put) on_put();
@@ -37,6 +41,7 @@ class FakePrivateEntries final : public PrivateEntries {
   std::function<void()> on_put;  ///< called first, with no lock held
 
  private:
+  std::atomic<uint64_t> generations_ = 0;
   std::mutex mutex_;
   std::map<std::pair<uid_t, cccl_cache::Digest>, ArtifactPtr> entries_;
 };

@@ -3,6 +3,7 @@
 #include "daemon/store/private_store.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -120,6 +121,33 @@ TEST_CASE("what a user inserted first goes for what that user inserts last") {
   CHECK_FALSE(Has(scene, kAlice, 1));
   for (uint64_t i = 2; i <= 4; ++i) CHECK(Has(scene, kAlice, i));
   CHECK(Has(scene, kBob, 1));
+}
+
+TEST_CASE("the oldest go first, wherever their keys stand among thousands") {
+  constexpr uint64_t kEntries = 2'000;
+  const auto put = [](StoreScene& scene, uint64_t number, uint64_t generation) {
+    return scene->own().Put(kAlice, Key(number), Numbered(number, 10), generation);
+  };
+  const uint64_t each = 256 + EncodeEntry(Key(0), *Numbered(9'999, 10)).size();
+  StoreScene scene(Limited(kEntries * each, 100 << 20));
+  for (uint64_t i = 0; i < kEntries; ++i) REQUIRE(put(scene, i, 1 + i / 500));
+  for (uint64_t i = kEntries; i < kEntries + 1'000; ++i) REQUIRE(put(scene, i, 9));
+  const auto has = [&](uint64_t i) { return scene->own().Get(kAlice, Key(i)).artifact != nullptr; };
+  for (uint64_t i = 0; i < 500; ++i) REQUIRE_FALSE(has(i));
+  for (uint64_t i = 1'000; i < kEntries + 1'000; ++i) REQUIRE(has(i));
+}
+
+TEST_CASE("an insertion has a greater number than any before, whatever the clock says") {
+  StoreScene scene;
+  const std::chrono::system_clock::time_point now(std::chrono::seconds(1'000'000));
+  const uint64_t first = scene->own().NextGeneration(kAlice, now);
+  REQUIRE(Put(scene, kAlice, 1, first));
+  for (int opening = 0; opening < 2; ++opening) {
+    CHECK(scene->own().NextGeneration(kAlice, now) > first);
+    CHECK(scene->own().NextGeneration(kAlice, now - std::chrono::hours(24)) > first);
+    CHECK(scene->own().NextGeneration(kAlice, now + std::chrono::hours(24)) > first + 1);
+    scene.Reopen();
+  }
 }
 
 TEST_CASE("nothing goes for another part of the same insertion") {
