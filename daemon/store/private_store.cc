@@ -74,6 +74,7 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     ArtifactPtr artifact = memory_->Get(memory_key);
     if (artifact != nullptr) return {std::move(artifact), memory_->name()};
   }
+  const uint64_t changes = Changes();
   const auto database = slot_.Get();
   if (!database) return {};
   Found found;
@@ -94,16 +95,28 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     Forget(uid, key);
     return {};
   }
-  if (memory_ != nullptr) memory_->Put(memory_key, found.artifact);
+  const std::lock_guard lock(mutex_);
+  // What was read before a change must not be found after it.
+  if (memory_ != nullptr && changes_ == changes) memory_->Put(memory_key, found.artifact);
   return found;
+}
+
+uint64_t PrivateStore::Changes() {
+  const std::lock_guard lock(mutex_);
+  return changes_;
 }
 
 void PrivateStore::Forget(uid_t uid, const Digest& key) {
   const std::lock_guard lock(changing_);
   const auto database = slot_.Get();
   if (!database) return;
+  const std::string row = UserRowKey(uid, key);
+  bool sound = false;
+  database->Read(Column::kPrivate, row,
+                 [&](std::string_view entry) { sound = DecodeEntry(key, entry) != nullptr; });
+  if (sound) return;  // another one took its place meanwhile
   Plan plan;
-  Remove(*database, uid, key, UsageOf(*database, UserRowKey(uid, key)), plan);
+  Remove(*database, uid, key, UsageOf(*database, row), plan);
   // What could not be deleted is found broken again.
   if (Commit(*database, std::move(plan))) statistics_.Add(Counter::kStoreErrors);
 }
@@ -139,8 +152,8 @@ Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifa
   plan.writes.push_back({Column::kPrivate, row, std::move(entry)});
   plan.writes.push_back({Column::kPrivateUsage, row, EncodePrivateUsage(usage)});
   plan.writes.push_back({Column::kPrivateOrder, OrderRowKey(uid, generation, key), ""});
+  plan.changed.push_back(MemoryKey(uid, key));
   if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
-  if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
   const std::lock_guard users(mutex_);
   users_.insert(uid);
   return Ok{};
@@ -178,7 +191,13 @@ std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan)
   for (const auto& [uid, total] : plan.totals) {
     plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), EncodePrivateUsage(total)});
   }
-  return database.Write(plan.writes);
+  auto error = database.Write(plan.writes);
+  const std::lock_guard lock(mutex_);
+  ++changes_;
+  if (memory_ != nullptr) {
+    for (const Digest& key : plan.changed) memory_->Remove(key);
+  }
+  return error;
 }
 
 void PrivateStore::Remove(Database& database, uid_t uid, const Digest& key,
@@ -192,7 +211,7 @@ void PrivateStore::Remove(Database& database, uid_t uid, const Digest& key,
   plan.writes.push_back({Column::kPrivateUsage, row, std::nullopt});
   plan.writes.push_back(
       {Column::kPrivateOrder, OrderRowKey(uid, usage.generation, key), std::nullopt});
-  if (memory_ != nullptr) memory_->Remove(MemoryKey(uid, key));
+  plan.changed.push_back(MemoryKey(uid, key));
 }
 
 bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,

@@ -50,18 +50,20 @@ class PrivateStore final : public PrivateEntries {
   /// Changes that were not written yet, and totals as they will be then.
   struct Plan {
     std::vector<ColumnWrite> writes;
+    std::vector<cccl_cache::Digest> changed;  ///< keys in memory of what they change
     std::map<uid_t, PrivateUsage> totals;
   };
   static PrivateUsage& TotalOf(Database& database, uid_t uid, Plan& plan);
-  static std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  void Remove(Database& database, uid_t uid, const cccl_cache::Digest& key,
-              const PrivateUsage& usage, Plan& plan);
+  std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  static void Remove(Database& database, uid_t uid, const cccl_cache::Digest& key,
+                     const PrivateUsage& usage, Plan& plan);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
   /// Drops the user's oldest, as many as are needed or go at once. False: there are none but of
   /// this generation, or the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
                                 uint64_t generation);
   void Forget(uid_t uid, const cccl_cache::Digest& key);
+  [[nodiscard]] uint64_t Changes();
 
   const Limits limits_;
   DatabaseSlot& slot_;
@@ -74,6 +76,7 @@ class PrivateStore final : public PrivateEntries {
   std::map<uid_t, std::string> dropped_up_to_;
   std::mutex mutex_;
   std::unordered_set<uid_t> users_;  ///< who may have any; guarded by mutex_
+  uint64_t changes_ = 0;             ///< so often memory may have become wrong; guarded by mutex_
 };
 
 }  // namespace cccl_cached

@@ -4,9 +4,11 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <variant>
 
 #include "daemon/core/entry.h"
@@ -87,6 +89,27 @@ TEST_CASE("a private entry in use is answered from memory, and from nobody else'
   CHECK_FALSE(Has(scene, kBob, 1));
   REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(2, 300), 2));
   CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
+}
+
+TEST_CASE("what a user inserted last is found, whoever reads meanwhile") {
+  MemoryStore memory(64 << 20);
+  RocksdbStoreOptions options;
+  options.memory = &memory;
+  StoreScene scene(options);
+  for (uint64_t round = 1; round <= 20; ++round) {
+    // Reading the earlier one takes longer than inserting the later one.
+    REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(round, 2'000'000), 2 * round));
+    std::latch begun(2);
+    std::jthread reader([&] {
+      begun.count_down();
+      (void)scene->own().Get(kAlice, Key(1));
+    });
+    begun.arrive_and_wait();
+    const ArtifactPtr later = Numbered(round, 300);
+    REQUIRE(scene->own().Put(kAlice, Key(1), later, 2 * round + 1));
+    reader.join();
+    REQUIRE(Same(*scene->own().Get(kAlice, Key(1)).artifact, *later));
+  }
 }
 
 TEST_CASE("a corrupt private entry is a miss, counted once and dropped") {
