@@ -109,15 +109,19 @@ bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClos
          (plan.include_view && may_show_paths_.Find(*plan.include_view));
 }
 
-bool BuildMemory::Insert(const Digest& fingerprint, const Closure& closure,
-                         const ArtifactPtr& artifact) {
+Result<Inserted> BuildMemory::Insert(const Digest& fingerprint, const Closure& closure,
+                                     const ArtifactPtr& artifact) {
   const Digest key = KeyOf(fingerprint, closure);
   Tier& last = *tiers_.back();
   const bool there = last.Holds(key);
   if (!there) last.Put(key, artifact);
   // Also where only the artifact is there: builds find its key by this.
   if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure});
-  return !there && last.Holds(key);
+  if (there) return Inserted::kBefore;
+  if (last.Holds(key)) return Inserted::kNow;
+  return Error{ErrorCode::kUnavailable,
+               "the disk takes no more now: it is full, refuses what is written, or is slower than "
+               "what comes; insert the file again once it has room (the daemon's log says more)"};
 }
 
 Status BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +20,9 @@
 #include "proto/digest.h"
 
 namespace cccl_cached {
+
+/// Whether something was there before it was inserted.
+enum class Inserted : uint8_t { kNow, kBefore };
 
 /// What earlier builds left behind: artifacts and manifests in the tiers; failures, and what is to
 /// be expected of a program, in memory for a while. Thread-safe.
@@ -56,9 +60,9 @@ class BuildMemory {
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
   void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
-  /// An artifact from elsewhere, for all users. False: it was there already, or there is no room.
-  bool Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
-              const ArtifactPtr& artifact);
+  /// An artifact from elsewhere, for all users. kUnavailable: there is no room for it now.
+  Result<Inserted> Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
+                          const ArtifactPtr& artifact);
   /// The same for one user: see PrivateEntries::Put.
   Status InsertFor(uid_t uid, const cccl_cache::Digest& fingerprint, const Closure& closure,
                    const ArtifactPtr& artifact, uint64_t generation);

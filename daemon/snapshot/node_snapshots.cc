@@ -144,8 +144,8 @@ std::shared_ptr<void> NodeSnapshots::PlaceFor(uid_t uid) {
           }};
 }
 
-Result<bool> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,
-                                 const ArtifactRecord& record) {
+Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,
+                                     const ArtifactRecord& record) {
   auto artifact = std::make_shared<Artifact>(*record.artifact);
   artifact->compile_time = kCompileTime;
   if (!owner) {
@@ -155,7 +155,7 @@ Result<bool> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation
   const Status kept =
       parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
   if (!kept) return kept.error();
-  return true;
+  return Inserted::kNow;
 }
 
 }  // namespace cccl_cached

@@ -48,8 +48,8 @@ class NodeSnapshots final : public Snapshots {
                                                        const AnsweredBuild& build);
   [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const cccl_cache::Digest& key);
   [[nodiscard]] ArtifactPtr FindShared(const cccl_cache::Digest& key);
-  [[nodiscard]] Result<bool> Keep(std::optional<uid_t> owner, uint64_t generation,
-                                  const ArtifactRecord& record);
+  [[nodiscard]] Result<Inserted> Keep(std::optional<uid_t> owner, uint64_t generation,
+                                      const ArtifactRecord& record);
   /// Null: the user, or too many users, send one already.
   [[nodiscard]] std::shared_ptr<void> PlaceFor(uid_t uid);
 

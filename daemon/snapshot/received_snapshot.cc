@@ -27,6 +27,13 @@ Error Refused(std::string_view reason) {
           fmt::format("the snapshot is refused, nothing of it was inserted: {}", reason)};
 }
 
+/// What stopped the keeping, and what stays.
+Error Broken(Error error, uint64_t kept, uint64_t of) {
+  error.message = fmt::format("{} of the snapshot's {} entries are there, the others not: {}", kept,
+                              of, error.message);
+  return error;
+}
+
 Result<ArtifactRecord> Decode(const SnapshotItem& item, std::string_view stored) {
   if (item.kind != SnapshotKind::kArtifact) {
     return Refused("it holds deposits, which are read back only by whom they were made for");
@@ -92,13 +99,14 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish(std::stop_token stop) {
   summary.shared = options_.shared;
   const Status kept =
       ForEachRecord(reader, stop, [&](const SnapshotItem& item, const auto& record) -> Status {
-        const Result<bool> each = options_.keep(record);
+        const Result<Inserted> each = options_.keep(record);
         if (!each) return each.error();
-        ++(*each ? summary.records : summary.left_out);
-        if (*each) summary.bytes += item.bytes;
+        const bool now = *each == Inserted::kNow;
+        ++(now ? summary.records : summary.left_out);
+        if (now) summary.bytes += item.bytes;
         return Ok{};
       });
-  if (!kept) return kept.error();
+  if (!kept) return Broken(kept.error(), summary.records + summary.left_out, reader.count());
   return summary;
 }
 

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string_view>
 
+#include "daemon/core/build_memory.h"
 #include "daemon/core/result.h"
 #include "daemon/core/snapshots.h"
 #include "daemon/snapshot/artifact_record.h"
@@ -23,8 +24,7 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   struct Options {
     uint64_t limit_bytes = 0;  ///< of all records together, decompressed
     bool shared = false;
-    /// Keeps a record. False: it was there already.
-    std::function<Result<bool>(const ArtifactRecord&)> keep;
+    std::function<Result<Inserted>(const ArtifactRecord&)> keep;
     std::shared_ptr<void> place;  ///< let go of when the snapshot ends
   };
 

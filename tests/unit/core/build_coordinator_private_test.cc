@@ -21,7 +21,7 @@ using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Succeed;
 
-ArtifactPtr Inserted(const std::string& bytes) { return Succeed(bytes).artifact; }
+ArtifactPtr Made(const std::string& bytes) { return Succeed(bytes).artifact; }
 
 std::string BytesOf(const BuildAnswer& answer) { return answer.artifact->parts.at(0).bytes; }
 
@@ -41,7 +41,7 @@ Result<CompileOutput> ReadsOneFile(const CompileJob& job, int) {
 TEST_CASE("what a user inserted is that user's hit and nobody else's") {
   const auto key = KnownFrom(SourceAsOutput).key;
   CoordinatorBench bench(SourceAsOutput);
-  REQUIRE(bench.own.Put(kBob.uid, key, Inserted("bob's"), 1));
+  REQUIRE(bench.own.Put(kBob.uid, key, Made("bob's"), 1));
   const BuildAnswer own = bench.BuildOne("a", kBob);
   CHECK(own.outcome == Outcome::kHit);
   CHECK(own.key == key);
@@ -54,7 +54,7 @@ TEST_CASE("what a user inserted is that user's hit and nobody else's") {
 TEST_CASE("a user's own entry comes before what all share, which stays as it is") {
   CoordinatorBench bench(SourceAsOutput);
   const auto key = bench.BuildOne("a", kAlice).key;
-  REQUIRE(bench.own.Put(kBob.uid, key, Inserted("bob's"), 1));
+  REQUIRE(bench.own.Put(kBob.uid, key, Made("bob's"), 1));
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "bob's");
   CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "a");
   CHECK(bench.Count(Counter::kCompiles) == 1);
@@ -70,8 +70,8 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
 
   CoordinatorBench bench(ReadsOneFile);
   bench.files.disk->Write("/home/someone/local.h", "same");
-  REQUIRE(bench.coordinator->memory().InsertFor(kBob.uid, built.fingerprint, closure,
-                                                Inserted("bob's"), 1));
+  REQUIRE(bench.coordinator->memory().InsertFor(kBob.uid, built.fingerprint, closure, Made("bob's"),
+                                                1));
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "bob's");
   CHECK(bench.BuildOne("a", kAlice).outcome == Outcome::kBuilt);
   bench.files.disk->Write("/home/someone/local.h", "another");
@@ -81,11 +81,31 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
 TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
   const auto known = KnownFrom(SourceAsOutput);
   CoordinatorBench bench(SourceAsOutput);
-  CHECK(bench.coordinator->memory().Insert(known.fingerprint, {}, Inserted("all's")));
-  CHECK_FALSE(bench.coordinator->memory().Insert(known.fingerprint, {}, Inserted("later")));
+  BuildMemory& memory = bench.coordinator->memory();
+  CHECK(*memory.Insert(known.fingerprint, {}, Made("all's")) == Inserted::kNow);
+  CHECK(*memory.Insert(known.fingerprint, {}, Made("later")) == Inserted::kBefore);
   CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "all's");
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "all's");
   CHECK(bench.Count(Counter::kCompiles) == 0);
+}
+
+/// A disk that takes nothing.
+class FullTier final : public Tier {
+ public:
+  [[nodiscard]] TierName name() const override { return TierName::kDisk; }
+  ArtifactPtr Get(const cccl_cache::Digest&) override { return nullptr; }
+  bool Holds(const cccl_cache::Digest&) override { return false; }
+  void Put(const cccl_cache::Digest&, ArtifactPtr) override {}
+  void Remove(const cccl_cache::Digest&) override {}
+};
+
+TEST_CASE("what finds no room is an error, not something that was there") {
+  FullTier full;
+  Departures departures;
+  BuildMemory memory({&full}, departures, {});
+  const auto refused = memory.Insert(cccl_cache::Sha256("fingerprint"), {}, Made("all's"));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUnavailable);
 }
 
 }  // namespace

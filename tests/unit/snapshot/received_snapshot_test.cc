@@ -33,10 +33,10 @@ struct Receiver {
     ReceivedSnapshot incoming(*std::move(spool),
                               {.limit_bytes = limit,
                                .shared = true,
-                               .keep = [this](const ArtifactRecord& record) -> Result<bool> {
-                                 if (full) return *full;
+                               .keep = [this](const ArtifactRecord& record) -> Result<Inserted> {
+                                 if (full && kept.size() == room) return *full;
                                  kept.push_back(record.artifact->parts.front().bytes);
-                                 return !there;
+                                 return there ? Inserted::kBefore : Inserted::kNow;
                                },
                                .place = {}});
     // In pieces that end anywhere.
@@ -59,7 +59,8 @@ struct Receiver {
   TemporaryDirectory directory;
   uint64_t limit = 1 << 20;
   bool there = false;
-  std::optional<Error> full;
+  std::optional<Error> full;  ///< what is said beyond `room`
+  size_t room = 0;
   Names kept;
 };
 
@@ -173,12 +174,15 @@ TEST_CASE("of a caller that left nothing is kept") {
   CHECK(receiver.kept.empty());
 }
 
-TEST_CASE("where there is no room the reason is told") {
+TEST_CASE("where there is no room the reason is told, and how far it went") {
   Receiver receiver;
   receiver.full = Error{ErrorCode::kOverloaded, "full"};
-  const auto received = receiver.Receive(SnapshotNamed({"one"}));
+  receiver.room = 2;
+  const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three"}));
   REQUIRE_FALSE(received.ok());
-  CHECK(received.error().message == "full");
+  CHECK(received.error().code == ErrorCode::kOverloaded);
+  CHECK(received.error().message ==
+        "2 of the snapshot's 3 entries are there, the others not: full");
 }
 
 TEST_CASE("what is being received has no name on the disk") {
