@@ -39,6 +39,15 @@ struct SnapshotSummary {
   bool shared = false;  ///< kept for everybody
 };
 
+/// Who asks for a snapshot or sends one.
+struct SnapshotCaller {
+  Peer peer;
+  /// From now on so many bytes of memory are taken for this caller, instead of as many as before.
+  /// kOverloaded: they can't be had.
+  std::function<Status(uint64_t bytes)> hold;
+  std::stop_token left;  ///< stopped when the caller leaves
+};
+
 /// A snapshot that is being received. Blocks as long as the disk does. Used by one thread at a
 /// time; without Finish nothing of it is kept.
 class IncomingSnapshot {
@@ -48,7 +57,7 @@ class IncomingSnapshot {
   virtual Status Append(std::string_view bytes) = 0;
   /// Verifies all of it, then keeps what it holds. kInvalidRequest: it is refused as a whole, and
   /// the message says why.
-  virtual Result<SnapshotSummary> Finish(std::stop_token stop) = 0;
+  virtual Result<SnapshotSummary> Finish() = 0;
 };
 
 /// Makes snapshots of what users were answered. Thread-safe; all of it blocks as
@@ -62,12 +71,12 @@ class Snapshots {
 
   /// kDenied: others' entries are an administrator's to export; there is nothing of an overflow
   /// uid's.
-  virtual Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
+  virtual Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
   /// What root and the daemon's own uid send is kept for everybody, what others send for
   /// themselves. kOverloaded: the user sends another one; kDenied: an overflow uid has nothing of
   /// its own.
-  virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer& peer) = 0;
+  virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 
 }  // namespace cccl_cached

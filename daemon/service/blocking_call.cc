@@ -27,6 +27,18 @@ void BlockingCall::Begin() {
   if (const Status begun = threads_.Run([this] { End(Work()); }); !begun) End(begun);
 }
 
+SnapshotCaller BlockingCall::Caller() {
+  return {peer_, [this](uint64_t bytes) { return Hold(bytes); }, left_.get_token()};
+}
+
+Status BlockingCall::Hold(uint64_t bytes) {
+  memory_.Release();
+  auto share = backend_.budget.Take(peer_.uid, Resource::kBytes, bytes);
+  if (!share) return share.error();
+  memory_ = *std::move(share);
+  return Ok{};
+}
+
 Status BlockingCall::Read(google::protobuf::MessageLite& message) {
   StartRead(&message_);
   if (Status read = Await(); !read) return read;

@@ -12,6 +12,7 @@
 
 #include "daemon/core/peer.h"
 #include "daemon/core/result.h"
+#include "daemon/core/snapshots.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/call_threads.h"
@@ -50,11 +51,12 @@ class BlockingCall : public RawService::Call {
 
   [[nodiscard]] BuildBackend& backend() { return backend_; }
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  /// Stopped when the caller leaves.
-  [[nodiscard]] std::stop_token stop_token() const { return left_.get_token(); }
+  /// This caller, to whom memory is counted; valid as long as the call.
+  [[nodiscard]] SnapshotCaller Caller();
 
  private:
   void End(const Status& status);
+  [[nodiscard]] Status Hold(uint64_t bytes);
   /// Returns when the operation that was started has ended, or will not in good time.
   [[nodiscard]] Status Await();
   void Notice(bool ok);
@@ -65,6 +67,7 @@ class BlockingCall : public RawService::Call {
   grpc::CallbackServerContext& context_;
   Share call_;
   Share stream_;
+  Share memory_;
   grpc::ByteBuffer message_;
   std::stop_source left_;
 

@@ -16,7 +16,7 @@ Status CreateSnapshotCall::Work() {
   const Result<SnapshotFilter> filter = ReadFilter();
   if (!filter) return filter.error();
   const Result<SnapshotSummary> made =
-      snapshots_.Create(peer(), *filter, [this](std::string_view bytes) { return Send(bytes); });
+      snapshots_.Create(Caller(), *filter, [this](std::string_view bytes) { return Send(bytes); });
   if (!made) return made.error();
   if (Status sent = SendRest(); !sent) return sent;
   v1::SnapshotCreateReply reply;

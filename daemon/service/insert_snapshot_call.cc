@@ -10,14 +10,14 @@
 namespace cccl_cached {
 
 Status InsertSnapshotCall::Work() {
-  const Result<std::unique_ptr<IncomingSnapshot>> incoming = snapshots_.Receive(peer());
+  const Result<std::unique_ptr<IncomingSnapshot>> incoming = snapshots_.Receive(Caller());
   if (!incoming) return incoming.error();
   cccl_cache::v1::SnapshotInsertRequest request;
   do {
     if (Status read = Read(request); !read) return read;
     if (Status appended = (*incoming)->Append(request.data()); !appended) return appended;
   } while (!request.last());
-  const Result<SnapshotSummary> kept = (*incoming)->Finish(stop_token());
+  const Result<SnapshotSummary> kept = (*incoming)->Finish();
   if (!kept) return kept.error();
   cccl_cache::v1::SnapshotInsertReply reply;
   ToProto(*kept, *reply.mutable_summary());

@@ -12,6 +12,13 @@
 
 namespace cccl_cached {
 
+/// Encoded, and compressed: a larger one is neither written nor taken in. The format has room for
+/// four times as much.
+inline constexpr uint64_t kMostRecordBytes = 64u << 20;
+/// So often the bytes of a record are in memory while it is made or taken in: as they are, as an
+/// entry, as a record, compressed, and as they are kept.
+inline constexpr uint64_t kCopiesOfRecord = 5;
+
 /// What a snapshot holds of one artifact, before compression: with it goes what the key is made of,
 /// so that nothing is found under a key that it was not made for, and that builds find the key.
 struct ArtifactRecord {

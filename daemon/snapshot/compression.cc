@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/snapshot/compression.h"
 
+#include <fmt/format.h>
 #include <zstd.h>
-
-#include <cassert>
 
 namespace cccl_cached {
 namespace {
@@ -14,11 +13,15 @@ constexpr int kLevel = 12;
 
 }  // namespace
 
-std::string Compress(std::string_view bytes) {
+Result<std::string> Compress(std::string_view bytes) {
   std::string stored(ZSTD_compressBound(bytes.size()), '\0');
   const size_t size =
       ZSTD_compress(stored.data(), stored.size(), bytes.data(), bytes.size(), kLevel);
-  assert(ZSTD_isError(size) == 0);  // only for want of memory, or of room, of which there is enough
+  if (ZSTD_isError(size) != 0) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("{} bytes can't be compressed ({}): try again", bytes.size(),
+                             ZSTD_getErrorName(size))};
+  }
   stored.resize(size);
   return stored;
 }

@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/core/result.h"
+
 namespace cccl_cached {
 
 /// zstd, which nothing else of snapshots knows. One version of it makes the same bytes of the same.
-[[nodiscard]] std::string Compress(std::string_view bytes);
+/// kUnavailable: it gets no memory.
+[[nodiscard]] Result<std::string> Compress(std::string_view bytes);
 
 /// None unless `stored` is one whole compression of exactly `bytes` bytes, which the caller has
 /// bounded. `stored` may come from anybody.

@@ -48,9 +48,10 @@ std::optional<uid_t> OwnerFor(const Peer& peer) {
 
 }  // namespace
 
-Result<SnapshotSummary> NodeSnapshots::Create(const Peer& peer, const SnapshotFilter& filter,
-                                              const Sink& sink) {
-  const Result<std::vector<ChosenBuild>> chosen = ChooseBuilds(parts_.answered, peer, filter);
+Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
+                                              const SnapshotFilter& filter, const Sink& sink) {
+  const Result<std::vector<ChosenBuild>> chosen =
+      ChooseBuilds(parts_.answered, caller.peer, filter);
   if (!chosen) return chosen.error();
   Status sunk = Ok{};
   SnapshotWriter writer([&](std::string_view bytes) {
@@ -58,15 +59,12 @@ Result<SnapshotSummary> NodeSnapshots::Create(const Peer& peer, const SnapshotFi
     return sunk.ok();
   });
   SnapshotSummary summary;
-  const std::optional<uid_t> owner = OwnerFor(peer);
   for (const ChosenBuild& each : *chosen) {
-    const std::optional<ArtifactRecord> record = RecordOf(owner, each.build);
-    std::string bytes;
-    if (record) bytes = EncodeArtifactRecord(*record);
-    if (!record || bytes.size() > cccl_cache::kMostSnapshotRecordBytes ||
-        writer.count() == cccl_cache::kMostSnapshotRecords) {
+    const Result<std::optional<Packed>> packed = Pack(caller, each.build);
+    if (!packed) return packed.error();
+    if (!*packed || writer.count() == cccl_cache::kMostSnapshotRecords) {
       ++summary.left_out;
-    } else if (!writer.Add(ItemOf(each.build, bytes.size()), Compress(bytes))) {
+    } else if (!writer.Add((*packed)->item, (*packed)->stored)) {
       return sunk.error();
     }
   }
@@ -74,6 +72,19 @@ Result<SnapshotSummary> NodeSnapshots::Create(const Peer& peer, const SnapshotFi
   summary.records = writer.count();
   summary.bytes = writer.written();
   return summary;
+}
+
+Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotCaller& caller,
+                                                                 const AnsweredBuild& build) {
+  const std::optional<ArtifactRecord> record = RecordOf(OwnerFor(caller.peer), build);
+  if (!record) return std::optional<Packed>();
+  const uint64_t size = record->artifact->Footprint() + BytesOf(record->closure);
+  if (size > kMostRecordBytes) return std::optional<Packed>();
+  if (const Status held = caller.hold(size * kCopiesOfRecord); !held) return held.error();
+  const std::string bytes = EncodeArtifactRecord(*record);
+  Result<std::string> stored = Compress(bytes);
+  if (!stored) return stored.error();
+  return std::optional<Packed>({ItemOf(build, bytes.size()), *std::move(stored)});
 }
 
 std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner,
@@ -108,7 +119,8 @@ ArtifactPtr NodeSnapshots::FindShared(const Digest& key) {
   return nullptr;
 }
 
-Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(const Peer& peer) {
+Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller caller) {
+  const Peer& peer = caller.peer;
   if (peer.uid == kOverflowUid) {
     return Error{ErrorCode::kDenied,
                  "uid 65534 stands for many users, so nothing is kept for it alone"};
@@ -129,6 +141,7 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(const Peer& pee
   options.keep = [this, owner, generation](const ArtifactRecord& record) {
     return Keep(owner, generation, record);
   };
+  options.caller = std::move(caller);
   Result<SpoolFile> file = SpoolFile::Create(parts_.directory);
   if (!file) return file.error();
   return std::unique_ptr<IncomingSnapshot>(

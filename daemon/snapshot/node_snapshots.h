@@ -18,6 +18,7 @@
 #include "daemon/core/tier.h"
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/chosen_builds.h"
+#include "proto/snapshot.h"
 
 namespace cccl_cached {
 
@@ -37,11 +38,19 @@ class NodeSnapshots final : public Snapshots {
 
   explicit NodeSnapshots(Parts parts) : parts_(std::move(parts)) {}
 
-  Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
+  Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                  const Sink& sink) override;
-  Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer& peer) override;
+  Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) override;
 
  private:
+  /// A record as it stands in the file.
+  struct Packed {
+    cccl_cache::SnapshotItem item;
+    std::string stored;
+  };
+  /// None: it is not kept any more, or too large.
+  [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
+                                                   const AnsweredBuild& build);
   /// None: it is not kept any more, or nothing would find it. `owner`: whose private entries count
   /// besides what all share.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,15 +48,13 @@ Result<ArtifactRecord> Decode(const SnapshotItem& item, std::string_view stored)
 
 }  // namespace
 
-Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const std::stop_token& stop,
-                                       const Use& use) const {
+Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const Use& use) const {
   Status status = Ok{};
   std::string stored;
   const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t offset) {
-    const std::string wrong = reader.Read(item, offset, &stored);
-    if (stop.stop_requested()) {
-      status = Error{ErrorCode::kCancelled, "the caller left"};
-    } else if (!wrong.empty()) {
+    status = Admit(item);
+    if (!status) return false;
+    if (const std::string wrong = reader.Read(item, offset, &stored); !wrong.empty()) {
       status = Refused(wrong);
     } else if (Result<ArtifactRecord> record = Decode(item, stored); !record) {
       status = record.error();
@@ -65,6 +64,16 @@ Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const std::
     return status.ok();
   });
   return unread.empty() ? status : Refused(unread);
+}
+
+Status ReceivedSnapshot::Admit(const SnapshotItem& item) const {
+  if (options_.caller.left.stop_requested()) {
+    return Error{ErrorCode::kCancelled, "the caller left"};
+  }
+  const uint64_t bytes = std::max(item.bytes, item.stored_bytes);
+  if (bytes <= kMostRecordBytes) return options_.caller.hold(bytes * kCopiesOfRecord);
+  return Refused(fmt::format("record {} takes {} bytes, and one may take {}: leave it out",
+                             item.key.Hex(), bytes, kMostRecordBytes));
 }
 
 Status ReceivedSnapshot::Append(std::string_view bytes) {
@@ -82,7 +91,7 @@ Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
                            options_.shared ? "store_limit" : "private_limit_per_uid")};
 }
 
-Result<SnapshotSummary> ReceivedSnapshot::Finish(std::stop_token stop) {
+Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   const auto file = SnapshotFile::Open(file_.fd());
   if (const auto* wrong = std::get_if<std::string>(&file)) return Refused(*wrong);
   const auto opened = SnapshotReader::Open(std::get<SnapshotFile>(file));
@@ -92,13 +101,13 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish(std::stop_token stop) {
   const uint64_t bytes = reader.record_bytes() + reader.count() * kRecordOverhead;
   if (Status fits = CheckSize(bytes); !fits) return fits.error();
   const Status sound =
-      ForEachRecord(reader, stop, [](const auto&, const auto&) -> Status { return Ok{}; });
+      ForEachRecord(reader, [](const auto&, const auto&) -> Status { return Ok{}; });
   if (!sound) return sound.error();
 
   SnapshotSummary summary;
   summary.shared = options_.shared;
   const Status kept =
-      ForEachRecord(reader, stop, [&](const SnapshotItem& item, const auto& record) -> Status {
+      ForEachRecord(reader, [&](const SnapshotItem& item, const auto& record) -> Status {
         const Result<Inserted> each = options_.keep(record);
         if (!each) return each.error();
         const bool now = *each == Inserted::kNow;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stop_token>
 #include <string_view>
 
 #include "daemon/core/build_memory.h"
@@ -22,6 +21,7 @@ namespace cccl_cached {
 class ReceivedSnapshot final : public IncomingSnapshot {
  public:
   struct Options {
+    SnapshotCaller caller;
     uint64_t limit_bytes = 0;  ///< of all records together, decompressed
     bool shared = false;
     std::function<Result<Inserted>(const ArtifactRecord&)> keep;
@@ -32,12 +32,13 @@ class ReceivedSnapshot final : public IncomingSnapshot {
       : file_(std::move(file)), options_(std::move(options)) {}
 
   Status Append(std::string_view bytes) override;
-  Result<SnapshotSummary> Finish(std::stop_token stop) override;
+  Result<SnapshotSummary> Finish() override;
 
  private:
   using Use = std::function<Status(const cccl_cache::SnapshotItem&, ArtifactRecord)>;
-  Status ForEachRecord(const cccl_cache::SnapshotReader& reader, const std::stop_token& stop,
-                       const Use& use) const;
+  Status ForEachRecord(const cccl_cache::SnapshotReader& reader, const Use& use) const;
+  /// Whether a record may be read: looked at before any of it is.
+  [[nodiscard]] Status Admit(const cccl_cache::SnapshotItem& item) const;
   /// Whether so much may be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
 

@@ -154,20 +154,21 @@ class FakeBuilder final : public Builder {
 class FakeIncomingSnapshot final : public IncomingSnapshot {
  public:
   Status Append(std::string_view) override { return Ok{}; }
-  Result<SnapshotSummary> Finish(std::stop_token) override { return SnapshotSummary{}; }
+  Result<SnapshotSummary> Finish() override { return SnapshotSummary{}; }
 };
 
 /// Makes the file that the test says.
 class FakeSnapshots final : public Snapshots {
  public:
-  std::function<Result<SnapshotSummary>(const Peer&, const SnapshotFilter&, const Sink&)> create;
+  std::function<Result<SnapshotSummary>(const SnapshotCaller&, const SnapshotFilter&, const Sink&)>
+      create;
 
-  Result<SnapshotSummary> Create(const Peer& peer, const SnapshotFilter& filter,
+  Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                  const Sink& sink) override {
-    return create(peer, filter, sink);
+    return create(caller, filter, sink);
   }
 
-  Result<std::unique_ptr<IncomingSnapshot>> Receive(const Peer&) override {
+  Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller) override {
     return std::unique_ptr<IncomingSnapshot>(std::make_unique<FakeIncomingSnapshot>());
   }
 };

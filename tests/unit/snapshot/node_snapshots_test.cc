@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/snapshot/node_snapshots.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -58,6 +59,15 @@ Names OutputsIn(const std::string& file) {
 }
 
 struct Scene {
+  SnapshotCaller Caller(uid_t uid) {
+    return {.peer = PeerOf(uid),
+            .hold = [this](uint64_t bytes) -> Status {
+              if (bytes > free) return Error{ErrorCode::kOverloaded, "too much at once"};
+              most_held = std::max(most_held, bytes);
+              return Ok{};
+            },
+            .left = {}};
+  }
   /// That a user was answered with the build of a name.
   void Answer(uid_t uid, const std::string& name) {
     const ArtifactRecord record = testing::RecordOf(name);
@@ -68,7 +78,7 @@ struct Scene {
   }
   std::string Create(uid_t uid, const SnapshotFilter& filter = {}) {
     std::string file;
-    const auto made = snapshots.Create(PeerOf(uid), filter, [&](std::string_view bytes) -> Status {
+    const auto made = snapshots.Create(Caller(uid), filter, [&](std::string_view bytes) -> Status {
       file.append(bytes);
       return Ok{};
     });
@@ -76,12 +86,14 @@ struct Scene {
     return file;
   }
   Result<SnapshotSummary> Insert(uid_t uid, const std::string& file) {
-    auto incoming = snapshots.Receive(PeerOf(uid));
+    auto incoming = snapshots.Receive(Caller(uid));
     if (!incoming) return incoming.error();
     if (Status appended = (*incoming)->Append(file); !appended) return appended.error();
-    return (*incoming)->Finish({});
+    return (*incoming)->Finish();
   }
 
+  uint64_t free = 1 << 30;
+  uint64_t most_held = 0;
   TemporaryDirectory directory;
   FakeAnswered answered;
   FakePrivateEntries own;
@@ -142,23 +154,53 @@ TEST_CASE("what users inserted never gets into an administrator's file") {
   CHECK(OutputsIn(scene.Create(0, {.uids = {kBob}})) == Names{"what all have"});
 }
 
+TEST_CASE("what a record takes in memory is counted while it is made and taken in") {
+  Scene scene;
+  const std::string output(100'000, 'x');
+  scene.Answer(kBob, "one");
+  scene.Share("one", output);
+  const std::string file = scene.Create(kBob);
+  CHECK(scene.most_held > 2 * output.size());
+  scene.most_held = 0;
+  REQUIRE(scene.Insert(kBob, file));
+  CHECK(scene.most_held > 2 * output.size());
+
+  scene.free = output.size();
+  const auto nothing = [](std::string_view) -> Status { return Ok{}; };
+  const auto made = scene.snapshots.Create(scene.Caller(kBob), {}, nothing);
+  REQUIRE_FALSE(made.ok());
+  CHECK(made.error().code == ErrorCode::kOverloaded);
+  const auto kept = scene.Insert(kBob, file);
+  REQUIRE_FALSE(kept.ok());
+  CHECK(kept.error().code == ErrorCode::kOverloaded);
+}
+
+TEST_CASE("what is too large for a record is left out") {
+  Scene scene;
+  scene.Answer(kBob, "large");
+  scene.Answer(kBob, "small");
+  scene.Share("large", std::string(kMostRecordBytes, 'x'));
+  scene.Share("small", "small");
+  CHECK(OutputsIn(scene.Create(kBob)) == Names{"small"});
+}
+
 TEST_CASE("a user sends one snapshot at a time, and few users do") {
   Scene scene;
-  auto first = scene.snapshots.Receive(PeerOf(kBob));
+  auto first = scene.snapshots.Receive(scene.Caller(kBob));
   REQUIRE(first.ok());
-  const auto second = scene.snapshots.Receive(PeerOf(kBob));
+  const auto second = scene.snapshots.Receive(scene.Caller(kBob));
   REQUIRE_FALSE(second.ok());
   CHECK(second.error().code == ErrorCode::kOverloaded);
   std::vector<std::unique_ptr<IncomingSnapshot>> others;
   for (uid_t uid = 1; uid <= 3; ++uid) {
-    auto other = scene.snapshots.Receive(PeerOf(uid));
+    auto other = scene.snapshots.Receive(Caller(uid));
     REQUIRE(other.ok());
     others.push_back(*std::move(other));
   }
-  CHECK_FALSE(scene.snapshots.Receive(PeerOf(kAlice)).ok());
+  CHECK_FALSE(scene.snapshots.Receive(scene.Caller(kAlice)).ok());
   first->reset();
-  CHECK(scene.snapshots.Receive(PeerOf(kAlice)).ok());
-  CHECK(scene.snapshots.Receive(PeerOf(kBob)).ok());
+  CHECK(scene.snapshots.Receive(scene.Caller(kAlice)).ok());
+  CHECK(scene.snapshots.Receive(scene.Caller(kBob)).ok());
 }
 
 TEST_CASE("the overflow uid can insert nothing") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -27,11 +28,12 @@ using Names = std::vector<std::string>;
 
 /// What became of files that were sent.
 struct Receiver {
-  Result<SnapshotSummary> Receive(const std::string& file, std::stop_token stop = {}) {
+  Result<SnapshotSummary> Receive(const std::string& file, std::stop_token left = {}) {
     auto spool = SpoolFile::Create(directory.path());
     REQUIRE(spool);
     ReceivedSnapshot incoming(*std::move(spool),
-                              {.limit_bytes = limit,
+                              {.caller = {.peer = {}, .hold = hold, .left = std::move(left)},
+                               .limit_bytes = limit,
                                .shared = true,
                                .keep = [this](const ArtifactRecord& record) -> Result<Inserted> {
                                  if (full && kept.size() == room) return *full;
@@ -45,7 +47,7 @@ struct Receiver {
         return appended.error();
       }
     }
-    return incoming.Finish(std::move(stop));
+    return incoming.Finish();
   }
   /// Why nothing of the file was kept.
   std::string Refusal(const std::string& file) {
@@ -58,6 +60,7 @@ struct Receiver {
 
   TemporaryDirectory directory;
   uint64_t limit = 1 << 20;
+  std::function<Status(uint64_t)> hold = [](uint64_t) -> Status { return Ok{}; };
   bool there = false;
   std::optional<Error> full;  ///< what is said beyond `room`
   size_t room = 0;
@@ -154,6 +157,22 @@ TEST_CASE("more than may be inserted is refused before anything is kept") {
   CHECK(received.error().message.find("store_limit") != std::string::npos);
   CHECK(receiver.kept.empty());
   REQUIRE(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
+}
+
+TEST_CASE("a record larger than one may be refuses all before it is read") {
+  std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
+  records[1].item.bytes = kMostRecordBytes + 1;
+  Receiver receiver;
+  receiver.limit = 1 << 30;
+  uint64_t held = 0;
+  receiver.hold = [&](uint64_t bytes) -> Status {
+    held = std::max(held, bytes);
+    return Ok{};
+  };
+  const std::string reason = receiver.Refusal(SnapshotOf(records));
+  CHECK(reason.find(records[1].item.key.Hex()) != std::string::npos);
+  CHECK(reason.find("one may take 67108864") != std::string::npos);
+  CHECK(held < kMostRecordBytes);
 }
 
 TEST_CASE("a file larger than the limit is refused while it comes") {

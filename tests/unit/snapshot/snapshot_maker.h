@@ -45,7 +45,7 @@ inline std::string SnapshotOf(std::vector<StoredRecord> records) {
     return true;
   });
   for (const StoredRecord& each : records) {
-    if (!writer.Add(each.item, Compress(each.bytes))) return {};
+    if (!writer.Add(each.item, *Compress(each.bytes))) return {};
   }
   return writer.Finish() ? file : std::string();
 }
