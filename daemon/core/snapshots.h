@@ -74,8 +74,8 @@ class Snapshots {
   virtual Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
   /// What root and the daemon's own uid send is kept for everybody, what others send for
-  /// themselves. kOverloaded: the user sends another one; kDenied: an overflow uid has nothing of
-  /// its own.
+  /// themselves. kOverloaded: the user waits with another one already; kDenied: an overflow uid has
+  /// nothing of its own.
   virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 

@@ -22,9 +22,6 @@ using cccl_cache::Digest;
 using cccl_cache::SnapshotItem;
 using cccl_cache::SnapshotWriter;
 
-// Each of them may have a file of the largest size on the disk.
-constexpr size_t kMostSending = 4;
-constexpr std::chrono::milliseconds kRetryAfter{1'000};
 // What a hit is taken to save: snapshots do not say.
 constexpr std::chrono::seconds kCompileTime{1};
 
@@ -50,6 +47,8 @@ std::optional<uid_t> OwnerFor(const Peer& peer) {
 
 Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
                                               const SnapshotFilter& filter, const Sink& sink) {
+  const Result<std::shared_ptr<void>> place = TakePlace(caller);
+  if (!place) return place.error();
   const Result<std::vector<ChosenBuild>> chosen =
       ChooseBuilds(parts_.answered, caller.peer, filter);
   if (!chosen) return chosen.error();
@@ -72,6 +71,11 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
   summary.records = writer.count();
   summary.bytes = writer.written();
   return summary;
+}
+
+Result<std::shared_ptr<void>> NodeSnapshots::TakePlace(const SnapshotCaller& caller) {
+  Places& places = IsAdministrator(caller.peer) ? administrators_ : users_;
+  return places.Take(caller.peer.uid, caller.left);
 }
 
 Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotCaller& caller,
@@ -128,14 +132,9 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
   const std::optional<uid_t> owner = OwnerFor(peer);
   const uint64_t limit = owner ? parts_.own.limit_bytes() : parts_.shared_limit;
   ReceivedSnapshot::Options options{.limit_bytes = limit, .shared = !owner};
-  options.place = PlaceFor(peer.uid);
-  if (options.place == nullptr) {
-    return Error{ErrorCode::kOverloaded,
-                 fmt::format("user {} inserts a snapshot already, or {} users do: wait for the end "
-                             "of one",
-                             peer.uid, kMostSending),
-                 kRetryAfter};
-  }
+  Result<std::shared_ptr<void>> place = TakePlace(caller);
+  if (!place) return place.error();
+  options.place = *std::move(place);
   const uint64_t generation =
       owner ? parts_.own.NextGeneration(*owner, std::chrono::system_clock::now()) : 0;
   options.keep = [this, owner, generation](const ArtifactRecord& record) {
@@ -146,15 +145,6 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
   if (!file) return file.error();
   return std::unique_ptr<IncomingSnapshot>(
       std::make_unique<ReceivedSnapshot>(*std::move(file), std::move(options)));
-}
-
-std::shared_ptr<void> NodeSnapshots::PlaceFor(uid_t uid) {
-  const std::lock_guard lock(mutex_);
-  if (sending_.size() >= kMostSending || !sending_.insert(uid).second) return nullptr;
-  return {this, [this, uid](void*) {
-            const std::lock_guard leaving(mutex_);
-            sending_.erase(uid);
-          }};
 }
 
 Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t generation,

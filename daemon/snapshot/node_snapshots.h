@@ -4,9 +4,7 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "daemon/core/tier.h"
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/chosen_builds.h"
+#include "daemon/snapshot/places.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cached {
@@ -59,12 +58,12 @@ class NodeSnapshots final : public Snapshots {
   [[nodiscard]] ArtifactPtr FindShared(const cccl_cache::Digest& key);
   [[nodiscard]] Result<Inserted> Keep(std::optional<uid_t> owner, uint64_t generation,
                                       const ArtifactRecord& record);
-  /// Null: the user, or too many users, send one already.
-  [[nodiscard]] std::shared_ptr<void> PlaceFor(uid_t uid);
+  [[nodiscard]] Result<std::shared_ptr<void>> TakePlace(const SnapshotCaller& caller);
 
   const Parts parts_;
-  std::mutex mutex_;
-  std::set<uid_t> sending_;  ///< guarded by mutex_
+  // Each may have a file of the largest size on the disk, and a record in memory.
+  Places users_{4};
+  Places administrators_{2};  ///< never kept out by others
 };
 
 }  // namespace cccl_cached

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -184,23 +185,26 @@ TEST_CASE("what is too large for a record is left out") {
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"small"});
 }
 
-TEST_CASE("a user sends one snapshot at a time, and few users do") {
+TEST_CASE("four users are at work at once, and keep out no administrator") {
   Scene scene;
-  auto first = scene.snapshots.Receive(scene.Caller(kBob));
-  REQUIRE(first.ok());
-  const auto second = scene.snapshots.Receive(scene.Caller(kBob));
-  REQUIRE_FALSE(second.ok());
-  CHECK(second.error().code == ErrorCode::kOverloaded);
-  std::vector<std::unique_ptr<IncomingSnapshot>> others;
-  for (uid_t uid = 1; uid <= 3; ++uid) {
-    auto other = scene.snapshots.Receive(Caller(uid));
-    REQUIRE(other.ok());
-    others.push_back(*std::move(other));
+  std::vector<std::unique_ptr<IncomingSnapshot>> sent;
+  for (uid_t uid = 1; uid <= 4; ++uid) {
+    auto one = scene.snapshots.Receive(scene.Caller(uid));
+    REQUIRE(one.ok());
+    sent.push_back(*std::move(one));
   }
-  CHECK_FALSE(scene.snapshots.Receive(scene.Caller(kAlice)).ok());
-  first->reset();
-  CHECK(scene.snapshots.Receive(scene.Caller(kAlice)).ok());
-  CHECK(scene.snapshots.Receive(scene.Caller(kBob)).ok());
+  std::stop_source left;
+  left.request_stop();
+  SnapshotCaller fifth = scene.Caller(kBob);
+  fifth.left = left.get_token();
+  const auto nothing = [](std::string_view) -> Status { return Ok{}; };
+  for (const Error& error : {scene.snapshots.Receive(fifth).error(),
+                             scene.snapshots.Create(fifth, {}, nothing).error()}) {
+    CHECK(error.code == ErrorCode::kCancelled);  // or it would wait still
+  }
+  CHECK(scene.snapshots.Receive(scene.Caller(0)).ok());
+  sent.pop_back();
+  CHECK(scene.snapshots.Receive(fifth).ok());
 }
 
 TEST_CASE("the overflow uid can insert nothing") {

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryAfter{1'000};
+
+}  // namespace
+
+Result<std::shared_ptr<void>> Places::Take(uid_t uid, const std::stop_token& left) {
+  std::unique_lock lock(mutex_);
+  if (std::ranges::find(waiting_, uid) != waiting_.end()) {
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("user {} is at work on one snapshot and waits with another: wait for "
+                             "the end of one",
+                             uid),
+                 kRetryAfter};
+  }
+  const auto mine = waiting_.insert(waiting_.end(), uid);
+  const bool mine_now = changed_.wait(lock, left, [&] { return IsNext(uid); });
+  waiting_.erase(mine);
+  // Who is behind may be next.
+  changed_.notify_all();
+  if (!mine_now) return Error{ErrorCode::kCancelled, "the caller left"};
+  inside_.insert(uid);
+  return std::shared_ptr<void>(this, [this, uid](void*) { GiveBack(uid); });
+}
+
+bool Places::IsNext(uid_t uid) const {
+  if (inside_.size() >= count_) return false;
+  const auto next =
+      std::ranges::find_if(waiting_, [&](uid_t each) { return !inside_.contains(each); });
+  return next != waiting_.end() && *next == uid;
+}
+
+void Places::GiveBack(uid_t uid) {
+  {
+    const std::lock_guard lock(mutex_);
+    inside_.erase(uid);
+  }
+  changed_.notify_all();
+}
+
+}  // namespace cccl_cached

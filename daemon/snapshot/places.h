@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// How many users may be at some work at once: each user one at a time, and each in turn, so that
+/// none is kept out by others who come again and again. Thread-safe; must outlive what it gave.
+class Places {
+ public:
+  explicit Places(size_t count) : count_(count) {}
+
+  /// Waits for a place behind those who waited before; it is given back when the last copy goes.
+  /// kOverloaded: this user waits for one already; kCancelled: the caller left.
+  [[nodiscard]] Result<std::shared_ptr<void>> Take(uid_t uid, const std::stop_token& left);
+
+ private:
+  [[nodiscard]] bool IsNext(uid_t uid) const;
+  void GiveBack(uid_t uid);
+
+  const size_t count_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::list<uid_t> waiting_;  ///< in order, each once; guarded by mutex_, like the other
+  std::set<uid_t> inside_;
+};
+
+}  // namespace cccl_cached
