@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/json_writer.h"
@@ -61,6 +62,38 @@ std::string Text(const Health& health) {
   return text;
 }
 
+void WriteLimits(const cccl_cache_daemon& daemon, JsonWriter* json) {
+  using Field = uint64_t cccl_cache_daemon::*;
+  constexpr std::pair<const char*, Field> kLimits[] = {
+      {"message_bytes", &cccl_cache_daemon::message_bytes},
+      {"source_bytes", &cccl_cache_daemon::source_bytes},
+      {"headers", &cccl_cache_daemon::headers},
+      {"build_seconds", &cccl_cache_daemon::build_seconds},
+      {"worker_bytes", &cccl_cache_daemon::worker_bytes},
+      {"queued", &cccl_cache_daemon::queued},
+      {"queued_per_uid", &cccl_cache_daemon::queued_per_uid},
+      {"calls", &cccl_cache_daemon::calls},
+      {"calls_per_uid", &cccl_cache_daemon::calls_per_uid},
+      {"connections", &cccl_cache_daemon::connections},
+      {"connections_per_uid", &cccl_cache_daemon::connections_per_uid},
+      {"bytes_in_flight", &cccl_cache_daemon::bytes_in_flight},
+      {"bytes_in_flight_per_uid", &cccl_cache_daemon::bytes_in_flight_per_uid},
+      {"upload_bytes", &cccl_cache_daemon::upload_bytes},
+      {"upload_bytes_per_uid", &cccl_cache_daemon::upload_bytes_per_uid},
+      {"failures_remembered_seconds", &cccl_cache_daemon::failures_remembered_seconds},
+      {"deposit_bytes", &cccl_cache_daemon::deposit_bytes},
+      {"deposit_bytes_per_uid", &cccl_cache_daemon::deposit_bytes_per_uid},
+      {"leases_per_uid", &cccl_cache_daemon::leases_per_uid},
+      {"lease_seconds", &cccl_cache_daemon::lease_seconds},
+      {"lease_heartbeat_ms", &cccl_cache_daemon::lease_heartbeat_ms},
+  };
+  json->Key("limits").BeginObject();
+  for (const auto& [name, limit] : kLimits) {
+    json->Key(name).Integer(static_cast<int64_t>(daemon.*limit));
+  }
+  json->EndObject();
+}
+
 std::string Json(const Health& health) {
   JsonWriter json;
   json.BeginObject();
@@ -72,6 +105,7 @@ std::string Json(const Health& health) {
   json.Key("uid").Integer(health.daemon.uid);
   if (health.toolchains) json.Key("toolchains").Integer(static_cast<int64_t>(*health.toolchains));
   json.Key("problem").String(health.problem);
+  WriteLimits(health.daemon, &json);
   return json.EndObject().Finish();
 }
 

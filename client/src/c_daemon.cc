@@ -156,6 +156,13 @@ void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* da
     known.deposit_bytes_per_uid = limits->deposit_bytes_per_uid;
     known.leases_per_uid = limits->leases_per_uid;
     known.lease_heartbeat_ms = limits->lease_heartbeat_ms;
+    known.queued = limits->queued;
+    known.queued_per_uid = limits->queued_per_uid;
+    known.bytes_in_flight = limits->bytes_in_flight;
+    known.bytes_in_flight_per_uid = limits->bytes_in_flight_per_uid;
+    known.connections = limits->connections;
+    known.upload_bytes = limits->upload_bytes;
+    known.lease_seconds = limits->lease_seconds;
   }
   FillStruct(known, daemon);
 }

@@ -30,7 +30,13 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   limits->set_message_bytes(options.limits.message_bytes);
   limits->set_source_bytes(options.limits.source_bytes);
   limits->set_headers(options.limits.headers);
+  limits->set_upload_bytes(options.limits.upload_bytes);
   limits->set_upload_bytes_per_uid(options.limits.upload_bytes_per_uid);
+  limits->set_bytes_in_flight(options.limits.bytes_in_flight);
+  limits->set_bytes_in_flight_per_uid(options.limits.bytes_in_flight_per_uid);
+  limits->set_queued(build.queued);
+  limits->set_queued_per_uid(build.queued_per_uid);
+  limits->set_connections(options.limits.connections);
   limits->set_connections_per_uid(options.limits.connections_per_uid);
   limits->set_calls_per_uid(options.limits.calls_per_uid);
   limits->set_calls(options.limits.calls);
@@ -42,6 +48,8 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   limits->set_deposit_bytes_per_uid(deposits.limits.bytes_per_uid);
   limits->set_leases_per_uid(kLeasesPerUid);
   limits->set_lease_heartbeat_ms(static_cast<uint64_t>(deposits.heartbeat.count()));
+  limits->set_lease_seconds(static_cast<uint64_t>(
+      std::chrono::ceil<std::chrono::seconds>(deposits.longest_lease).count()));
   return reply;
 }
 

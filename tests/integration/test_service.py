@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon as a service: sockets handed over, readiness told, a drain at the end, configuration."""
 
+import json
 import os
 import pathlib
 import signal
@@ -127,3 +128,22 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     file.write_text("log_level = 7\n")  # a mistake in the file must not end a daemon that serves
     daemon.process.send_signal(signal.SIGHUP)
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
+
+
+def test_health_tells_the_limits_in_force(make_daemon):
+    given = {
+        "queue_limit": ("queued", 7), "queue_limit_per_uid": ("queued_per_uid", 5), "call_limit": ("calls", 40),
+        "call_limit_per_uid": ("calls_per_uid", 30), "connection_limit": ("connections", 20),
+        "connection_limit_per_uid": ("connections_per_uid", 10), "message_limit": ("message_bytes", 8 << 20),
+        "source_limit": ("source_bytes", 9 << 20), "header_limit": ("headers", 11),
+        "in_flight_limit": ("bytes_in_flight", 13 << 20), "in_flight_limit_per_uid": ("bytes_in_flight_per_uid", 12 << 20),
+        "upload_limit": ("upload_bytes", 15 << 20), "upload_limit_per_uid": ("upload_bytes_per_uid", 14 << 20),
+        "build_timeout": ("build_seconds", 17), "lease_limit": ("lease_seconds", 18),
+    }
+    units = {"bytes": "B", "seconds": "s"}
+    flags = []
+    for name, (limit, value) in given.items():
+        unit = next((unit for word, unit in units.items() if word in limit), "")
+        flags += ["--" + name.replace("_", "-"), f"{value}{unit}"]
+    limits = json.loads(make_daemon(*flags).start().cli("health", "--json").stdout)["limits"]
+    assert {name: limits[name] for name, _ in given.values()} == dict(given.values())

@@ -251,6 +251,13 @@ class DaemonFields(Structure):
         ("deposit_bytes_per_uid", c_uint64),
         ("leases_per_uid", c_uint64),
         ("lease_heartbeat_ms", c_uint64),
+        ("queued", c_uint64),
+        ("queued_per_uid", c_uint64),
+        ("bytes_in_flight", c_uint64),
+        ("bytes_in_flight_per_uid", c_uint64),
+        ("connections", c_uint64),
+        ("upload_bytes", c_uint64),
+        ("lease_seconds", c_uint64),
     ]
 
 

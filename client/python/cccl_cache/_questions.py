@@ -44,7 +44,8 @@ _verdict_name = function("verdict_name", c_char_p, c_int)
 _field_name = function("difference_field_name", c_char_p, c_int)
 _LIMITS = ("message_bytes", "source_bytes", "headers", "upload_bytes_per_uid", "connections_per_uid", "calls_per_uid",
            "calls", "build_seconds", "worker_bytes", "failures_remembered_seconds", "deposit_bytes",
-           "deposit_bytes_per_uid", "leases_per_uid", "lease_heartbeat_ms")
+           "deposit_bytes_per_uid", "leases_per_uid", "lease_heartbeat_ms", "queued", "queued_per_uid", "bytes_in_flight",
+           "bytes_in_flight_per_uid", "connections", "upload_bytes", "lease_seconds")
 
 
 def health(client: int, socket: str, timeout: float | None) -> Health:

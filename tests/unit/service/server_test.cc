@@ -88,6 +88,10 @@ TEST_CASE("info tells limits and versions") {
   CHECK(reply.limits().headers() == 10'000);
   CHECK(reply.limits().build_seconds() == 120);
   CHECK(reply.limits().worker_bytes() == 4ull << 30);
+  CHECK(reply.limits().queued_per_uid() == 1'024);
+  CHECK(reply.limits().bytes_in_flight_per_uid() == 1ull << 30);
+  CHECK(reply.limits().connections() == 8'192);
+  CHECK(reply.limits().lease_seconds() == 600);
 }
 
 /// Health and reflection by bytes: their messages are not among the packages' headers.

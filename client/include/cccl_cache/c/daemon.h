@@ -106,6 +106,13 @@ typedef struct cccl_cache_daemon {
   uint64_t deposit_bytes_per_uid;
   uint64_t leases_per_uid;
   uint64_t lease_heartbeat_ms;
+  uint64_t queued; /* builds that wait for a slot */
+  uint64_t queued_per_uid;
+  uint64_t bytes_in_flight; /* of requests and replies */
+  uint64_t bytes_in_flight_per_uid;
+  uint64_t connections;
+  uint64_t upload_bytes;
+  uint64_t lease_seconds; /* how long one holder may keep others waiting */
 } cccl_cache_daemon;
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
