@@ -85,7 +85,8 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
 
 void AddArguments(CLI::App* command, BuildArguments* arguments) {
   command->add_option("FILE", arguments->file, "Source, \"-\": standard input")->required();
-  AddCompileOptions(command, {"cubin", "ptx", "ltoir", "optixir"}, &arguments->compile);
+  AddCompileOptions(command, {"cubin", "ptx", "ltoir", "optixir"}, kNamedAfterInput,
+                    &arguments->compile);
   AddRepeated(command, "-I", &arguments->include_directories, "Directory to look for headers in");
   AddRepeated(command, "-D", &arguments->definitions, "Macro to define: NAME or NAME=VALUE");
   command->add_option("--std", arguments->standard, "Language standard: c++17");

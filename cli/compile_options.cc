@@ -28,7 +28,7 @@ std::string Join(const std::vector<std::string>& words) {
 }  // namespace
 
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
-                       CompileOptions* options) {
+                       const std::string& output, CompileOptions* options) {
   options->emit = kinds.front();
   command
       ->add_option("--arch", options->architecture,
@@ -42,8 +42,7 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
         return known ? "" : "\"" + given + "\" is not one of " + Join(kinds);
       });
   command->add_option("-o,--output", options->output,
-                      "File to write, \"-\": standard output (default: the name of the input with "
-                      "the extension of what is written, in the working directory)");
+                      "File to write, \"-\": standard output (default: " + output + ")");
   AddRepeated(command, "--option", &options->options,
               "An option for the compiler, as it is: --option=-lineinfo");
   command->add_option("--toolchain", options->toolchain,

@@ -23,9 +23,12 @@ struct CompileOptions {
 };
 
 /// Adds --arch, --emit, -o, --option, --toolchain and --fallback. `kinds` are what --emit takes,
-/// the first is the default.
+/// the first is the default; `output` is the default of -o, in words.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
-                       CompileOptions* options);
+                       const std::string& output, CompileOptions* options);
+/// That of commands with one input that the result is named after.
+inline constexpr const char* kNamedAfterInput =
+    "the name of the input with the extension of what is written, in the working directory";
 
 /// An option that is given once per value, so that the words after it stay arguments.
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,

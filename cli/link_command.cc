@@ -62,7 +62,7 @@ void AddArguments(CLI::App* command, LinkArguments* arguments) {
       ->add_option("FILE", arguments->files,
                    "Inputs in link order; the type follows from the extension or the contents")
       ->required();
-  AddCompileOptions(command, {"cubin", "ptx"}, &arguments->compile);
+  AddCompileOptions(command, {"cubin", "ptx"}, "linked.cubin, linked.ptx", &arguments->compile);
 }
 
 }  // namespace
@@ -71,8 +71,7 @@ void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
   CLI::App* command = app->add_subcommand(
       "link", "Link LTO-IR, PTX, cubins, fatbins, objects and libraries with nvJitLink");
   command->footer(
-      "Without -o the result is linked.cubin or linked.ptx. LTO-IR and --emit ptx need "
-      "--option=-lto.\n"
+      "LTO-IR and --emit ptx need --option=-lto.\n"
       "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin");
   const auto arguments = std::make_shared<LinkArguments>();
   // Made only for the command that is there: it is a good part of what this process does.

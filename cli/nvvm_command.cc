@@ -59,7 +59,7 @@ void AddArguments(CLI::App* command, NvvmArguments* arguments) {
       ->add_option("FILE", arguments->files,
                    "Modules in order; lazy:FILE adds one of which only what is used is compiled")
       ->required();
-  AddCompileOptions(command, {"ptx", "ltoir"}, &arguments->compile);
+  AddCompileOptions(command, {"ptx", "ltoir"}, kNamedAfterInput, &arguments->compile);
   command->add_flag("--libdevice", arguments->libdevice,
                     "Add the toolchain's own libdevice, lazily");
 }
@@ -69,6 +69,7 @@ void AddArguments(CLI::App* command, NvvmArguments* arguments) {
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
   command->footer(
+      "--arch is a compute_NN: PTX and LTO-IR are for no GPU yet.\n"
       "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
   const auto arguments = std::make_shared<NvvmArguments>();
   // Made only for the command that is there: it is a good part of what this process does.

@@ -110,11 +110,49 @@ TEST_CASE("the environment names the socket where the command line does not") {
 
 TEST_CASE("each command's help shows an example") {
   const cccl_cached::TemporaryDirectory directory;
-  for (const char* command : {"build", "link", "nvvm", "stats", "toolchains", "health"}) {
-    const CliResult result = RunCli({command, "--help"}, directory.path());
+  const std::vector<Words> commands = {{},
+                                       {"build"},
+                                       {"link"},
+                                       {"nvvm"},
+                                       {"explain"},
+                                       {"stats"},
+                                       {"toolchains"},
+                                       {"health"},
+                                       {"deposits"},
+                                       {"deposits", "list"},
+                                       {"deposits", "remove"},
+                                       {"snapshot"},
+                                       {"snapshot", "create"},
+                                       {"snapshot", "delta"},
+                                       {"snapshot", "insert"},
+                                       {"snapshot", "list"},
+                                       {"snapshot", "verify"}};
+  for (Words words : commands) {
+    std::string name = "cccl-cache-cli";
+    for (const std::string& word : words) name += " " + word;
+    words.emplace_back("--help");
+    const CliResult result = RunCli(words, directory.path());
+    INFO(name);
     CHECK(result.exit_code == 0);
-    CHECK(Has(result.output, std::string("Example: cccl-cache-cli ") + command));
+    const size_t example = result.output.find("Example: ");
+    REQUIRE(example != std::string::npos);
+    CHECK(Has(result.output.substr(example), name));
   }
+}
+
+TEST_CASE("the socket may be named before and after the command") {
+  const CliScene cli(Answers());
+  const std::string place = cli.directory.path();
+  CHECK(RunCli({"--socket", cli.daemon.socket(), "stats"}, place).exit_code == 0);
+  CHECK(RunCli({"stats", "--socket", cli.daemon.socket()}, place).exit_code == 0);
+  CHECK(RunCli({"stats", "--socket=" + cli.daemon.socket()}, place).exit_code == 0);
+}
+
+TEST_CASE("what a result is called without -o the help says") {
+  const cccl_cached::TemporaryDirectory directory;
+  CHECK(Has(RunCli({"link", "--help"}, directory.path()).output, "(default: linked.cubin"));
+  CHECK(Has(RunCli({"build", "--help"}, directory.path()).output, "(default: the name of the in"));
+  CHECK(Has(RunCli({"nvvm", "--help"}, directory.path()).output, "compute_NN"));
 }
 
 TEST_CASE("a word that nobody knows is named, with the known one that it resembles") {
