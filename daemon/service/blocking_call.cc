@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <chrono>
 #include <utility>
 
 #include "daemon/service/grpc_status.h"
@@ -12,6 +13,10 @@
 
 namespace cccl_cached {
 namespace {
+
+// Who moves less is waited for no longer than the patience, all waits together: else one byte now
+// and then would keep a place that others wait for.
+constexpr uint64_t kBytesPerSecond = 1u << 20;
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
 
@@ -42,6 +47,7 @@ Status BlockingCall::Hold(uint64_t bytes) {
 Status BlockingCall::Read(google::protobuf::MessageLite& message) {
   StartRead(&message_);
   if (Status read = Await(); !read) return read;
+  moved_ += message_.Length();
   if (message_.Length() > kChunkBytes + kChunkHead) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("a message of {} bytes: at most {} of data are allowed in one",
@@ -55,14 +61,19 @@ Status BlockingCall::Read(google::protobuf::MessageLite& message) {
 
 Status BlockingCall::Write(const google::protobuf::MessageLite& message) {
   message_ = Encode(message);
+  moved_ += message_.Length();
   StartWrite(&message_);
   return Await();
 }
 
 Status BlockingCall::Await() {
+  using std::chrono::steady_clock;
+  const std::chrono::milliseconds earned(1'000 * moved_ / kBytesPerSecond);
+  const steady_clock::time_point begin = steady_clock::now();
   std::unique_lock lock(mutex_);
-  const bool soon = changed_.wait_for(lock, backend_.limits.answer_patience,
+  const bool soon = changed_.wait_for(lock, backend_.limits.answer_patience + earned - waited_,
                                       [this] { return ended_well_.has_value(); });
+  waited_ += steady_clock::now() - begin;
   if (!soon) {
     // What was started ends with this.
     lock.unlock();
@@ -73,9 +84,11 @@ Status BlockingCall::Await() {
   const bool well = *std::exchange(ended_well_, std::nullopt);
   if (well) return Ok{};
   if (soon) return CallerLeft();
-  return Error{ErrorCode::kTimedOut,
-               fmt::format("the caller neither sent nor took anything for {} ms",
-                           backend_.limits.answer_patience.count())};
+  return Error{
+      ErrorCode::kTimedOut,
+      fmt::format("the caller is too slow: it was waited for longer than {} ms and a second "
+                  "for each MiB that it sent or took",
+                  backend_.limits.answer_patience.count())};
 }
 
 void BlockingCall::Notice(bool ok) {

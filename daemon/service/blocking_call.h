@@ -5,7 +5,9 @@
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -70,6 +72,8 @@ class BlockingCall : public RawService::Call {
   Share memory_;
   grpc::ByteBuffer message_;
   std::stop_source left_;
+  uint64_t moved_ = 0;                            ///< bytes of messages, either way
+  std::chrono::steady_clock::duration waited_{};  ///< for the caller
 
   std::mutex mutex_;
   std::condition_variable changed_;
