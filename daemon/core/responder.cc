@@ -26,7 +26,12 @@ std::string ArchOf(const BuildPlan& plan) {
 }  // namespace
 
 void Responder::Answer(WaiterPtr waiter, Result<BuildAnswer> result) {
+  Answer(std::move(waiter), std::move(result), false);
+}
+
+void Responder::Answer(WaiterPtr waiter, Result<BuildAnswer> result, bool kept) {
   if (!parts_.table.Close(waiter->ticket)) return;
+  if (kept) NoteAnswered(*waiter, result->key);
   if (parts_.observe) {
     const auto total = std::chrono::steady_clock::now() - waiter->called;
     parts_.observe({waiter->peer, waiter->request->kind(),
@@ -46,10 +51,9 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
   parts_.statistics.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
   answer.key = hit.key;
-  NoteAnswered(*waiter, hit.key);
   answer.outcome = Outcome::kHit;
   answer.tier = hit.tier;
-  Answer(std::move(waiter), std::move(answer));
+  Answer(std::move(waiter), std::move(answer), true);
 }
 
 void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
@@ -61,7 +65,6 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
   if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
   BuildAnswer answer = AnswerOf(*waiter, landing);
   Record(*waiter, answer, landing);
-  if (landing.keepable() && landing.output.succeeded) NoteAnswered(*waiter, answer.key);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {
     parts_.statistics.Add(Counter::kCompileFailures);
   } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
@@ -70,7 +73,7 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
     parts_.statistics.Add(Counter::kJoins);
     parts_.statistics.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
   }
-  Answer(std::move(waiter), std::move(answer));
+  Answer(std::move(waiter), std::move(answer), landing.keepable() && landing.output.succeeded);
 }
 
 void Responder::NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key) {

@@ -40,9 +40,11 @@ class Responder {
   void AnswerLanding(WaiterPtr waiter, const Landing& landing);
 
  private:
+  /// `kept`: the artifact is, so that it may be exported by whom it was told to.
+  void Answer(WaiterPtr waiter, Result<BuildAnswer> result, bool kept);
   void Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing);
 
-  /// That this user was told of an artifact that is kept.
+  /// That this user is told of an artifact that is kept.
   void NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key);
 
   const Parts parts_;

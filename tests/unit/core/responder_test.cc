@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/responder.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tests/unit/core/coordinator_bench.h"
+#include "tests/unit/snapshot/fake_answered.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::kAlice;
+
+/// Answers of hits and compiles, and what is noted of them.
+struct Scene {
+  WaiterPtr Waits() {
+    auto plan = std::make_shared<BuildPlan>();
+    plan->job.toolchain = testing::MakeToolchain();
+    auto waiter = std::make_unique<Waiter>();
+    waiter->ticket = table.Open();
+    waiter->peer = kAlice;
+    waiter->request = testing::MakeRequest("a");
+    plan->job.request = waiter->request;
+    waiter->plan = std::move(plan);
+    waiter->done = [this](const Result<BuildAnswer>&) {
+      noted_before_told = answered.Of(kAlice.uid).size();
+    };
+    return waiter;
+  }
+  static Landing Hit() {
+    Landing landing;
+    landing.tier = TierName::kMemory;
+    landing.key = cccl_cache::Sha256("key");
+    landing.output = testing::Succeed("output");
+    return landing;
+  }
+
+  FlightTable table;
+  Statistics statistics;
+  BuildHistory history{1 << 20};
+  testing::FakeAnswered answered;
+  std::optional<size_t> noted_before_told;
+  Responder responder{{table, statistics, history, &answered, {}}};
+};
+
+TEST_CASE("what a user is told is noted before it is told") {
+  Scene scene;
+  scene.responder.AnswerHit(scene.Waits(), Scene::Hit());
+  CHECK(scene.noted_before_told == 1);
+  CHECK(scene.answered.Of(kAlice.uid).front().key == Scene::Hit().key);
+}
+
+TEST_CASE("what a user left before it was told is not noted") {
+  Scene scene;
+  WaiterPtr waiter = scene.Waits();
+  scene.table.Leave(waiter->ticket);
+  scene.responder.AnswerHit(std::move(waiter), Scene::Hit());
+  CHECK_FALSE(scene.noted_before_told);
+  CHECK(scene.answered.Of(kAlice.uid).empty());
+}
+
+}  // namespace
+}  // namespace cccl_cached
