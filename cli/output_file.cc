@@ -29,6 +29,16 @@ std::string BehindLinks(const std::string& path) {
   return target == nullptr ? path : target.get();
 }
 
+/// Puts the name on the disk too, which the file's own sync does not.
+bool SyncDirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const FileDescriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Who may write to it but not read it can do no more; some file systems know no such thing.
+  if (!opened.valid()) return errno == EACCES;
+  return fsync(opened.get()) == 0 || errno == EINVAL;
+}
+
 }  // namespace
 
 Expected<OutputFile> OutputFile::Create(const std::string& given) {
@@ -62,11 +72,12 @@ Expected<Done> OutputFile::Finish() {
   if (temporary_.empty()) return Done{};
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(file_.get(), 0666 & ~mask) != 0 || rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (fchmod(file_.get(), 0666 & ~mask) != 0 || fsync(file_.get()) != 0 ||
+      rename(temporary_.c_str(), path_.c_str()) != 0) {
     return CantCreate(path_);
   }
   temporary_.clear();
-  return Done{};
+  return SyncDirectoryOf(path_) ? Expected<Done>(Done{}) : CantCreate(path_);
 }
 
 }  // namespace cccl_cache::cli

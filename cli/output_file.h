@@ -20,7 +20,7 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] int fd() const;
-  /// Puts it in its place.
+  /// Puts it in its place, and on the disk.
   [[nodiscard]] Expected<Done> Finish();
 
  private:

@@ -17,6 +17,14 @@ def test_a_snapshot_written_through_a_link_leaves_the_link(shared, place):
     assert len(keys(shared, file)) == 1
 
 
+def test_a_snapshot_goes_into_a_directory_that_its_user_may_only_write_to(shared, place):
+    build(shared, 1, user=ALICE)
+    place.chmod(0o333)
+    file = place / "all.snap"
+    assert snapshot(shared, "create", file, user=ALICE)["records"] == 1
+    assert len(keys(shared, file)) == 1
+
+
 def test_a_snapshot_holds_what_its_user_was_answered(shared, place):
     built = [build(shared, number) for number in range(3)]
     file = place / "all.snap"

@@ -96,6 +96,26 @@ def test_nothing_but_the_file_itself_is_written(client, directory):
         os.close(write)
 
 
+def test_a_file_is_on_the_disk_when_the_call_returns(client, directory, monkeypatch):
+    """Its contents before its name leads to it, the name before the caller is told."""
+    build(client, 1)
+    done = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(descriptor):
+        done.append("directory" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file")
+        sync(descriptor)
+
+    def noted_replace(*names):
+        done.append("name")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    client.snapshot(directory / "kernels.snap")
+    assert done == ["file", "name", "directory"]
+
+
 def test_after_an_error_no_file_is_left(client, directory):
     kept = directory / "kept.snap"
     kept.write_bytes(b"an earlier one")

@@ -113,7 +113,8 @@ def _written(path: Path) -> Iterator[int]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
-    with _opened(os.path.dirname(place), os.O_RDONLY | os.O_DIRECTORY) as directory:
+    # Who may write to the directory but not read it can do no more.
+    with contextlib.suppress(PermissionError), _opened(os.path.dirname(place), os.O_RDONLY) as directory:
         os.fsync(directory)
 
 
