@@ -21,6 +21,7 @@
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/listening_socket.h"
+#include "daemon/service/polling.h"
 #include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
 
@@ -155,6 +156,7 @@ int Main(std::vector<std::string> arguments) {
   const Signals signals;
   Result<std::vector<ListeningSocket>> handed_over = ListeningSocket::FromSystemd();
   if (!handed_over) return Refuse(handed_over.error(), kBadConfiguration);
+  WaitForEachServerAlone();
   RaiseFileLimit();
   return Serve({*std::move(command_line), surroundings, *std::move(loaded)}, signals,
                *std::move(handed_over));

@@ -17,11 +17,10 @@ Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left, and with i
 
 }  // namespace
 
-AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer,
-                         grpc::CallbackServerContext& context)
-    : backend_(backend),
+AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
+    : RawCall(stream),
+      backend_(backend),
       peer_(peer),
-      context_(context),
       link_(std::make_shared<Link>()),
       seat_(backend.deposits.NewSeat()) {
   link_->call = this;
@@ -230,12 +229,12 @@ void AcquireCall::HandOver(const DepositFound& found) {
 void AcquireCall::End(const Error& error) {
   if (end_) return;
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  end_ = ToGrpcStatus(error, context_);
+  end_ = ToGrpcStatus(error, context());
 }
 
 void AcquireCall::End(const LeaseLost& lost) {
   if (end_) return;
-  context_.AddTrailingMetadata("cccl-error", "lease-lost");
+  context().AddTrailingMetadata("cccl-error", "lease-lost");
   end_ = grpc::Status(grpc::StatusCode::ABORTED, lost.why);
 }
 

@@ -14,7 +14,7 @@
 #include "daemon/core/peer.h"
 #include "daemon/service/acquire_message.h"
 #include "daemon/service/build_backend.h"
-#include "daemon/service/raw_service.h"
+#include "daemon/service/raw_call.h"
 #include "daemon/service/read_gate.h"
 
 namespace cccl_cached {
@@ -23,9 +23,9 @@ namespace cccl_cached {
 /// leaves a mark under the lock, and whoever left one does what can be done now (GoOn). The first
 /// message waits for its turn like any request, a waiting caller is not read from, and holders, who
 /// may speak at any time, are few. Deletes itself when the call is done.
-class AcquireCall final : public RawService::Call, private GatedReader {
+class AcquireCall final : public RawCall, private GatedReader {
  public:
-  AcquireCall(BuildBackend& backend, const Peer& peer, grpc::CallbackServerContext& context);
+  AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -64,7 +64,6 @@ class AcquireCall final : public RawService::Call, private GatedReader {
 
   BuildBackend& backend_;
   const Peer& peer_;
-  grpc::CallbackServerContext& context_;
   const std::shared_ptr<Link> link_;
   const Deposits::Seat seat_;
   Share call_;

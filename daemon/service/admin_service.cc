@@ -119,10 +119,9 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
 
 AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
   const uid_t uid = peer.uid;
-  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](grpc::CallbackServerContext& context) {
-    auto* call = new ExplainCall(backend, peer, context);
+  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](CallStream& stream) {
+    auto* call = new ExplainCall(backend, peer, stream);
     call->Begin();
-    return call;
   });
   Serve("/cccl_cache.v1.Admin/Stats",
         UnaryCall::Maker<v1::StatsRequest>(

@@ -77,7 +77,7 @@ Status BlockingCall::Await() {
   if (!soon) {
     // What was started ends with this.
     lock.unlock();
-    context_.TryCancel();
+    context().TryCancel();
     lock.lock();
     changed_.wait(lock, [this] { return ended_well_.has_value(); });
   }
@@ -107,7 +107,7 @@ void BlockingCall::OnCancel() { left_.request_stop(); }
 void BlockingCall::End(const Status& status) {
   if (status) return Finish(grpc::Status::OK);
   if (status.error().code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(status.error(), context_));
+  Finish(ToGrpcStatus(status.error(), context()));
 }
 
 void BlockingCall::OnDone() { delete this; }

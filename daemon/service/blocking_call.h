@@ -18,14 +18,14 @@
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/call_threads.h"
-#include "daemon/service/raw_service.h"
+#include "daemon/service/raw_call.h"
 
 namespace cccl_cached {
 
 /// A call that works with a disk as long as it lasts, on a thread of its own, which reads and
 /// writes messages and waits for each: they come and go at the pace of the disk. Counted before its
 /// first message is received. Deletes itself when the call is done.
-class BlockingCall : public RawService::Call {
+class BlockingCall : public RawCall {
  public:
   /// Data in one message, and what may stand around it.
   static constexpr uint64_t kChunkBytes = 1u << 20;
@@ -40,9 +40,8 @@ class BlockingCall : public RawService::Call {
   void OnDone() final;
 
  protected:
-  BlockingCall(BuildBackend& backend, CallThreads& threads, Peer peer,
-               grpc::CallbackServerContext& context)
-      : backend_(backend), threads_(threads), peer_(std::move(peer)), context_(context) {}
+  BlockingCall(BuildBackend& backend, CallThreads& threads, Peer peer, CallStream& stream)
+      : RawCall(stream), backend_(backend), threads_(threads), peer_(std::move(peer)) {}
 
   /// All of the call, on its thread. What it returns ends it.
   virtual Status Work() = 0;
@@ -66,7 +65,6 @@ class BlockingCall : public RawService::Call {
   BuildBackend& backend_;
   CallThreads& threads_;
   const Peer peer_;
-  grpc::CallbackServerContext& context_;
   Share call_;
   Share stream_;
   Share memory_;

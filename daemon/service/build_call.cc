@@ -29,11 +29,10 @@ Result<cccl_cache::v1::BuildRequest> Parse(grpc::ByteBuffer& message, const Serv
 
 }  // namespace
 
-BuildCall::BuildCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context,
-                     Form form)
-    : backend_(backend),
+BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)
+    : RawCall(stream),
+      backend_(backend),
       peer_(std::move(peer)),
-      context_(context),
       form_(form),
       pending_(std::make_shared<PendingBuild>(backend.builder)) {
   auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
@@ -104,7 +103,7 @@ void BuildCall::Answer(Result<BuildAnswer> answer) {
     return;
   }
   message_ = EncodeReply(*answer, request_.wanted, backend_.limits.message_bytes);
-  StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+  StartWriteAndFinish(&message_, grpc::Status::OK);
 }
 
 void BuildCall::SendNextChunk() {
@@ -125,7 +124,7 @@ void BuildCall::OnWriteDone(bool ok) {
 
 void BuildCall::Fail(const Error& error) {
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context_));
+  Finish(ToGrpcStatus(error, context()));
 }
 
 void BuildCall::OnDone() { delete this; }

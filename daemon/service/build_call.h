@@ -3,7 +3,6 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "daemon/service/build_backend.h"
 #include "daemon/service/convert.h"
 #include "daemon/service/pending_build.h"
+#include "daemon/service/raw_call.h"
 #include "daemon/service/read_gate.h"
 #include "daemon/service/reply_bytes.h"
 
@@ -21,12 +21,11 @@ namespace cccl_cached {
 /// threads, one reaction at a time except OnCancel; it deletes itself when the call is done. It is
 /// served as a stream although the request is one message: so the call is counted, and waits for
 /// its turn, before its body is received.
-class BuildCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                        private GatedReader {
+class BuildCall final : public RawCall, private GatedReader {
  public:
   enum class Form { kOneMessage, kChunks };
 
-  BuildCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context, Form form);
+  BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -43,7 +42,6 @@ class BuildCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::B
 
   BuildBackend& backend_;
   const Peer peer_;
-  grpc::CallbackServerContext& context_;
   const Form form_;
   const std::shared_ptr<PendingBuild> pending_;
   Share call_;

@@ -9,19 +9,17 @@
 namespace cccl_cached {
 
 BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
-  Serve("/cccl_cache.v1.Build/Build", [&backend, peer_of](grpc::CallbackServerContext& context) {
-    return new BuildCall(backend, peer_of(context), context, BuildCall::Form::kOneMessage);
+  Serve("/cccl_cache.v1.Build/Build", [&backend, peer_of](CallStream& stream) {
+    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kOneMessage);
   });
-  Serve("/cccl_cache.v1.Build/BuildInChunks",
-        [&backend, peer_of](grpc::CallbackServerContext& context) {
-          return new BuildCall(backend, peer_of(context), context, BuildCall::Form::kChunks);
-        });
-  Serve("/cccl_cache.v1.Build/BuildWithFiles",
-        [&backend, peer_of](grpc::CallbackServerContext& context) {
-          return new WithFilesCall(backend, peer_of(context), context);
-        });
-  Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](grpc::CallbackServerContext& context) {
-    return new UploadCall(backend, peer_of(context), context);
+  Serve("/cccl_cache.v1.Build/BuildInChunks", [&backend, peer_of](CallStream& stream) {
+    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kChunks);
+  });
+  Serve("/cccl_cache.v1.Build/BuildWithFiles", [&backend, peer_of](CallStream& stream) {
+    new WithFilesCall(backend, peer_of(stream), stream);
+  });
+  Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](CallStream& stream) {
+    new UploadCall(backend, peer_of(stream), stream);
   });
 }
 

@@ -15,7 +15,7 @@ class BuildService final : public RawService {
  public:
   /// Who calls, as far as this call's connection tells: the credentials are those of the server,
   /// the pid is looked up by the connection.
-  using PeerOf = std::function<Peer(const grpc::CallbackServerContext&)>;
+  using PeerOf = std::function<Peer(const CallStream&)>;
 
   BuildService(BuildBackend& backend, PeerOf peer_of);
 };

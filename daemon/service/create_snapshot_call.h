@@ -15,8 +15,8 @@ namespace cccl_cached {
 class CreateSnapshotCall final : public BlockingCall {
  public:
   CreateSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
-                     grpc::CallbackServerContext& context)
-      : BlockingCall(backend, sources.threads, std::move(peer), context),
+                     CallStream& stream)
+      : BlockingCall(backend, sources.threads, std::move(peer), stream),
         snapshots_(sources.snapshots) {}
 
  private:

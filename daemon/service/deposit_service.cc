@@ -61,9 +61,8 @@ Status CheckKey(const char* field, const std::string& key) {
 
 DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
   const uid_t uid = peer.uid;
-  Serve("/cccl_cache.v1.Deposit/Acquire", [&backend, &peer](grpc::CallbackServerContext& context) {
-    return new AcquireCall(backend, peer, context);
-  });
+  Serve("/cccl_cache.v1.Deposit/Acquire",
+        [&backend, &peer](CallStream& stream) { new AcquireCall(backend, peer, stream); });
   Serve("/cccl_cache.v1.Deposit/List",
         UnaryCall::Maker<v1::ListDepositsRequest>(
             backend, uid,

@@ -42,8 +42,8 @@ class ExplainCall::Wait {
   End end_;            // guarded by mutex_
 };
 
-ExplainCall::ExplainCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context)
-    : SmallCall(backend, peer.uid, context),
+ExplainCall::ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream)
+    : SmallCall(backend, peer.uid, stream),
       backend_(backend),
       peer_(std::move(peer)),
       wait_(std::make_shared<Wait>()) {}
@@ -99,7 +99,7 @@ void ExplainCall::Answer(const Result<Explanation>& answer) {
     Fail(counted.error());
     return;
   }
-  StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
+  StartWriteAndFinish(&reply_, grpc::Status::OK);
 }
 
 void ExplainCall::OnLeft() {

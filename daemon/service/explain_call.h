@@ -17,7 +17,7 @@ namespace cccl_cached {
 /// One call of Explain, whose request can be as large as a build's and is bounded like that.
 class ExplainCall final : public SmallCall {
  public:
-  ExplainCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context);
+  ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream);
 
  private:
   class Wait;

@@ -31,12 +31,10 @@ HealthService::HealthService(BuildBackend& backend, uid_t uid, Health& health) {
             backend, uid, [&health](const auto& request, const UnaryCall::Reply& answer) {
               Check(health, request, answer);
             }));
-  Serve("/grpc.health.v1.Health/Watch",
-        [&backend, uid, &health](grpc::CallbackServerContext& context) {
-          auto* call = new HealthWatch(backend, uid, context, health);
-          call->Begin();
-          return call;
-        });
+  Serve("/grpc.health.v1.Health/Watch", [&backend, uid, &health](CallStream& stream) {
+    auto* call = new HealthWatch(backend, uid, stream, health);
+    call->Begin();
+  });
 }
 
 }  // namespace cccl_cached

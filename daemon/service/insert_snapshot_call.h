@@ -12,8 +12,8 @@ namespace cccl_cached {
 class InsertSnapshotCall final : public BlockingCall {
  public:
   InsertSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
-                     grpc::CallbackServerContext& context)
-      : BlockingCall(backend, sources.threads, std::move(peer), context),
+                     CallStream& stream)
+      : BlockingCall(backend, sources.threads, std::move(peer), stream),
         snapshots_(sources.snapshots) {}
 
  private:

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/peer_server.h"
 
-#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
-#include <grpcpp/server_posix.h>
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "daemon/service/at_once.h"
 
 namespace cccl_cached {
 namespace {
@@ -26,6 +27,14 @@ constexpr int kLongestPiece = 5 << 20;
 /// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
+/// Eight ranks of one user on a large node get a thread each; on two processors, where clients and
+/// compiles need them, one thread serves all.
+constexpr unsigned kMostAtOnce = 8;
+constexpr unsigned kProcessorsPerServer = 4;
+
+size_t ServersAtOnce() {
+  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerServer, 1u, kMostAtOnce);
+}
 
 /// Those of kOwnServices and what gRPC's own clients look for.
 std::vector<std::string> ListedServices() {
@@ -44,9 +53,7 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
 
 /// Against peers who use what no count of ours sees: HTTP/2 itself, and calls of methods that
 /// do not exist.
-void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
-  grpc::ResourceQuota quota("peer");
-  quota.Resize(limits.bytes_in_flight_per_uid + kQuotaSlack);
+void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
   // A fixed window: what a stream may send before its message is asked for does not grow.
@@ -61,48 +68,67 @@ void BoundPeer(grpc::ServerBuilder& builder, const ServiceLimits& limits) {
 
 PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
     : credentials_(std::move(credentials)),
-      build_(parts.backend,
-             [this](const grpc::CallbackServerContext& context) { return PeerOf(context); }),
+      limits_(parts.backend.limits),
+      build_(parts.backend, [this](const CallStream& stream) { return PeerOf(stream); }),
       deposit_(parts.backend, credentials_),
       snapshot_(parts.backend, credentials_, parts.snapshots),
       admin_(parts.backend, credentials_, parts.admin),
       info_(parts.backend, credentials_.uid, parts.info),
       health_(parts.backend, credentials_.uid, parts.health),
       reflection_(parts.backend, credentials_.uid, ListedServices()) {
-  Start(parts.backend.limits);
+  build_.AddTo(methods_);
+  deposit_.AddTo(methods_);
+  snapshot_.AddTo(methods_);
+  admin_.AddTo(methods_);
+  info_.AddTo(methods_);
+  health_.AddTo(methods_);
+  reflection_.AddTo(methods_);
+  quota_.Resize(limits_.bytes_in_flight_per_uid + kQuotaSlack);
+  StartServer();
 }
 
 PeerServer::~PeerServer() { Shutdown(std::chrono::system_clock::now()); }
 
-void PeerServer::Start(const ServiceLimits& limits) {
+bool PeerServer::StartServer() {
   grpc::ServerBuilder builder;
-  builder.RegisterService(&build_);
-  builder.RegisterService(&deposit_);
-  builder.RegisterService(&snapshot_);
-  builder.RegisterService(&admin_);
-  builder.RegisterService(&info_);
-  builder.RegisterService(&health_);
-  builder.RegisterService(&reflection_);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.message_bytes));
-  builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits.message_bytes), kLongestPiece) +
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits_.message_bytes));
+  builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits_.message_bytes), kLongestPiece) +
                                 kMessageSlack);
   RefuseCompression(builder);
-  BoundPeer(builder, limits);
-  server_ = builder.BuildAndStart();
+  BoundPeer(builder, quota_);
+  auto server = CallServer::Start(builder, methods_);
+  if (server == nullptr) return false;
+  servers_.push_back({std::move(server)});
+  return true;
 }
 
-void PeerServer::Serve(FileDescriptor socket, pid_t pid) {
-  {
-    std::lock_guard lock(mutex_);
-    pids_[socket.get()] = pid;
-  }
-  grpc::AddInsecureChannelFromFd(server_.get(), socket.Release());
+size_t PeerServer::LeastBusy() {
+  static const size_t at_once = ServersAtOnce();
+  const auto least = std::ranges::min_element(servers_, {}, &Served::connections);
+  const bool another = least->connections >= limits_.connections_per_server ||
+                       (least->connections > 0 && servers_.size() < at_once);
+  if (another && StartServer()) return servers_.size() - 1;
+  return static_cast<size_t>(least - servers_.begin());
 }
 
-Peer PeerServer::PeerOf(const grpc::CallbackServerContext& context) const {
+size_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
+  std::lock_guard lock(mutex_);
+  pids_[socket.get()] = pid;
+  const size_t served = LeastBusy();
+  ++servers_[served].connections;
+  servers_[served].server->Serve(std::move(socket));
+  return served;
+}
+
+void PeerServer::Ended(size_t served) {
+  std::lock_guard lock(mutex_);
+  --servers_[served].connections;
+}
+
+Peer PeerServer::PeerOf(const CallStream& stream) const {
   Peer peer = credentials_;
   peer.pid = 0;
-  const std::string name = context.peer();
+  const std::string name = stream.peer();
   std::string_view digits = name;
   if (!digits.starts_with(kDescriptorPrefix)) return peer;
   digits.remove_prefix(kDescriptorPrefix.size());
@@ -115,7 +141,13 @@ Peer PeerServer::PeerOf(const grpc::CallbackServerContext& context) const {
 }
 
 void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
-  if (server_ != nullptr) server_->Shutdown(deadline);
+  std::vector<CallServer*> servers;
+  {
+    // Not while they end: calls that still come ask for the lock.
+    std::lock_guard lock(mutex_);
+    for (const Served& served : servers_) servers.push_back(served.server.get());
+  }
+  AtOnce(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });
 }
 
 }  // namespace cccl_cached

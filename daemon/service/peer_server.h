@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <grpcpp/server.h>
+#include <grpcpp/resource_quota.h>
 
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/service/admin_service.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
+#include "daemon/service/call_server.h"
 #include "daemon/service/deposit_service.h"
 #include "daemon/service/health.h"
 #include "daemon/service/health_service.h"
@@ -32,8 +34,9 @@ struct PeerServerParts {
   const SnapshotSources& snapshots;
 };
 
-/// A gRPC server for the connections of one set of credentials: whose calls these are is a fact of
-/// this object and not looked up. Costs some tens of microseconds to start, and no thread.
+/// gRPC servers for the connections of one set of credentials: whose calls these are is a fact of
+/// this object and not looked up. One server, with one thread, for a first connection; others for
+/// further ones where there are processors for it, or where those that there are have enough.
 /// Thread-safe.
 class PeerServer {
  public:
@@ -43,18 +46,28 @@ class PeerServer {
   PeerServer& operator=(const PeerServer&) = delete;
 
   /// False if gRPC could not start it.
-  [[nodiscard]] bool started() const { return server_ != nullptr; }
-  /// A connection whose peer has this server's credentials, and the pid.
-  void Serve(FileDescriptor socket, pid_t pid);
+  [[nodiscard]] bool started() const { return !servers_.empty(); }
+  /// A connection whose peer has these credentials, and the pid. Returns what is to be told when it
+  /// has ended.
+  [[nodiscard]] size_t Serve(FileDescriptor socket, pid_t pid);
+  void Ended(size_t served);
   /// Ends every connection: at once those without calls, the others when their calls end or the
   /// deadline comes.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  [[nodiscard]] Peer PeerOf(const grpc::CallbackServerContext& context) const;
-  void Start(const ServiceLimits& limits);
+  [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
+  struct Served {
+    std::unique_ptr<CallServer> server;
+    size_t connections = 0;
+  };
+  /// False if gRPC could not start another one.
+  bool StartServer();
+  /// Number of the server that gets the next connection; mutex_ is held.
+  [[nodiscard]] size_t LeastBusy();
 
   const Peer credentials_;
+  const ServiceLimits& limits_;
   mutable std::mutex mutex_;
   std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor: for the log only, see Peer
   BuildService build_;
@@ -64,7 +77,9 @@ class PeerServer {
   InfoService info_;
   HealthService health_;
   ReflectionService reflection_;
-  std::unique_ptr<grpc::Server> server_;
+  MethodTable methods_;
+  grpc::ResourceQuota quota_{"peer"};  ///< of all servers together
+  std::vector<Served> servers_;        // guarded by mutex_; never fewer
 };
 
 }  // namespace cccl_cached

@@ -3,9 +3,9 @@
 #include "daemon/service/peer_servers.h"
 
 #include <algorithm>
-#include <system_error>
-#include <thread>
 #include <utility>
+
+#include "daemon/service/at_once.h"
 
 namespace cccl_cached {
 namespace {
@@ -20,13 +20,17 @@ constexpr int64_t kMostServersPerUid = 16;
 /// Counts one connection for its uid and for its server.
 class PeerServers::OpenConnection final : public Connection {
  public:
-  OpenConnection(PeerServers& servers, Credentials credentials, Share share)
-      : servers_(servers), credentials_(std::move(credentials)), share_(std::move(share)) {}
-  ~OpenConnection() override { servers_.Ended(credentials_); }
+  OpenConnection(PeerServers& servers, Credentials credentials, size_t served, Share share)
+      : servers_(servers),
+        credentials_(std::move(credentials)),
+        served_(served),
+        share_(std::move(share)) {}
+  ~OpenConnection() override { servers_.Ended(credentials_, served_); }
 
  private:
   PeerServers& servers_;
   const Credentials credentials_;
+  const size_t served_;
   const Share share_;
 };
 
@@ -44,10 +48,9 @@ std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Pe
   }
   ++entry->connections;
   entry->last_used = ++uses_;
-  auto connection = std::make_unique<OpenConnection>(
-      *this, Credentials{peer.uid, peer.gid, peer.groups}, std::move(*share));
-  entry->server->Serve(std::move(socket), peer.pid);
-  return connection;
+  return std::make_unique<OpenConnection>(*this, Credentials{peer.uid, peer.gid, peer.groups},
+                                          entry->server->Serve(std::move(socket), peer.pid),
+                                          std::move(*share));
 }
 
 PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
@@ -81,11 +84,12 @@ std::vector<std::unique_ptr<PeerServer>> PeerServers::TakeSurplus() {
   return surplus;
 }
 
-void PeerServers::Ended(const Credentials& credentials) {
+void PeerServers::Ended(const Credentials& credentials, size_t served) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(credentials);
   if (found == entries_.end()) return;
   --found->second.connections;
+  found->second.server->Ended(served);
 }
 
 void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
@@ -96,17 +100,7 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
     stopped_ = true;
     std::swap(entries, entries_);
   }
-  std::vector<std::thread> threads;
-  threads.reserve(entries.size());
-  for (auto& [credentials, entry] : entries) {
-    try {
-      threads.emplace_back([&server = *entry.server, until] { server.Shutdown(until); });
-    } catch (const std::system_error&) {
-      // No thread to be had: this one does it, and the deadline is the same for all.
-      entry.server->Shutdown(until);
-    }
-  }
-  for (std::thread& thread : threads) thread.join();
+  AtOnce(entries, [until](auto& entry) { entry.second.server->Shutdown(until); });
   retired_.WaitForAll();
 }
 

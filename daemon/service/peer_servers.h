@@ -47,7 +47,7 @@ class PeerServers {
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
   /// Of those without connections the least recently used ones, down to the number that is kept.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
-  void Ended(const Credentials& credentials);
+  void Ended(const Credentials& credentials, size_t served);
 
   const PeerServerParts parts_;
   const size_t idle_kept_;

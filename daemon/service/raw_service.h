@@ -2,29 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <grpcpp/impl/codegen/service_type.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
-
 #include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/service/raw_call.h"
 
 namespace cccl_cached {
 
-/// What a gRPC service of the daemon consists of. All methods are served as streams of bytes,
-/// whatever their .proto says of their shape, which the wire does not show: a unary handler is only
-/// called when the whole message is in memory already, and no bound of ours would see it before.
-/// Thread-safe once its constructor has returned.
-class RawService : public grpc::Service {
+/// Makes the call of one method, which deletes itself when it is done. Thread-safe.
+using MakeCall = std::function<void(CallStream&)>;
+/// By "/package.Service/Method".
+using MethodTable = std::unordered_map<std::string, MakeCall>;
+
+/// What a service of the daemon consists of. All methods are served as streams of bytes, whatever
+/// their .proto says of their shape, which the wire does not show: gRPC calls a unary handler only
+/// when the whole message is in memory, and no bound of ours would see it before.
+class RawService {
  public:
-  using Call = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
-  using MakeCall = std::function<Call*(grpc::CallbackServerContext&)>;
+  void AddTo(MethodTable& methods) const { methods.insert(methods_.begin(), methods_.end()); }
 
  protected:
-  /// The name is not copied. A call deletes itself when it is done.
-  void Serve(const char* method, MakeCall make_call);
+  ~RawService() = default;
+
+  /// `method`: "/package.Service/Method".
+  void Serve(const char* method, MakeCall make_call) {
+    methods_.emplace(method, std::move(make_call));
+  }
 
  private:
-  int methods_ = 0;
+  MethodTable methods_;
 };
 
 }  // namespace cccl_cached

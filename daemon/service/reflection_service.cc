@@ -4,7 +4,6 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <set>
 #include <utility>
@@ -80,19 +79,19 @@ Response Answer(const Request& request, const std::vector<std::string>& services
 }
 
 /// One stream of questions, each answered before the next is read; deletes itself at the end.
-class ReflectionCall final : public RawService::Call {
+class ReflectionCall final : public RawCall {
  public:
-  ReflectionCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context,
+  ReflectionCall(BuildBackend& backend, uid_t uid, CallStream& stream,
                  const std::vector<std::string>& services)
-      : backend_(backend), context_(context), services_(services) {
+      : RawCall(stream), backend_(backend), services_(services) {
     auto call = backend_.budget.Take(uid, Resource::kCalls);
-    auto stream = call ? backend_.budget.Take(uid, Resource::kStreams) : call.error();
-    if (!stream) {
-      Fail(stream.error());
+    auto share = call ? backend_.budget.Take(uid, Resource::kStreams) : call.error();
+    if (!share) {
+      Fail(share.error());
       return;
     }
     call_ = std::move(*call);
-    stream_ = std::move(*stream);
+    stream_ = std::move(*share);
     StartRead(&message_);
   }
 
@@ -123,11 +122,10 @@ class ReflectionCall final : public RawService::Call {
  private:
   void Fail(const Error& error) {
     if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-    Finish(ToGrpcStatus(error, context_));
+    Finish(ToGrpcStatus(error, context()));
   }
 
   BuildBackend& backend_;
-  grpc::CallbackServerContext& context_;
   const std::vector<std::string>& services_;
   Share call_;
   Share stream_;
@@ -140,8 +138,8 @@ ReflectionService::ReflectionService(BuildBackend& backend, uid_t uid,
                                      std::vector<std::string> services)
     : services_(std::move(services)) {
   Serve("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-        [this, &backend, uid](grpc::CallbackServerContext& context) {
-          return new ReflectionCall(backend, uid, context, services_);
+        [this, &backend, uid](CallStream& stream) {
+          new ReflectionCall(backend, uid, stream, services_);
         });
 }
 

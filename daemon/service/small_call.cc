@@ -46,7 +46,7 @@ Status SmallCall::CountReply(uint64_t bytes) {
 
 void SmallCall::Fail(const Error& error) {
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context_));
+  Finish(ToGrpcStatus(error, context()));
 }
 
 void SmallCall::OnDone() { delete this; }

@@ -6,7 +6,7 @@
 
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
-#include "daemon/service/raw_service.h"
+#include "daemon/service/raw_call.h"
 #include "daemon/service/read_gate.h"
 
 namespace cccl_cached {
@@ -14,7 +14,7 @@ namespace cccl_cached {
 /// A call of a method other than Build's, up to its one small request: counted like a build, and
 /// received in its turn. gRPC drives it from many threads, one reaction at a time except OnCancel;
 /// it deletes itself when the call is done.
-class SmallCall : public RawService::Call, private GatedReader {
+class SmallCall : public RawCall, private GatedReader {
  public:
   /// Once, when it is constructed as a whole.
   void Begin();
@@ -24,8 +24,8 @@ class SmallCall : public RawService::Call, private GatedReader {
   void OnDone() final;
 
  protected:
-  SmallCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context)
-      : backend_(backend), uid_(uid), context_(context) {}
+  SmallCall(BuildBackend& backend, uid_t uid, CallStream& stream)
+      : RawCall(stream), backend_(backend), uid_(uid) {}
 
   /// The request is here: answer it, or Fail.
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
@@ -42,7 +42,6 @@ class SmallCall : public RawService::Call, private GatedReader {
 
   BuildBackend& backend_;
   const uid_t uid_;
-  grpc::CallbackServerContext& context_;
   Share call_;
   Share bytes_;
   grpc::ByteBuffer request_;

@@ -9,18 +9,14 @@ namespace cccl_cached {
 
 SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
                                  const SnapshotSources& sources) {
-  Serve("/cccl_cache.v1.Snapshot/Create",
-        [&backend, &sources, peer](grpc::CallbackServerContext& context) {
-          auto* call = new CreateSnapshotCall(backend, sources, peer, context);
-          call->Begin();
-          return call;
-        });
-  Serve("/cccl_cache.v1.Snapshot/Insert",
-        [&backend, &sources, peer](grpc::CallbackServerContext& context) {
-          auto* call = new InsertSnapshotCall(backend, sources, peer, context);
-          call->Begin();
-          return call;
-        });
+  Serve("/cccl_cache.v1.Snapshot/Create", [&backend, &sources, peer](CallStream& stream) {
+    auto* call = new CreateSnapshotCall(backend, sources, peer, stream);
+    call->Begin();
+  });
+  Serve("/cccl_cache.v1.Snapshot/Insert", [&backend, &sources, peer](CallStream& stream) {
+    auto* call = new InsertSnapshotCall(backend, sources, peer, stream);
+    call->Begin();
+  });
 }
 
 }  // namespace cccl_cached

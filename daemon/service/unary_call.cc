@@ -22,7 +22,7 @@ void UnaryCall::End(const grpc::Status& status, const google::protobuf::MessageL
     Fail(counted.error());
     return;
   }
-  StartWriteAndFinish(&reply_, grpc::WriteOptions(), grpc::Status::OK);
+  StartWriteAndFinish(&reply_, grpc::Status::OK);
 }
 
 }  // namespace cccl_cached

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/service/raw_service.h"
 #include "daemon/service/small_call.h"
 #include "daemon/service/small_message.h"
 
@@ -27,8 +28,8 @@ class UnaryCall final : public SmallCall {
 
   /// Makes calls whose requests are of this type. `check` may be empty.
   template <typename Request>
-  static RawService::MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer,
-                                    Check<Request> check = {}) {
+  static MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer,
+                        Check<Request> check = {}) {
     auto decode = [answer = std::move(answer), check = std::move(check)](grpc::ByteBuffer& bytes,
                                                                          Reply reply) -> Status {
       Request request;
@@ -38,10 +39,9 @@ class UnaryCall final : public SmallCall {
       return Ok{};
     };
     auto shared = std::make_shared<const Method>(std::move(decode));
-    return [&backend, uid, shared](grpc::CallbackServerContext& context) {
-      auto* call = new UnaryCall(backend, uid, context, shared);
+    return [&backend, uid, shared](CallStream& stream) {
+      auto* call = new UnaryCall(backend, uid, stream, shared);
       call->Begin();
-      return call;
     };
   }
 
@@ -49,9 +49,9 @@ class UnaryCall final : public SmallCall {
   /// An error, or the reply is or will be called.
   using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
 
-  UnaryCall(BuildBackend& backend, uid_t uid, grpc::CallbackServerContext& context,
+  UnaryCall(BuildBackend& backend, uid_t uid, CallStream& stream,
             std::shared_ptr<const Method> method)
-      : SmallCall(backend, uid, context), method_(std::move(method)) {}
+      : SmallCall(backend, uid, stream), method_(std::move(method)) {}
 
   void OnRequest(grpc::ByteBuffer& request) override;
   void End(const grpc::Status& status, const google::protobuf::MessageLite& reply);

@@ -20,9 +20,8 @@ constexpr uint64_t kOverhead = 4096;
 
 }  // namespace
 
-UploadCall::UploadCall(BuildBackend& backend, const Peer& peer,
-                       grpc::CallbackServerContext& context)
-    : backend_(backend), uid_(peer.uid), context_(context) {
+UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
+    : RawCall(stream), backend_(backend), uid_(peer.uid) {
   if (auto begun = Begin(); !begun) {
     Fail(begun.error());
     return;
@@ -50,11 +49,8 @@ Status UploadCall::Begin() {
 
 void UploadCall::OnReadDone(bool ok) {
   if (!ok) {
-    if (context_.IsCancelled()) {
-      Fail(Error{ErrorCode::kCancelled, "the caller left"});
-    } else {
-      KeepAndReply();
-    }
+    // Or the caller left: what came is kept under its own digest, on the caller's account.
+    KeepAndReply();
     return;
   }
   if (auto appended = Append(); !appended) {
@@ -97,14 +93,14 @@ void UploadCall::KeepAndReply() {
   backend_.uploads.Keep(uid_, digest, std::move(bytes_), std::move(kept_));
   grpc::Slice slice(reply.SerializeAsString());
   message_ = grpc::ByteBuffer(&slice, 1);
-  StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+  StartWriteAndFinish(&message_, grpc::Status::OK);
 }
 
 void UploadCall::Fail(const Error& error) {
   // Before the caller hears of it, so that his next upload finds the room.
   kept_.Release();
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context_));
+  Finish(ToGrpcStatus(error, context()));
 }
 
 void UploadCall::OnDone() { delete this; }

@@ -3,23 +3,23 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <string>
 
 #include "daemon/core/peer.h"
 #include "daemon/service/build_backend.h"
+#include "daemon/service/raw_call.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
 
 /// One call of Upload. gRPC drives it, one reaction at a time except OnCancel; it deletes itself
 /// when the call is done.
-class UploadCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class UploadCall final : public RawCall {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;
 
-  UploadCall(BuildBackend& backend, const Peer& peer, grpc::CallbackServerContext& context);
+  UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
 
   void OnReadDone(bool ok) override;
   void OnDone() override;
@@ -32,7 +32,6 @@ class UploadCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
 
   BuildBackend& backend_;
   const uid_t uid_;
-  grpc::CallbackServerContext& context_;
   Share call_;
   Share stream_;
   Share kept_;

@@ -33,10 +33,10 @@ Result<cccl_cache::v1::BuildRequest> ParseFirst(grpc::ByteBuffer& message,
 
 }  // namespace
 
-WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context)
-    : backend_(backend),
+WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, CallStream& stream)
+    : RawCall(stream),
+      backend_(backend),
       peer_(std::move(peer)),
-      context_(context),
       pending_(std::make_shared<PendingBuild>(backend.builder)),
       link_(std::make_shared<Link>()),
       exchange_(std::make_shared<FileExchange>(
@@ -201,7 +201,7 @@ void WithFilesCall::Fail(const Error& error) {
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
   {
     const std::lock_guard lock(link->mutex);
-    if (!end_) end_ = ToGrpcStatus(error, context_);
+    if (!end_) end_ = ToGrpcStatus(error, context());
   }
   GoOn(link);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "daemon/service/build_backend.h"
 #include "daemon/service/convert.h"
 #include "daemon/service/pending_build.h"
+#include "daemon/service/raw_call.h"
 #include "daemon/service/read_gate.h"
 #include "daemon/service/reply_bytes.h"
 
@@ -23,10 +23,9 @@ namespace cccl_cached {
 /// gRPC's: each leaves a mark under the lock, and whoever left one does what can be done now
 /// (GoOn). A message is read only while an answer is awaited, and waits for its turn like any
 /// request. Deletes itself when the call is done.
-class WithFilesCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                            private GatedReader {
+class WithFilesCall final : public RawCall, private GatedReader {
  public:
-  WithFilesCall(BuildBackend& backend, Peer peer, grpc::CallbackServerContext& context);
+  WithFilesCall(BuildBackend& backend, Peer peer, CallStream& stream);
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -61,7 +60,6 @@ class WithFilesCall final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
 
   BuildBackend& backend_;
   const Peer peer_;
-  grpc::CallbackServerContext& context_;
   const std::shared_ptr<PendingBuild> pending_;
   const std::shared_ptr<Link> link_;
   const std::shared_ptr<FileExchange> exchange_;

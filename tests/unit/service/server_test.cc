@@ -192,6 +192,52 @@ TEST_CASE("shutdown without a thread to be had ends all the same") {
   CHECK(call.running.builder.WaitForLeft(1));
 }
 
+TEST_CASE("a user's connections beyond those of one server are served by another") {
+  ServiceLimits limits;
+  limits.connections_per_server = 2;
+  RunningServer running(limits);
+  std::vector<std::unique_ptr<v1::Build::Stub>> stubs;
+  for (int i = 0; i < 9; ++i) {
+    stubs.push_back(running.BuildStub());
+    CHECK(BuildOver(*stubs.back()) == "cubin");
+  }
+  for (const auto& stub : stubs) CHECK(BuildOver(*stub) == "cubin");
+}
+
+TEST_CASE("shutdown ends the calls of all servers of a user") {
+  ServiceLimits limits;
+  limits.connections_per_server = 1;
+  RunningServer running(limits);
+  running.builder.AnswerWith(nullptr);
+  std::vector<std::thread> callers;
+  std::atomic<int> ended = 0;
+  for (int i = 0; i < 5; ++i) {
+    callers.emplace_back([&] {
+      const auto stub = running.BuildStub();
+      if (!Ask(*stub, SmallRequest()).status.ok()) ++ended;
+    });
+  }
+  REQUIRE(running.builder.WaitForWaiting(5));
+  running.server->Shutdown(std::chrono::milliseconds(20));
+  for (auto& caller : callers) caller.join();
+  CHECK(ended == 5);
+}
+
+TEST_CASE("a connection for which no thread is to be had is served by one that is there") {
+  ServiceLimits limits;
+  limits.connections_per_server = 1;
+  RunningServer running(limits);
+  const auto first = running.BuildStub();
+  CHECK(BuildOver(*first) == "cubin");
+  const auto channel = running.Connect();  // whose own threads are there before
+  const auto second = v1::Build::NewStub(channel);
+  {
+    const NoMoreThreads none;
+    CHECK(BuildOver(*second) == "cubin");
+  }
+  CHECK(BuildOver(*first) == "cubin");
+}
+
 TEST_CASE("many callers on one connection are all answered") {
   RunningServer running;
   auto channel = running.Connect();
