@@ -2,36 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/driver.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
+#include "cccl_cache/driver.h"
+
 namespace cccl_cache::cli {
 namespace {
-
-// CUdevice_attribute
-constexpr int kComputeCapabilityMajor = 75;
-constexpr int kComputeCapabilityMinor = 76;
-
-/// The driver's library, for as long as the process runs: unloading it is not safe.
-class Driver {
- public:
-  Driver() : library_(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL)) {}
-
-  [[nodiscard]] bool present() const { return library_ != nullptr; }
-  /// The name of the function, then its arguments; not 0: the driver's error, or no such function.
-  template <typename... Arguments>
-  int Call(const char* name, Arguments... arguments) const {
-    constexpr int kNotFound = 500;
-    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
-    return function == nullptr ? kNotFound : function(arguments...);
-  }
-
- private:
-  void* const library_;
-};
 
 // Loading libcuda costs milliseconds; without one of these there is nothing that it could drive.
 bool HasDevice() {
@@ -45,36 +24,22 @@ bool HasDevice() {
 
 uint32_t DriverVersion() {
   if (!HasDevice()) return 0;
-  const Driver driver;
-  int version = 0;
-  if (!driver.present() || driver.Call("cuDriverGetVersion", &version) != 0) return 0;
-  return version > 0 ? static_cast<uint32_t>(version) : 0;
+  const Expected<Driver> driver = Driver::Open();
+  if (!driver.ok()) return 0;
+  const Expected<uint32_t> version = driver->Version();
+  return version.ok() ? *version : 0;
 }
 
 Expected<std::string> NativeArchitecture() {
-  constexpr std::string_view kWayOut = ": name the architecture, for example --arch sm_90";
-  const Driver driver;
-  if (!driver.present()) {
-    return Error{CCCL_CACHE_UNAVAILABLE,
-                 "--arch native asks the CUDA driver, and this machine has none (libcuda.so.1)" +
-                     std::string(kWayOut)};
-  }
-  int device = 0;
-  int major = 0;
-  int minor = 0;
-  int failed = driver.Call("cuInit", 0u);
-  if (failed == 0) failed = driver.Call("cuDeviceGet", &device, 0);
-  if (failed == 0) {
-    failed = driver.Call("cuDeviceGetAttribute", &major, kComputeCapabilityMajor, device);
-  }
-  if (failed == 0) {
-    failed = driver.Call("cuDeviceGetAttribute", &minor, kComputeCapabilityMinor, device);
-  }
-  if (failed != 0) {
-    return Error{CCCL_CACHE_UNAVAILABLE, "--arch native: the CUDA driver names no device (error " +
-                                             std::to_string(failed) + ")" + std::string(kWayOut)};
-  }
-  return std::to_string(major) + std::to_string(minor);
+  const auto explain = [](const Error& error) {
+    return Error{error.status, "--arch native asks the CUDA driver: " + error.message +
+                                   "; or name the architecture, for example --arch sm_90"};
+  };
+  const Expected<Driver> driver = Driver::Open();
+  if (!driver.ok()) return explain(driver.error());
+  const Expected<int> capability = driver->ComputeCapability();
+  if (!capability.ok()) return explain(capability.error());
+  return std::to_string(*capability);
 }
 
 }  // namespace cccl_cache::cli

@@ -106,6 +106,12 @@ bool BuildReply::needs_chunks() const {
   return false;
 }
 
+size_t BuildReply::MemoryBytes() const {
+  size_t bytes = 0;
+  for (const Message& message : memory_) bytes += message.size;
+  return bytes;
+}
+
 bool BuildReply::SameArtifacts(const BuildReply& other) const {
   if (artifact_count() != other.artifact_count()) return false;
   for (size_t i = 0; i < artifact_count(); ++i) {

@@ -28,6 +28,8 @@ class BuildReply {
   [[nodiscard]] std::string_view contents(size_t artifact) const { return contents_[artifact]; }
   /// An artifact was too large to come along.
   [[nodiscard]] bool needs_chunks() const;
+  /// What it takes in memory, roughly.
+  [[nodiscard]] size_t MemoryBytes() const;
   /// The other reply holds the same artifacts, whatever else it says.
   [[nodiscard]] bool SameArtifacts(const BuildReply& other) const;
   /// Puts the contents of the other reply, which has the same artifacts, in the place of ours.

@@ -137,6 +137,11 @@ size_t BuildRequest::PackedSize() const {
   return cccl_cache__v1__build_request__get_packed_size(&request_);
 }
 
+void BuildRequest::CopyContents() {
+  for (BlobUse& use : blobs_) use.contents = texts_.emplace_back(use.contents);
+  InlineAll();
+}
+
 void BuildRequest::InlineAll() {
   for (const BlobUse& use : blobs_) {
     use.blob->upload_sha256 = {};
@@ -165,6 +170,14 @@ void BuildRequest::AppendWithFilesTo(ByteChain* body) const {
   CcclCache__V1__BuildRequest build = request_;
   first.build = &build;
   AppendMessage(first.base, body);
+}
+
+void BuildRequest::AppendTaggedTo(uint64_t tag, ByteChain* body) const {
+  CcclCache__V1__BuildManyRequest message = CCCL_CACHE__V1__BUILD_MANY_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  message.tag = tag;
+  message.build = &build;
+  AppendMessage(message.base, body);
 }
 
 char* BuildRequest::Text(cccl_cache_bytes text, const char* field) {

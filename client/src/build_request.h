@@ -37,6 +37,8 @@ class BuildRequest {
 
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
+  /// From now on the contents are its own.
+  void CopyContents();
   /// All contents go along with the request, whatever was named as an upload before.
   void InlineAll();
   /// The blob's contents are there already, under this SHA-256.
@@ -44,9 +46,11 @@ class BuildRequest {
   void AppendTo(ByteChain* body) const;
   /// As what an ExplainRequest asks about, and as what a BuildWithFilesRequest begins with; its
   /// PackedSize and kAround at the most.
-  static constexpr size_t kAround = 16;
+  static constexpr size_t kAround = 32;
   void AppendQuestionTo(ByteChain* body) const;
   void AppendWithFilesTo(ByteChain* body) const;
+  /// As one of many, under this tag.
+  void AppendTaggedTo(uint64_t tag, ByteChain* body) const;
 
  private:
   char* Text(cccl_cache_bytes text, const char* field);

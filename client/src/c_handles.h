@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -10,13 +11,16 @@
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "client/src/daemon_stub.h"
+#include "client/src/deadline.h"
 #include "client/src/fallback.h"
+#include "client/src/result_memory.h"
 
 // What the handles of the C interface are, and the few steps that all of its functions share.
 
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
   cccl_cache::Fallback fallback;
+  cccl_cache::ResultMemory memory;
 };
 
 struct cccl_cache_error {
@@ -58,6 +62,13 @@ template <typename T>
 void FillStruct(T known, T* given) {
   known.struct_size = given->struct_size;
   std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
+}
+
+/// Of a build that is asked for now.
+inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
+  constexpr std::chrono::minutes kDefault{10};
+  return Deadline::After(options.timeout_ms == 0 ? kDefault
+                                                 : std::chrono::milliseconds(options.timeout_ms));
 }
 
 inline cccl_cache_bytes ToBytes(std::string_view view) { return {view.data(), view.size()}; }

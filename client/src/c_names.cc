@@ -74,6 +74,8 @@ const char* cccl_cache_tier_name(cccl_cache_tier tier) {
       return "remote";
     case CCCL_CACHE_TIER_ARENA:
       return "arena";
+    case CCCL_CACHE_TIER_PROCESS:
+      return "process";
     case CCCL_CACHE_TIER_NONE:
       break;
   }

@@ -8,10 +8,11 @@ using cccl_cache::FromWire;
 using cccl_cache::ToBytes;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
-  const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
+  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
+  const bool made = !result->timed.from_memory;
   cccl_cache_result_info known = {};
-  known.outcome = FromWire(fields.outcome, CCCL_CACHE_LOCAL);
-  known.tier = FromWire(fields.tier, CCCL_CACHE_TIER_ARENA);
+  known.outcome = made ? FromWire(fields.outcome, CCCL_CACHE_LOCAL) : CCCL_CACHE_HIT;
+  known.tier = made ? FromWire(fields.tier, CCCL_CACHE_TIER_ARENA) : CCCL_CACHE_TIER_PROCESS;
   known.key = ToBytes(fields.key);
   known.fingerprint = ToBytes(fields.fingerprint);
   known.toolchain_id = ToBytes("");
@@ -25,20 +26,20 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
       known.outcome == CCCL_CACHE_LOCAL ? ToBytes(result->timed.why_local) : ToBytes(fields.reason);
   known.native_code = fields.native_code;
   known.remembered = fields.remembered;
-  known.precompiled_headers = fields.precompiled_headers;
-  if (fields.timing != nullptr) {
+  known.precompiled_headers = made && fields.precompiled_headers;
+  if (made && fields.timing != nullptr) {
     known.queue_us = fields.timing->queue_us;
     known.compile_us = fields.timing->compile_us;
   }
   known.total_us = static_cast<uint64_t>(result->timed.total.count());
-  known.artifact_count = result->timed.reply.artifact_count();
+  known.artifact_count = result->timed.reply->artifact_count();
   known.lowered_name_count = fields.n_lowered_names;
   FillStruct(known, info);
 }
 
 void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
                                 cccl_cache_artifact* artifact) {
-  const cccl_cache::BuildReply& reply = result->timed.reply;
+  const cccl_cache::BuildReply& reply = *result->timed.reply;
   assert(index < reply.artifact_count());
   const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
@@ -50,7 +51,7 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
 
 void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                     cccl_cache_lowered_name* name) {
-  const CcclCache__V1__BuildReply& fields = result->timed.reply.fields();
+  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
   assert(index < fields.n_lowered_names);
   cccl_cache_lowered_name known = {};
   known.expression = ToBytes(fields.lowered_names[index]->expression);

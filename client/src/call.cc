@@ -22,9 +22,9 @@ Call::Call(std::string_view path, const ByteChain& body, MessageSink* sink, Dead
       assembler_(kLargestReply) {}
 
 bool Call::TakeMore() {
-  if (source_ == nullptr || unsent_ > 0 || ended_) return false;
+  if (!goes_on() || unsent_ > 0 || ended_) return false;
   const ByteChain* more = source_->Next();
-  if (more == nullptr) return false;
+  if (more == nullptr) return said_all_ = source_->done();
   body_ = more;
   sent_ = {};
   unsent_ = more->size();

@@ -32,6 +32,8 @@ class MessageSource {
   /// The next messages; null: there is nothing to say now. What was returned before is not used any
   /// more.
   virtual const ByteChain* Next() = 0;
+  /// Nothing more will be said: the server is told so.
+  [[nodiscard]] virtual bool done() const { return false; }
 };
 
 /// How a call ended, as far as the transport is concerned.
@@ -59,8 +61,9 @@ class Call {
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
   /// Whether more may be to be sent than what is there now.
-  [[nodiscard]] bool goes_on() const { return source_ != nullptr; }
-  /// Once all was sent and nothing refers to it: takes what the source has to say. True: something.
+  [[nodiscard]] bool goes_on() const { return source_ != nullptr && !said_all_; }
+  /// Once all was sent and nothing refers to it: takes what the source has to say. True: something,
+  /// if only that it has said all.
   bool TakeMore();
   /// The next bytes of the body, as references into it.
   void MoveBody(size_t bytes, ByteChain* output);
@@ -86,6 +89,7 @@ class Call {
   const Deadline deadline_;
   ByteChain::Position sent_;
   size_t unsent_;
+  bool said_all_ = false;
   MessageAssembler assembler_;
   GrpcStatus status_;
   bool ended_ = false;

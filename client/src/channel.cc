@@ -125,7 +125,7 @@ Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, Mes
     Call call(path, body, sink, deadline, source);
     const CallEnd end = (*connection)->Run(&call);
     if (end == CallEnd::kAnswered) {
-      if ((*connection)->Reusable()) pool_.Give(std::move(*connection));
+      Give(*std::move(connection));
       if (call.status().ok()) return Done{};
       return attempts.AfterStatus(call.status().ToError());
     }
@@ -162,6 +162,18 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     }
     if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
   }
+}
+
+Expected<Channel::Taken> Channel::Take() {
+  if (no_socket_) return *no_socket_;
+  if (auto idle = pool_.Take()) return Taken{std::move(idle), true};
+  auto opened = Connection::Open(socket_);
+  if (!opened.ok()) return std::move(opened).error();
+  return Taken{*std::move(opened), false};
+}
+
+void Channel::Give(std::unique_ptr<Connection> connection) {
+  if (connection->Reusable()) pool_.Give(std::move(connection));
 }
 
 }  // namespace cccl_cache

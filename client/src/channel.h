@@ -43,6 +43,17 @@ class Channel {
   Expected<OpenCall> Open(std::string_view path, const ByteChain& body, MessageSink* sink,
                           MessageSource* source, Deadline deadline,
                           const std::function<bool()>& settled);
+  /// For who runs a call by itself: a connection, and whether it is one that was idle and may turn
+  /// out to be stale.
+  struct Taken {
+    std::unique_ptr<Connection> connection;
+    bool reused = false;
+  };
+  Expected<Taken> Take();
+  /// Keeps it for the next call if that makes sense.
+  void Give(std::unique_ptr<Connection> connection);
+  /// A connection was lost: the idle ones are as stale.
+  void Forget() { pool_.Clear(); }
 
   /// Empty if there is none.
   [[nodiscard]] const std::string& socket() const { return socket_; }

@@ -56,7 +56,7 @@ Connection::Connection(FileDescriptor socket) : socket_(std::move(socket)), owne
 
 Connection::~Connection() {
   // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
-  if (getpid() == owner_) shutdown(socket_.get(), SHUT_RDWR);
+  if (owned()) shutdown(socket_.get(), SHUT_RDWR);
 }
 
 CallEnd Connection::Run(Call* call) {
@@ -74,25 +74,38 @@ void Connection::Start(Call* call) {
 }
 
 bool Connection::Turn(Call* call, const Deadline& until, int wake) {
-  // A server that refuses a request may close before it read it all: what it said is still to be
-  // read.
-  if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
-  if (session_.over()) {
-    call->End(CallEnd::kMalformed);
-    return true;
-  }
+  if (!Send(call)) return true;
   const bool in_time = progress_ == Progress::kMade ? !until.Passed() : Wait(until, wake);
   if (!in_time) return false;
-  progress_ = Receive(call);
-  if (progress_ == Progress::kBroken) {
-    broken_ = true;
-    call->End(EndOfConnection());
-  }
+  progress_ = Hear(call);
   return true;
 }
 
+bool Connection::Advance(Call* call) {
+  while (!call->ended() && Send(call) && Hear(call) != Progress::kNone) {
+  }
+  return call->ended();
+}
+
+bool Connection::Send(Call* call) {
+  // A server that refuses a request may close before it read it all: what it said is still to be
+  // read.
+  if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
+  if (session_.over()) call->End(CallEnd::kMalformed);
+  return !call->ended();
+}
+
+Connection::Progress Connection::Hear(Call* call) {
+  const Progress progress = Receive(call);
+  if (progress == Progress::kBroken) {
+    broken_ = true;
+    call->End(EndOfConnection());
+  }
+  return progress;
+}
+
 bool Connection::Usable() {
-  if (getpid() != owner_ || broken_) return false;
+  if (!owned() || broken_) return false;
   while (true) {
     const Progress progress = Receive(nullptr);
     if (progress == Progress::kBroken) return false;
@@ -102,7 +115,7 @@ bool Connection::Usable() {
 
 bool Connection::Wait(const Deadline& deadline, int wake) {
   std::array<pollfd, 2> waiting = {{{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}}};
-  if (unflushed_ > 0 && !broken_) waiting[0].events |= POLLOUT;
+  if (wants_to_write()) waiting[0].events |= POLLOUT;
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;

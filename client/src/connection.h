@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <memory>
@@ -31,18 +32,30 @@ class Connection {
 
   /// Sends the call and waits for its end, at most until its deadline.
   CallEnd Run(Call* call);
-  // The same in steps, for a call that both sides go on talking on: Start, any number of turns,
-  // Finish. Between turns nothing moves.
+
+  // The same in steps, for a call that both sides go on talking on, or for who waits for several
+  // connections at once: Start, any number of turns or advances, Finish. Between them nothing
+  // moves.
 
   void Start(Call* call);
   /// Sends what there is to be sent and receives what has come, after waiting for it; ends the call
   /// where its end has come. False: `until` passed. Returns as well when `wake`, a descriptor, can
   /// be read.
   bool Turn(Call* call, const Deadline& until, int wake = -1);
+  /// Goes on as far as that needs no wait, the call's deadline aside. True: it has ended. False: to
+  /// go on, wait for the socket to be readable, or writable too if there is more to be sent.
+  bool Advance(Call* call);
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
+  /// Leaves the call, ended or not.
   void Finish(Call* call);
   /// What was to be sent is with the system, and nothing refers to it.
   [[nodiscard]] bool flushed() const { return unflushed_ == 0; }
 
+  /// Whether this process opened it.
+  [[nodiscard]] bool owned() const { return getpid() == owner_; }
+  /// The server takes no more calls, but finishes those that it has.
+  [[nodiscard]] bool going_away() const { return session_.going_away(); }
   /// Whether keeping it for another call makes sense.
   [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
   /// Whether another call may be sent now: reads what the server said meanwhile.
@@ -53,6 +66,10 @@ class Connection {
 
   enum class Progress { kMade, kNone, kBroken };
 
+  /// Sends what there is to be sent; false: the call has ended.
+  bool Send(Call* call);
+  /// Receives what has come, the end of the connection too, which is that of the call.
+  Progress Hear(Call* call);
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline, int wake);
   /// Sends what waits to be sent, as far as the socket takes it.

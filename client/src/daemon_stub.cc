@@ -69,7 +69,7 @@ Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline)
   }
   if (!reply.ok()) return std::move(reply).error();
   const auto total = std::chrono::steady_clock::now() - start;
-  return TimedReply{*std::move(reply),
+  return TimedReply{std::make_shared<const BuildReply>(*std::move(reply)),
                     std::chrono::duration_cast<std::chrono::microseconds>(total)};
 }
 
@@ -111,8 +111,8 @@ Expected<BuildReply> DaemonStub::BuildWithFiles(const BuildRequest& request, Dea
   ByteChain body;
   request.AppendWithFilesTo(&body);
   BuildConversation conversation;
-  Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Build/BuildWithFiles", body,
-                                          &conversation, deadline, &conversation);
+  Expected<Done> called =
+      channel_.Invoke(kWithFilesPath, body, &conversation, deadline, &conversation);
   if (!called.ok()) return std::move(called).error();
   ChunkedReply& reply = conversation.reply();
   if (!reply.complete()) return NotUnderstood("a build with files");
@@ -120,42 +120,66 @@ Expected<BuildReply> DaemonStub::BuildWithFiles(const BuildRequest& request, Dea
 }
 
 bool DaemonStub::LearnLimit(Deadline deadline) {
-  const auto info = Info(deadline);
-  if (!info.ok() || (*info)->limits == nullptr) return false;
-  const size_t limit = (*info)->limits->message_bytes;
+  ByteChain body;
+  AppendEmptyMessage(&body);
+  const Expected<Message> info = Unary(kInfoPath, body, deadline);
+  return info.ok() && NoteLimit(*info);
+}
+
+bool DaemonStub::NoteLimit(const Message& message) {
+  const MessagePtr<CcclCache__V1__InfoReply> info(cccl_cache__v1__info_reply__unpack(
+      nullptr, message.size, reinterpret_cast<const uint8_t*>(message.bytes.get())));
+  if (info == nullptr || info->limits == nullptr) return false;
+  const size_t limit = info->limits->message_bytes;
   if (limit == 0 || limit >= message_limit_) return false;
   message_limit_ = limit;
   return true;
 }
 
+bool DaemonStub::Fits(const BuildRequest& request, size_t around) const {
+  return request.PackedSize() + around <= message_limit_;
+}
+
+std::optional<BuildRequest::BlobUse> DaemonStub::NextToSendAhead(BuildRequest* request,
+                                                                 size_t around) const {
+  if (Fits(*request, around)) return std::nullopt;
+  const BuildRequest::BlobUse* largest = nullptr;
+  for (const BuildRequest::BlobUse& use : request->blobs()) {
+    if (use.blob->upload_sha256.len > 0 || use.contents.size() <= kUploadName) continue;
+    if (largest == nullptr || use.contents.size() > largest->contents.size()) largest = &use;
+  }
+  if (largest == nullptr) return std::nullopt;
+  return *largest;
+}
+
 Expected<Done> DaemonStub::SendAhead(BuildRequest* request, size_t around, Deadline deadline) {
   request->InlineAll();
-  const size_t limit = message_limit_;
-  size_t size = request->PackedSize() + around;
-  if (size <= limit) return Done{};
-  std::vector<BuildRequest::BlobUse>& blobs = request->blobs();
-  std::sort(blobs.begin(), blobs.end(),
-            [](const auto& a, const auto& b) { return a.contents.size() > b.contents.size(); });
-  for (const BuildRequest::BlobUse& use : blobs) {
-    if (size <= limit || use.contents.size() <= kUploadName) break;
-    Expected<std::string> sha256 = Upload(use.contents, deadline);
+  while (const auto use = NextToSendAhead(request, around)) {
+    Expected<std::string> sha256 = Upload(use->contents, deadline);
     if (!sha256.ok()) return std::move(sha256).error();
-    request->NameUpload(use, *std::move(sha256));
-    size -= use.contents.size() - kUploadName;
+    request->NameUpload(*use, *std::move(sha256));
   }
   return Done{};
 }
 
 Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline deadline) {
+  ByteChain body;
+  AppendUpload(contents, &body);
+  const Expected<Message> message = Unary(kUploadPath, body, deadline);
+  if (!message.ok()) return message.error();
+  return ReadUpload(*message);
+}
+
+void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const {
   const size_t limit = message_limit_;
   const size_t chunk = limit > kChunkHead ? std::min(kLargestChunk, limit - kChunkHead) : 1;
-  ByteChain body;
   for (size_t start = 0; start < contents.size(); start += chunk) {
-    AppendBytesMessage(kChunkData, contents.substr(start, chunk), &body);
+    AppendBytesMessage(kChunkData, contents.substr(start, chunk), body);
   }
-  const Expected<Message> message = Unary("/cccl_cache.v1.Build/Upload", body, deadline);
-  if (!message.ok()) return message.error();
-  WireReader reader(message->View());
+}
+
+Expected<std::string> DaemonStub::ReadUpload(const Message& message) {
+  WireReader reader(message.View());
   WireField field;
   std::string sha256;
   while (reader.Next(&field)) {
@@ -167,8 +191,7 @@ Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline dea
 
 Expected<BuildReply> DaemonStub::BuildInChunks(const ByteChain& body, Deadline deadline) {
   ChunkedReply sink;
-  Expected<Done> called =
-      channel_.Invoke("/cccl_cache.v1.Build/BuildInChunks", body, &sink, deadline);
+  Expected<Done> called = channel_.Invoke(kInChunksPath, body, &sink, deadline);
   if (!called.ok()) return called.error();
   if (!sink.complete()) return NotUnderstood("a build in chunks");
   return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
@@ -221,8 +244,8 @@ Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> DaemonStub::Toolchains(uint
 Expected<MessagePtr<CcclCache__V1__InfoReply>> DaemonStub::Info(Deadline deadline) {
   ByteChain body;
   AppendEmptyMessage(&body);
-  return Unpack(cccl_cache__v1__info_reply__unpack,
-                Unary("/cccl_cache.v1.Info/Get", body, deadline), "a question for its limits");
+  return Unpack(cccl_cache__v1__info_reply__unpack, Unary(kInfoPath, body, deadline),
+                "a question for its limits");
 }
 
 Expected<bool> DaemonStub::Health(Deadline deadline) {

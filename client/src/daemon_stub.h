@@ -8,7 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "cccl_cache/expected.h"
 #include "client/src/build_reply.h"
@@ -19,9 +21,10 @@ namespace cccl_cache {
 
 /// A build's answer with the time that it took, from the call to here.
 struct TimedReply {
-  BuildReply reply;
+  std::shared_ptr<const BuildReply> reply;
   std::chrono::microseconds total;
-  std::string why_local{};  ///< if the daemon did not do it
+  std::string why_local{};   ///< if the daemon did not do it
+  bool from_memory = false;  ///< it lay in this process: what it says of how it was made is past
 };
 
 /// Frees what protobuf-c unpacked.
@@ -60,19 +63,39 @@ class DaemonStub {
   /// Whether the daemon says that it serves.
   Expected<bool> Health(Deadline deadline);
 
-  /// For calls that go on: see DepositCalls.
+  // For who makes calls by itself (DaemonBuilds).
+  static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
+  static constexpr const char* kUploadPath = "/cccl_cache.v1.Build/Upload";
+  static constexpr const char* kWithFilesPath = "/cccl_cache.v1.Build/BuildWithFiles";
+  static constexpr const char* kInChunksPath = "/cccl_cache.v1.Build/BuildInChunks";
+  static constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
+  /// Whether the request, with `around` bytes besides, may go as one message.
+  [[nodiscard]] bool Fits(const BuildRequest& request, size_t around) const;
+  /// What has to be sent ahead next, before the request may; none: nothing, or nothing would help.
+  [[nodiscard]] std::optional<BuildRequest::BlobUse> NextToSendAhead(BuildRequest* request,
+                                                                     size_t around) const;
+  /// What is said to send it ahead, and the digest that is answered.
+  void AppendUpload(std::string_view contents, ByteChain* body) const;
+  [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
+  /// What Info says of how large a message may be. True: it is less than was thought.
+  bool NoteLimit(const Message& info);
+  /// The daemon could not open this client's files once: it is to ask for them.
+  [[nodiscard]] bool elsewhere() const { return elsewhere_; }
+  void NoteElsewhere() { elsewhere_ = true; }
+
+  /// For calls that go on: see DaemonBuilds and DepositCalls.
   [[nodiscard]] Channel& channel() { return channel_; }
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
+  /// Sends ahead what makes the request, with `around` bytes besides, too large for one message.
+  Expected<Done> SendAhead(BuildRequest* request, size_t around, Deadline deadline);
+  /// Asks for the daemon's limit for one message. True: it is lower than was thought.
+  bool LearnLimit(Deadline deadline);
   Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
   Expected<BuildReply> BuildByPath(const BuildRequest& request, Deadline deadline);
   Expected<BuildReply> BuildWithFiles(const BuildRequest& request, Deadline deadline);
-  /// Asks for the daemon's limit. True: it is lower than was thought.
-  bool LearnLimit(Deadline deadline);
   Expected<Message> ExplainOnce(BuildRequest* request, Deadline deadline);
-  /// `around`: what is sent besides the request itself.
-  Expected<Done> SendAhead(BuildRequest* request, size_t around, Deadline deadline);
   Expected<std::string> Upload(std::string_view contents, Deadline deadline);
   Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);

@@ -21,6 +21,7 @@ class Deadline {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(moment_ - Clock::now());
     return std::max(left, std::chrono::milliseconds{0});
   }
+  [[nodiscard]] Clock::time_point moment() const { return moment_; }
   [[nodiscard]] bool Passed() const { return Clock::now() >= moment_; }
   /// For poll(2).
   [[nodiscard]] int PollTimeout() const {

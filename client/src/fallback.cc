@@ -5,20 +5,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
-#include "client/src/local_compiler.h"
 #include "client/src/local_compiler_path.h"
 
 namespace cccl_cache {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Whether the same compiler may do better here. On what it died of, it would die here too.
-bool MayDoBetter(cccl_cache_status status, const Deadline& deadline) {
-  return status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
-}
 
 // What cost the caller time, and would cost the next one as much.
 bool KeptWaiting(cccl_cache_status status) {
@@ -32,47 +27,75 @@ Expected<TimedReply> Fallback::Build(DaemonStub* daemon, BuildRequest* request, 
   const Clock::time_point start = Clock::now();
   Expected<TimedReply> reply = AskDaemon(daemon, request, deadline);
   if (reply.ok() || !MayDoBetter(reply.error().status, deadline)) return reply;
-  reply = BuildHere(request, deadline, std::move(reply).error());
-  if (reply.ok()) {
-    reply->total = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start);
-  }
-  return reply;
+  Error why = std::move(reply).error();
+  Expected<BuildReply> built = BuildHere(request, deadline, why);
+  if (!built.ok()) return std::move(built).error();
+  return TimedReply{std::make_shared<const BuildReply>(*std::move(built)),
+                    std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start),
+                    std::move(why.message)};
+}
+
+std::optional<Error> Fallback::NotAsked(const std::string& socket) const {
+  if (!policy_.local || !rest_.Resting(Clock::now())) return std::nullopt;
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               "cccl-cached at " + socket +
+                   " kept this program waiting in vain a moment ago, and is asked again soon"};
+}
+
+Deadline Fallback::PatienceFor(Deadline deadline) const {
+  const bool bounded = policy_.local && policy_.local_after.count() > 0 &&
+                       policy_.local_after < deadline.Remaining();
+  return bounded ? Deadline::After(policy_.local_after) : deadline;
+}
+
+void Fallback::Failed(cccl_cache_status status) {
+  if (KeptWaiting(status)) rest_.Failed(Clock::now());
+}
+
+// Where the same compiler may do better here. On what it died of, it would die here too.
+bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
+  return policy_.local && status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
 }
 
 Expected<TimedReply> Fallback::AskDaemon(DaemonStub* daemon, BuildRequest* request,
                                          Deadline deadline) {
-  if (rest_.Resting(Clock::now())) {
-    return Error{CCCL_CACHE_UNAVAILABLE,
-                 "cccl-cached at " + daemon->socket() +
-                     " kept this program waiting in vain a moment ago, and is asked again soon"};
-  }
-  const bool bounded =
-      policy_.local_after.count() > 0 && policy_.local_after < deadline.Remaining();
-  Expected<TimedReply> reply =
-      daemon->Build(request, bounded ? Deadline::After(policy_.local_after) : deadline);
+  if (auto resting = NotAsked(daemon->socket())) return *std::move(resting);
+  Expected<TimedReply> reply = daemon->Build(request, PatienceFor(deadline));
   if (reply.ok()) {
-    rest_.Answered();
-  } else if (KeptWaiting(reply.error().status)) {
-    rest_.Failed(Clock::now());
+    Answered();
+  } else {
+    Failed(reply.error().status);
   }
   return reply;
 }
 
-Expected<TimedReply> Fallback::BuildHere(BuildRequest* request, Deadline deadline, Error why) {
+Expected<std::unique_ptr<LocalCompiler>> Fallback::Start(BuildRequest* request,
+                                                         const Error& why) const {
   const Expected<std::string> compiler = FindLocalCompiler(policy_.compiler);
   if (!compiler.ok()) {
-    why.message += "; nor can it be compiled without: " + compiler.error().message;
-    return why;
-  }
-  Expected<BuildReply> reply = CompileHere(*compiler, request, deadline);
-  if (!reply.ok()) {
-    Error error = std::move(reply).error();
-    if (error.message == why.message) return error;  // refused here as well
-    error.message += " (compiled without cccl-cached, because: " + why.message + ")";
+    Error error = why;
+    error.message += "; nor can it be compiled without: " + compiler.error().message;
     return error;
   }
+  auto started = LocalCompiler::Start(*compiler, request);
+  if (!started.ok()) return AfterLocal(std::move(started).error(), why);
+  return started;
+}
+
+Error Fallback::AfterLocal(Error error, const Error& why) {
+  if (error.message == why.message) return error;  // refused here as well
+  error.message += " (compiled without cccl-cached, because: " + why.message + ")";
+  return error;
+}
+
+Expected<BuildReply> Fallback::BuildHere(BuildRequest* request, Deadline deadline,
+                                         const Error& why) const {
+  auto compiler = Start(request, why);
+  if (!compiler.ok()) return std::move(compiler).error();
+  Expected<BuildReply> reply = (*compiler)->Finish(deadline);
+  if (!reply.ok()) return AfterLocal(std::move(reply).error(), why);
   Note(why.message);
-  return TimedReply{*std::move(reply), {}, std::move(why.message)};
+  return reply;
 }
 
 void Fallback::Note(const std::string& why) const {

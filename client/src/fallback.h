@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "cccl_cache/expected.h"
@@ -10,6 +12,7 @@
 #include "client/src/daemon_rest.h"
 #include "client/src/daemon_stub.h"
 #include "client/src/deadline.h"
+#include "client/src/local_compiler.h"
 
 namespace cccl_cache {
 
@@ -28,11 +31,28 @@ class Fallback {
 
   Expected<TimedReply> Build(DaemonStub* daemon, BuildRequest* request, Deadline deadline);
 
+  // The same in steps, for who has many builds under way (BuildBatch).
+
+  /// Why the daemon at this socket is not asked now; none: it is.
+  [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;
+  /// How long the daemon may take for a build with that deadline.
+  [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
+  // What the daemon made of a build.
+  void Answered() { rest_.Answered(); }
+  void Failed(cccl_cache_status status);
+  /// Whether what the daemon did not do, for this reason, is compiled here.
+  [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
+  /// Begins with it. `why` the daemon did not: for the person who wonders. The request must outlive
+  /// the compiler.
+  Expected<std::unique_ptr<LocalCompiler>> Start(BuildRequest* request, const Error& why) const;
+  /// What to say of a build that was compiled here, and failed.
+  [[nodiscard]] static Error AfterLocal(Error error, const Error& why);
+  /// Something was compiled here, because of that.
+  void Note(const std::string& why) const;
+
  private:
   Expected<TimedReply> AskDaemon(DaemonStub* daemon, BuildRequest* request, Deadline deadline);
-  /// `why` the daemon did not: for the person who wonders.
-  Expected<TimedReply> BuildHere(BuildRequest* request, Deadline deadline, Error why);
-  void Note(const std::string& why) const;
+  Expected<BuildReply> BuildHere(BuildRequest* request, Deadline deadline, const Error& why) const;
 
   const FallbackPolicy policy_;
   DaemonRest rest_;

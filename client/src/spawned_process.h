@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -12,7 +13,8 @@
 namespace cccl_cache {
 
 /// A child process that ends with this object: killed if need be, and reaped. Where the program
-/// that we live in reaps all children itself, that is as good. Not thread-safe.
+/// that we live in reaps all children itself, that is as good. A forked child only lets go of it.
+/// Not thread-safe.
 class SpawnedProcess {
  public:
   /// Runs the program in a process group of its own, with `standard_input` as that and nothing else
@@ -21,7 +23,12 @@ class SpawnedProcess {
   static Expected<SpawnedProcess> Start(const std::string& path, int standard_input);
   SpawnedProcess(SpawnedProcess&& other) noexcept;
   SpawnedProcess& operator=(SpawnedProcess&&) = delete;
-  ~SpawnedProcess() { End(); }
+  ~SpawnedProcess() {
+    if (owned()) End();
+  }
+
+  /// Whether this process started it.
+  [[nodiscard]] bool owned() const { return getpid() == owner_; }
 
   /// Kills it unless it has ended, and tells how it did: "exit status 1", "signal 11".
   std::string End();
@@ -29,7 +36,8 @@ class SpawnedProcess {
  private:
   explicit SpawnedProcess(pid_t pid);
 
-  pid_t pid_;             ///< 0: reaped
+  pid_t pid_;  ///< 0: reaped
+  const pid_t owner_ = getpid();
   FileDescriptor pidfd_;  ///< invalid on kernels without
   bool gone_;             ///< the program that we live in reaped it: its number is anybody's
 };

@@ -17,6 +17,7 @@
 #include "daemon/core/flight_table.h"
 #include "daemon/core/flights.h"
 #include "daemon/core/responder.h"
+#include "daemon/core/stopping.h"
 
 namespace cccl_cached {
 namespace {
@@ -39,8 +40,6 @@ std::optional<Error> FilesNeeded(const Closure& closure, RequesterFiles& files) 
   if (seen || seen.error().code != ErrorCode::kFilesNeeded) return std::nullopt;
   return seen.error();
 }
-
-Error Stopping() { return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"}; }
 
 }  // namespace
 

@@ -46,6 +46,7 @@ struct BuildAnswer {
   std::string reason;                ///< why uncacheable or failed
   bool remembered = false;           ///< a failure that was not tried again
   bool precompiled_headers = false;  ///< compiled with them, for this caller
+  bool closed = false;  ///< kept, and made of nothing but the request and its toolchain
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
 };

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/stopping.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -44,7 +46,7 @@ class FileChecks::State {
   };
   Result<Added> Add(uid_t uid, Look look) {
     const std::lock_guard lock(mutex_);
-    if (closed_) return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"};
+    if (closed_) return Stopping();
     User& user = users_[uid];
     const bool more = user.threads < bounds_.threads_per_uid && threads_ < bounds_.threads;
     if (!more && (user.threads == 0 || user.waiting.size() >= bounds_.waiting_per_uid)) {

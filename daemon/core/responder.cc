@@ -53,6 +53,7 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
   answer.key = hit.key;
   answer.outcome = Outcome::kHit;
   answer.tier = hit.tier;
+  answer.closed = hit.key == waiter->plan->key;
   Answer(std::move(waiter), std::move(answer), true);
 }
 

@@ -19,13 +19,17 @@ constexpr uint64_t kStreamsPerUid = 16;
 constexpr uint64_t kStreamsInAll = 64;
 /// Holders of leases say something at any time: for them holds the same.
 constexpr uint64_t kLeasesInAll = 256;
+/// And for streams of builds: a process with many builds at once has one.
+constexpr uint64_t kBatchesPerUid = 32;
+constexpr uint64_t kBatchesInAll = 128;
 
 constexpr std::string_view kNames[] = {"connections",
                                        "calls in flight",
                                        "bytes of requests and replies in flight",
                                        "uploads, snapshots and reflection streams in progress",
                                        "bytes of uploads",
-                                       "leases held"};
+                                       "leases held",
+                                       "streams of builds (BuildMany)"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
 size_t Index(Resource resource) { return static_cast<size_t>(resource); }
@@ -63,11 +67,15 @@ void Share::Merge(Share&& other) {
 }
 
 Budget::Budget(const ServiceLimits& limits)
-    : per_uid_{limits.connections_per_uid,     limits.calls_per_uid,
-               limits.bytes_in_flight_per_uid, kStreamsPerUid,
-               limits.upload_bytes_per_uid,    kLeasesPerUid},
-      in_all_{limits.connections, limits.calls,        limits.bytes_in_flight,
-              kStreamsInAll,      limits.upload_bytes, kLeasesInAll} {}
+    : per_uid_{limits.connections_per_uid,
+               limits.calls_per_uid,
+               limits.bytes_in_flight_per_uid,
+               kStreamsPerUid,
+               limits.upload_bytes_per_uid,
+               kLeasesPerUid,
+               kBatchesPerUid},
+      in_all_{limits.connections,  limits.calls, limits.bytes_in_flight, kStreamsInAll,
+              limits.upload_bytes, kLeasesInAll, kBatchesInAll} {}
 
 Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
@@ -78,6 +86,11 @@ Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   const uint64_t most = resource == Resource::kLeases
                             ? std::min(per_uid_[index], std::max(free, mine))
                             : per_uid_[index];
+  if (amount > per_uid_[index]) {
+    // Waiting does not help: no hint when to come back.
+    return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
+                                                     amount, kNames[index], per_uid_[index])};
+  }
   if (!Fits(mine, amount, most)) {
     return Error{ErrorCode::kOverloaded,
                  fmt::format("user {} has {} {} of at most {}: wait for some to end", uid, mine,

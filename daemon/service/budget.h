@@ -22,6 +22,7 @@ enum class Resource : uint8_t {
   kStreams,
   kUploadBytes,
   kLeases,
+  kBatches,
   kCount
 };
 

@@ -90,20 +90,23 @@ void BuildCall::Answer(Result<BuildAnswer> answer) {
     Fail(answer.error());
     return;
   }
-  auto bytes =
-      backend_.budget.Take(peer_.uid, Resource::kBytes, WantedBytes(*answer, request_.wanted));
+  if (form_ == Form::kChunks) {
+    chunks_.emplace(*answer, request_.wanted);
+  } else {
+    message_ = EncodeReply(*answer, request_.wanted, backend_.limits.message_bytes);
+  }
+  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes,
+                                    chunks_ ? chunks_->bytes() : message_.Length());
   if (!bytes) {
     Fail(bytes.error());
     return;
   }
   bytes_ = std::move(*bytes);
-  if (form_ == Form::kChunks) {
-    chunks_.emplace(std::move(*answer), request_.wanted);
+  if (chunks_) {
     SendNextChunk();
-    return;
+  } else {
+    StartWriteAndFinish(&message_, grpc::Status::OK);
   }
-  message_ = EncodeReply(*answer, request_.wanted, backend_.limits.message_bytes);
-  StartWriteAndFinish(&message_, grpc::Status::OK);
 }
 
 void BuildCall::SendNextChunk() {

@@ -3,6 +3,7 @@
 #include "daemon/service/build_service.h"
 
 #include "daemon/service/build_call.h"
+#include "daemon/service/build_many_call.h"
 #include "daemon/service/upload_call.h"
 #include "daemon/service/with_files_call.h"
 
@@ -17,6 +18,9 @@ BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
   });
   Serve("/cccl_cache.v1.Build/BuildWithFiles", [&backend, peer_of](CallStream& stream) {
     new WithFilesCall(backend, peer_of(stream), stream);
+  });
+  Serve("/cccl_cache.v1.Build/BuildMany", [&backend, peer_of](CallStream& stream) {
+    new BuildManyCall(backend, peer_of(stream), stream);
   });
   Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](CallStream& stream) {
     new UploadCall(backend, peer_of(stream), stream);

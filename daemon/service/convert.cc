@@ -183,6 +183,7 @@ v1::BuildReply ToProto(const BuildAnswer& answer) {
   reply.set_reason(ToUtf8(answer.reason));
   reply.set_remembered(answer.remembered);
   reply.set_precompiled_headers(answer.precompiled_headers);
+  reply.set_closed(answer.closed);
   reply.mutable_timing()->set_queue_us(static_cast<uint64_t>(answer.queue_time.count()));
   reply.mutable_timing()->set_compile_us(static_cast<uint64_t>(answer.compile_time.count()));
   return reply;

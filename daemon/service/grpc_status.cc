@@ -9,9 +9,6 @@
 namespace cccl_cached {
 namespace {
 
-/// gRPC clients take some 8 KiB of trailers, percent-encoded.
-constexpr size_t kLongestMessage = 2048;
-
 grpc::StatusCode CodeOf(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidRequest:
@@ -44,7 +41,7 @@ grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context) 
   if (error.retry_after.count() > 0) {
     context.AddTrailingMetadata("cccl-retry-ms", std::to_string(error.retry_after.count()));
   }
-  return {CodeOf(error.code), ToUtf8(error.message.substr(0, kLongestMessage))};
+  return {CodeOf(error.code), ToUtf8(error.message.substr(0, kLongestErrorText))};
 }
 
 }  // namespace cccl_cached

@@ -5,9 +5,14 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
+
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
+
+/// What is longer is cut: gRPC clients take some 8 KiB of trailers, percent-encoded.
+inline constexpr size_t kLongestErrorText = 2048;
 
 /// The status that a client sees for an error (docs/protocol.md has the table); adds the trailers
 /// cccl-error and cccl-retry-ms to the call.

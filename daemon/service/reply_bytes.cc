@@ -23,9 +23,12 @@ namespace v1 = cccl_cache::v1;
 /// are in order.
 static_assert(v1::BuildReply::kArtifactsFieldNumber == 15);
 static_assert(v1::Artifact::kContentsFieldNumber == 15);
+static_assert(v1::BuildManyReply::kReplyFieldNumber == 15);
 
 /// Kind, size, digest, mark, and the tags and lengths around them.
 constexpr uint64_t kLongestArtifactHead = 96;
+/// A tag, and what stands before the reply that it belongs to.
+constexpr uint64_t kLongestTag = 32;
 
 /// Part of the artifact's own bytes; keeps the artifact alive until gRPC has sent them.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
@@ -91,21 +94,45 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
   return {slices.data(), slices.size()};
 }
 
-ReplyChunks::ReplyChunks(BuildAnswer answer, const std::vector<cccl_cache::ArtifactKind>& wanted)
-    : answer_(std::move(answer)), parts_(WantedParts(answer_, wanted)) {}
+grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
+                                   const std::vector<cccl_cache::ArtifactKind>& wanted,
+                                   uint64_t limit) {
+  const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kLongestTag));
+  v1::BuildManyReply head;
+  head.set_tag(tag);
+  std::vector<grpc::Slice> slices;
+  // Both are buffers of our own in memory: nothing that could fail.
+  static_cast<void>(reply.Dump(&slices));
+  slices.insert(slices.begin(),
+                grpc::Slice(head.SerializeAsString() +
+                            FieldHead(v1::BuildManyReply::kReplyFieldNumber, reply.Length())));
+  return {slices.data(), slices.size()};
+}
+
+ReplyChunks::ReplyChunks(const BuildAnswer& answer,
+                         const std::vector<cccl_cache::ArtifactKind>& wanted)
+    : artifact_(answer.artifact), parts_(WantedParts(answer, wanted)) {
+  v1::BuildChunk chunk;
+  *chunk.mutable_reply() = ToProto(answer);
+  for (const ArtifactPart* part : parts_) {
+    auto* description = chunk.mutable_reply()->add_artifacts();
+    *description = ToProto(*part);
+    description->set_in_chunks(true);
+  }
+  grpc::Slice slice(chunk.SerializeAsString());
+  reply_ = grpc::ByteBuffer(&slice, 1);
+}
+
+uint64_t ReplyChunks::bytes() const {
+  uint64_t bytes = reply_.Length();
+  for (const ArtifactPart* part : parts_) bytes += part->bytes.size();
+  return bytes;
+}
 
 bool ReplyChunks::Next(grpc::ByteBuffer& message) {
   if (!reply_sent_) {
     reply_sent_ = true;
-    v1::BuildChunk chunk;
-    *chunk.mutable_reply() = ToProto(answer_);
-    for (const ArtifactPart* part : parts_) {
-      auto* description = chunk.mutable_reply()->add_artifacts();
-      *description = ToProto(*part);
-      description->set_in_chunks(true);
-    }
-    grpc::Slice slice(chunk.SerializeAsString());
-    message = grpc::ByteBuffer(&slice, 1);
+    message = reply_;
     return true;
   }
   while (part_ < parts_.size() && offset_ == parts_[part_]->bytes.size()) {
@@ -116,16 +143,9 @@ bool ReplyChunks::Next(grpc::ByteBuffer& message) {
   const auto bytes = std::string_view(parts_[part_]->bytes).substr(offset_, kChunkBytes);
   offset_ += bytes.size();
   grpc::Slice slices[] = {grpc::Slice(FieldHead(v1::BuildChunk::kDataFieldNumber, bytes.size())),
-                          SliceOf(answer_.artifact, bytes)};
+                          SliceOf(artifact_, bytes)};
   message = grpc::ByteBuffer(slices, std::size(slices));
   return true;
-}
-
-uint64_t WantedBytes(const BuildAnswer& answer,
-                     const std::vector<cccl_cache::ArtifactKind>& wanted) {
-  uint64_t bytes = 0;
-  for (const ArtifactPart* part : WantedParts(answer, wanted)) bytes += part->bytes.size();
-  return bytes;
 }
 
 }  // namespace cccl_cached

@@ -20,27 +20,31 @@ namespace cccl_cached {
                                            const std::vector<cccl_cache::ArtifactKind>& wanted,
                                            uint64_t limit);
 
+/// The same as a BuildManyReply with this tag.
+[[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(
+    uint64_t tag, const BuildAnswer& answer, const std::vector<cccl_cache::ArtifactKind>& wanted,
+    uint64_t limit);
+
 /// The messages of BuildInChunks, one at a time: the reply without artifacts' bytes, then the
 /// bytes. Not thread-safe.
 class ReplyChunks {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;
 
-  ReplyChunks(BuildAnswer answer, const std::vector<cccl_cache::ArtifactKind>& wanted);
+  ReplyChunks(const BuildAnswer& answer, const std::vector<cccl_cache::ArtifactKind>& wanted);
 
+  /// What they hold together.
+  [[nodiscard]] uint64_t bytes() const;
   /// False after the last one.
   [[nodiscard]] bool Next(grpc::ByteBuffer& message);
 
  private:
-  BuildAnswer answer_;
-  std::vector<const ArtifactPart*> parts_;
+  const ArtifactPtr artifact_;
+  const std::vector<const ArtifactPart*> parts_;
+  grpc::ByteBuffer reply_;
   bool reply_sent_ = false;
   size_t part_ = 0;
   uint64_t offset_ = 0;
 };
-
-/// How many bytes the wanted artifacts have together.
-[[nodiscard]] uint64_t WantedBytes(const BuildAnswer& answer,
-                                   const std::vector<cccl_cache::ArtifactKind>& wanted);
 
 }  // namespace cccl_cached

@@ -154,8 +154,8 @@ void WithFilesCall::Answer(Result<BuildAnswer> answer) {
     Fail(answer.error());
     return;
   }
-  auto bytes =
-      backend_.budget.Take(peer_.uid, Resource::kBytes, WantedBytes(*answer, request_.wanted));
+  ReplyChunks chunks(*answer, request_.wanted);
+  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, chunks.bytes());
   if (!bytes) {
     Fail(bytes.error());
     return;
@@ -164,7 +164,7 @@ void WithFilesCall::Answer(Result<BuildAnswer> answer) {
   {
     const std::lock_guard lock(link->mutex);
     bytes_ = std::move(*bytes);
-    chunks_.emplace(std::move(*answer), request_.wanted);
+    chunks_.emplace(std::move(chunks));
   }
   GoOn(link);
 }

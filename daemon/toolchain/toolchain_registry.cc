@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/stopping.h"
 #include "daemon/toolchain/selection.h"
 
 namespace cccl_cached {
@@ -49,7 +50,7 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(
     }
   }
   if (!Stopped()) return std::nullopt;
-  return Error{ErrorCode::kUnavailable, "the daemon is stopping; try again"};
+  return Stopping();
 }
 
 void ToolchainRegistry::Rescan(std::function<void()> done) {

@@ -78,6 +78,19 @@ def python(servers, interpreter, effort):
     )
 
 
+def process_hits(servers, effort):
+    """What a process keeps itself, for sources of a small kernel and of a large one."""
+    for size, name in ((2 << 10, "2 KB"), (64 << 10, "64 KB")):
+        figures = run(
+            servers.build / "tests/bench/bench_process_hits", servers.place / "fake" / "socket", size, effort.hit_rounds
+        )
+        ours, least = (statistics.median(figures[side]) * 1000 for side in ("ours", "hashing"))
+        yield Row(
+            f"hit in the process, source of {name}: hashing and comparing the source", f"{ours:.0f} ns", f"{least:.0f} ns",
+            f"{ours - least:+.0f} ns", "", "+1000 ns",
+        )
+
+
 def rates(servers, effort):
     """Hits of all sizes by several clients at once: what they get through in the same time."""
     sizes = [size for size, _ in HIT_SIZES]

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // Answers to a build as something else than our daemon may send them: gRPC framing, a whole reply,
-// and the messages of a reply in chunks.
+// one of many, and the messages of a reply in chunks.
 #include <cccl_cache/v1/build.pb-c.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/src/batch_stream.h"
 #include "client/src/build_conversation.h"
 #include "client/src/build_reply.h"
 #include "client/src/grpc_status.h"
@@ -25,6 +26,7 @@
 
 namespace {
 
+using cccl_cache::BatchStream;
 using cccl_cache::BuildConversation;
 using cccl_cache::BuildReply;
 using cccl_cache::ChunkedReply;
@@ -82,6 +84,17 @@ void CheckChunks(const std::vector<std::string>& messages) {
   assert(!reply->needs_chunks());
 }
 
+/// One of many answers: taken at most once, and then it is sound or says what is wrong.
+void CheckOneOfMany(std::string_view input) {
+  int answers = 0;
+  BatchStream stream([&](uint64_t, cccl_cache::Expected<BuildReply> reply) {
+    ++answers;
+    if (reply.ok()) CheckReply(*reply);
+  });
+  const bool taken = stream.Take(ToMessage(input));
+  assert(answers == (taken ? 1 : 0));
+}
+
 template <typename Fields, typename Pack>
 std::string Packed(const Fields& fields, Pack* pack) {
   std::string bytes(4096, '\0');
@@ -129,7 +142,17 @@ std::string Chunk(int field, const std::string& bytes) {
 std::vector<std::string> cccl_cached_fuzz::Seeds() {
   const std::string announced = SeedReply(true);
   assert(announced.size() < 128);
-  return {SeedReply(false), announced, "%E2%82%AC 100%",
+  // BuildManyReply: a tag with a reply, and with an error.
+  const std::string many =
+      std::string("\x08\x07\x7a") + static_cast<char>(announced.size()) + announced;
+  const std::string refused =
+      "\x08\x07\x12\x0c\x0a\x0a"
+      "overloaded";
+  return {SeedReply(false),
+          announced,
+          many,
+          refused,
+          "%E2%82%AC 100%",
           Chunk(1, announced) +
               Chunk(2,
                     "\x7f"
@@ -141,6 +164,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   if (const auto reply = BuildReply::Decode(ToMessage(input)); reply.ok()) CheckReply(*reply);
   assert(cccl_cache::PercentDecode(input).size() <= size);
+
+  CheckOneOfMany(input);
 
   // Questions about files are only taken: to answer them would open files.
   BuildConversation conversation;

@@ -32,6 +32,7 @@ class Places:
 
     def __init__(self):
         self.stubs = os.environ["CCCL_CACHED_TEST_STUBS"]
+        self.fake_driver = os.environ["CCCL_CACHED_TEST_FAKE_DRIVER"]
         self.without_landlock = os.environ["CCCL_CACHED_TEST_WITHOUT_LANDLOCK"]
         self._copies = None
 
@@ -61,6 +62,10 @@ class Places:
     @property
     def lease_client(self):
         return str(self._binaries["LEASE_CLIENT"])
+
+    @property
+    def library(self):
+        return str(self._binaries["CLI"].parents[1] / "client/libcccl_cache.so.1")
 
     @functools.cached_property
     def fake13(self):

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "cccl_cache/build.h"
 #include "cccl_cache/build_result.h"
+#include "cccl_cache/c_structs.h"
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "cccl_cache/explanation.h"
@@ -29,6 +29,7 @@ struct ClientOptions {
   std::chrono::milliseconds local_after{};
   std::string_view local_compiler{};
   bool quiet_fallback = false;
+  uint64_t process_cache_bytes = 0;
 };
 
 /// A client of the daemon. Any number of threads may use one at once; moving it is not one of the
@@ -43,9 +44,10 @@ class Client {
     const cccl_cache_open_options options = {sizeof(options),
                                              Bytes(given.socket),
                                              given.fallback,
-                                             Milliseconds(given.local_after),
+                                             c::Milliseconds(given.local_after),
                                              Bytes(given.local_compiler),
-                                             given.quiet_fallback ? 1 : 0};
+                                             given.quiet_fallback ? 1 : 0,
+                                             given.process_cache_bytes};
     cccl_cache_client* client = nullptr;
     cccl_cache_error* error = nullptr;
     if (cccl_cache_open(&options, &client, &error) != CCCL_CACHE_OK) return TakeError(error);
@@ -57,34 +59,42 @@ class Client {
   }
 
   Expected<BuildResult> Build(const NvrtcBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_nvrtc& program) {
+    return c::With(build, [&](const cccl_cache_nvrtc& program) {
       return Call<BuildResult>(cccl_cache_build_nvrtc, program, options);
     });
   }
   Expected<BuildResult> Build(const LinkBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_link& program) {
+    return c::With(build, [&](const cccl_cache_link& program) {
       return Call<BuildResult>(cccl_cache_build_link, program, options);
     });
   }
   Expected<BuildResult> Build(const NvvmBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_nvvm& program) {
+    return c::With(build, [&](const cccl_cache_nvvm& program) {
       return Call<BuildResult>(cccl_cache_build_nvvm, program, options);
     });
   }
 
+  /// What this client did by itself.
+  [[nodiscard]] cccl_cache_client_info info() const {
+    cccl_cache_client_info info = {};
+    info.struct_size = sizeof(info);
+    cccl_cache_client_describe(client_.get(), &info);
+    return info;
+  }
+
   /// Whether the build would be a hit, and why not. Compiles nothing.
   Expected<Explanation> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_nvrtc& program) {
+    return c::With(build, [&](const cccl_cache_nvrtc& program) {
       return Call<Explanation>(cccl_cache_explain_nvrtc, program, options);
     });
   }
   Expected<Explanation> Explain(const LinkBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_link& program) {
+    return c::With(build, [&](const cccl_cache_link& program) {
       return Call<Explanation>(cccl_cache_explain_link, program, options);
     });
   }
   Expected<Explanation> Explain(const NvvmBuild& build, const BuildOptions& options = {}) {
-    return With(build, [&](const cccl_cache_nvvm& program) {
+    return c::With(build, [&](const cccl_cache_nvvm& program) {
       return Call<Explanation>(cccl_cache_explain_nvvm, program, options);
     });
   }
@@ -92,7 +102,7 @@ class Client {
   Expected<Explanation> ExplainKey(std::string_view key, std::chrono::milliseconds timeout = {}) {
     cccl_cache_explanation* explanation = nullptr;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_explain_key(client_.get(), Bytes(key), Milliseconds(timeout), &explanation,
+    if (cccl_cache_explain_key(client_.get(), Bytes(key), c::Milliseconds(timeout), &explanation,
                                &error) != CCCL_CACHE_OK) {
       return TakeError(error);
     }
@@ -110,7 +120,7 @@ class Client {
     cccl_cache_deposit* hit = nullptr;
     cccl_cache_lease* lease = nullptr;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_acquire(client_.get(), &given, Milliseconds(timeout), &hit, &lease, &error) !=
+    if (cccl_cache_acquire(client_.get(), &given, c::Milliseconds(timeout), &hit, &lease, &error) !=
         CCCL_CACHE_OK) {
       return TakeError(error);
     }
@@ -121,7 +131,7 @@ class Client {
   Expected<DepositList> ListDeposits(std::chrono::milliseconds timeout = {}) {
     cccl_cache_deposits* deposits = nullptr;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_list_deposits(client_.get(), Milliseconds(timeout), &deposits, &error) !=
+    if (cccl_cache_list_deposits(client_.get(), c::Milliseconds(timeout), &deposits, &error) !=
         CCCL_CACHE_OK) {
       return TakeError(error);
     }
@@ -131,7 +141,7 @@ class Client {
   Expected<bool> RemoveDeposit(std::string_view key, std::chrono::milliseconds timeout = {}) {
     int32_t removed = 0;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_remove_deposit(client_.get(), Bytes(key), Milliseconds(timeout), &removed,
+    if (cccl_cache_remove_deposit(client_.get(), Bytes(key), c::Milliseconds(timeout), &removed,
                                   &error) != CCCL_CACHE_OK) {
       return TakeError(error);
     }
@@ -145,7 +155,7 @@ class Client {
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {
     int32_t serving = 0;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_check_health(client_.get(), Milliseconds(timeout), &serving, &error) !=
+    if (cccl_cache_check_health(client_.get(), c::Milliseconds(timeout), &serving, &error) !=
         CCCL_CACHE_OK) {
       return TakeError(error);
     }
@@ -175,106 +185,29 @@ class Client {
  private:
   explicit Client(cccl_cache_client* client) : client_(client) {}
 
-  static uint32_t Milliseconds(std::chrono::milliseconds timeout) {
-    return static_cast<uint32_t>(timeout.count());
-  }
-
-  static std::vector<cccl_cache_bytes> All(const std::vector<std::string>& texts) {
-    std::vector<cccl_cache_bytes> all;
-    all.reserve(texts.size());
-    for (const std::string& text : texts) all.push_back(Bytes(text));
-    return all;
-  }
-
-  // Each calls `then` with the build as the C interface takes it.
-  template <typename Then>
-  static std::invoke_result_t<Then, const cccl_cache_nvrtc&> With(const NvrtcBuild& build,
-                                                                  Then then) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    const std::vector<cccl_cache_bytes> expressions = All(build.name_expressions);
-    std::vector<cccl_cache_header> headers;
-    for (const NamedText& header : build.headers) {
-      headers.push_back({Bytes(header.name), Bytes(header.contents)});
-    }
-    std::vector<cccl_cache_variable> variables;
-    for (const NamedText& variable : build.environment) {
-      variables.push_back({Bytes(variable.name), Bytes(variable.contents)});
-    }
-    cccl_cache_nvrtc program = {};
-    program.struct_size = sizeof(program);
-    program.source = Bytes(build.source);
-    program.name = Bytes(build.name);
-    program.options = flags.data();
-    program.option_count = flags.size();
-    program.headers = headers.data();
-    program.header_count = headers.size();
-    program.name_expressions = expressions.data();
-    program.name_expression_count = expressions.size();
-    program.environment = variables.data();
-    program.environment_count = variables.size();
-    program.append_toolchain_headers = build.append_toolchain_headers ? 1 : 0;
-    return then(program);
-  }
-
-  template <typename Then>
-  static std::invoke_result_t<Then, const cccl_cache_link&> With(const LinkBuild& build,
-                                                                 Then then) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    std::vector<cccl_cache_link_input> inputs;
-    for (const LinkFile& input : build.inputs) {
-      inputs.push_back({input.type, Bytes(input.name), Bytes(input.contents)});
-    }
-    const cccl_cache_link program = {sizeof(program), inputs.data(), inputs.size(), flags.data(),
-                                     flags.size()};
-    return then(program);
-  }
-
-  template <typename Then>
-  static std::invoke_result_t<Then, const cccl_cache_nvvm&> With(const NvvmBuild& build,
-                                                                 Then then) {
-    const std::vector<cccl_cache_bytes> flags = All(build.options);
-    std::vector<cccl_cache_nvvm_module> modules;
-    for (const NvvmFile& file : build.modules) {
-      modules.push_back({Bytes(file.name), Bytes(file.contents), file.lazy ? 1 : 0});
-    }
-    const cccl_cache_nvvm program = {sizeof(program), modules.data(), modules.size(),
-                                     flags.data(),    flags.size(),   build.add_libdevice ? 1 : 0};
-    return then(program);
-  }
-
   template <typename Result, typename Function, typename Program>
   Expected<Result> Call(Function function, const Program& program, const BuildOptions& given) {
-    std::vector<cccl_cache_artifact_kind> wanted;
-    for (const Kind kind : given.wanted) {
-      wanted.push_back(static_cast<cccl_cache_artifact_kind>(kind));
-    }
-    cccl_cache_build_options options = {};
-    options.struct_size = sizeof(options);
-    options.toolchain_id = Bytes(given.toolchain_id);
-    options.toolchain_version = Bytes(given.toolchain_version);
-    options.toolchain_major = given.toolchain_major;
-    options.driver_version = given.driver_version;
-    options.working_directory = Bytes(given.working_directory);
-    options.wanted = wanted.data();
-    options.wanted_count = wanted.size();
-    options.timeout_ms = Milliseconds(given.timeout);
-    typename Result::Handle::pointer result = nullptr;
-    cccl_cache_error* error = nullptr;
-    if (function(client_.get(), &program, &options, &result, &error) != CCCL_CACHE_OK) {
-      return TakeError(error);
-    }
-    return Result(result);
+    return c::With(given, [&](const cccl_cache_build_options& options) -> Expected<Result> {
+      typename Result::Handle::pointer result = nullptr;
+      cccl_cache_error* error = nullptr;
+      if (function(client_.get(), &program, &options, &result, &error) != CCCL_CACHE_OK) {
+        return TakeError(error);
+      }
+      return Result(result);
+    });
   }
 
   template <typename Reply, typename Function>
   Expected<Reply> Get(Function function, std::chrono::milliseconds timeout) {
     typename Reply::pointer reply = nullptr;
     cccl_cache_error* error = nullptr;
-    if (function(client_.get(), Milliseconds(timeout), &reply, &error) != CCCL_CACHE_OK) {
+    if (function(client_.get(), c::Milliseconds(timeout), &reply, &error) != CCCL_CACHE_OK) {
       return TakeError(error);
     }
     return Reply(reply);
   }
+
+  friend class Batch;
 
   Handle<cccl_cache_client, cccl_cache_close> client_;
 };

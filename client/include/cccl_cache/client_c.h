@@ -21,6 +21,7 @@
  * so. */
 
 #include "cccl_cache/c/base.h"
+#include "cccl_cache/c/batch.h"
 #include "cccl_cache/c/build.h"
 #include "cccl_cache/c/daemon.h"
 #include "cccl_cache/c/explain.h"

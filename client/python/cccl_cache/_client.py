@@ -24,11 +24,17 @@ if TYPE_CHECKING:
 
     Program = Union[Build, Link, Nvvm]
 
+_NOTHING_KEPT = 2**64 - 1
 _FALLBACKS = {"local": 0, "error": 1}
 _COMPILER_OF_THE_PACKAGE = os.path.join(_library.PLACE, "cccl-cache-compile")
 _open = _library.function("open", c_int, c_void_p, c_void_p, c_void_p)
 _close = _library.function("close", None, c_void_p)
 _socket = _library.function("client_socket", _library.Received, c_void_p)
+
+
+def _kept(size: int | None) -> int:
+    """As the library takes it, for which 0 is its own choice."""
+    return 0 if size is None else size or _NOTHING_KEPT
 
 
 class Client(SnapshotCalls):
@@ -47,6 +53,10 @@ class Client(SnapshotCalls):
         Seconds without the daemon's answer after which a build is compiled here; its timeout if not given.
     local_compiler : str or path-like, optional
         Path of cccl-cache-compile.
+    process_cache_bytes : int, optional
+        How much this client keeps of its answers, so that it need not ask again within the next 10 seconds: those only
+        that nothing but the request and the toolchain's own files went into. 0: nothing. Without it
+        ``$CCCL_CACHE_PROCESS_BYTES``, else 64 MiB.
 
     Raises
     ------
@@ -62,7 +72,8 @@ class Client(SnapshotCalls):
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, fallback: str | None = None,
-                 local_after: float | None = None, local_compiler: str | os.PathLike[str] | None = None) -> None:
+                 local_after: float | None = None, local_compiler: str | os.PathLike[str] | None = None,
+                 process_cache_bytes: int | None = None) -> None:
         self._handle = 0
         path = b"" if socket is None else os.fsencode(socket)
         compiler = b"" if local_compiler is None else os.fsencode(local_compiler)
@@ -72,7 +83,7 @@ class Client(SnapshotCalls):
             raise ValueError(f"fallback is {fallback!r}: it may be {' or '.join(map(repr, _FALLBACKS))}")
         options = _library.OpenOptions(
             sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback], _library.milliseconds(local_after),
-            compiler, len(compiler))
+            compiler, len(compiler), process_cache_bytes=_kept(process_cache_bytes))
         self._handle = _library.call(_open, byref(options))
 
     def __del__(self, close: Any = _close) -> None:

@@ -58,6 +58,7 @@ class OpenOptions(Structure):
         ("local_after_ms", c_uint32),
         *_given("local_compiler"),
         ("quiet_fallback", c_int32),
+        ("process_cache_bytes", c_uint64),
     ]
 
 

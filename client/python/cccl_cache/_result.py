@@ -45,7 +45,8 @@ class Result:
         ``"uncacheable"`` (compiled, not kept: `reason` says why) or ``"local"`` (compiled without the daemon: `reason`
         says why); ``"failed"`` in the result of a `CompileError`.
     tier : str
-        Where a hit lay: ``"memory"``, ``"disk"``, ``"remote"``; empty where it was compiled.
+        Where a hit lay: ``"process"`` (this one, which asked nobody), ``"memory"``, ``"disk"``,
+        ``"remote"``; empty where it was compiled.
     """
 
     __slots__ = ("_handle", "_info", "_artifacts", "_lowered_names")

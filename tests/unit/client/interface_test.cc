@@ -237,3 +237,11 @@ TEST_CASE("a call that the daemon does not know says that it is older") {
   CHECK(stats.error().status == CCCL_CACHE_PROTOCOL);
   CHECK(stats.error().message.find("older") != std::string::npos);
 }
+
+TEST_CASE(
+    "a time that is too long for the C interface is the longest that there is, not a short one") {
+  using cccl_cache::c::Milliseconds;
+  CHECK(Milliseconds(std::chrono::hours(24 * 365)) == CCCL_CACHE_NO_TIMEOUT - 1);
+  CHECK(Milliseconds(std::chrono::milliseconds(-1)) == 0);
+  CHECK(Milliseconds(std::chrono::milliseconds(1500)) == 1500);
+}

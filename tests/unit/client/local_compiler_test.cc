@@ -12,10 +12,10 @@
 
 using cccl_cache::BuildReply;
 using cccl_cache::BuildRequest;
-using cccl_cache::CompileHere;
 using cccl_cache::Deadline;
 using cccl_cache::Error;
 using cccl_cache::Expected;
+using cccl_cache::LocalCompiler;
 using cccl_cached::TemporaryDirectory;
 using namespace std::chrono_literals;
 
@@ -28,7 +28,9 @@ struct Scene {
     BuildRequest request;
     cccl_cache_nvrtc program = {sizeof(program), {source.data(), source.size()}};
     REQUIRE(request.SetProgram(program).ok());
-    return CompileHere(WriteFakeCompiler(directory, script), &request, deadline);
+    auto compiler = LocalCompiler::Start(WriteFakeCompiler(directory, script), &request);
+    REQUIRE(compiler.ok());
+    return (*compiler)->Finish(deadline);
   }
 
   Error ErrorOf(const std::string& script) {
@@ -138,7 +140,7 @@ TEST_CASE("a program that never waits for its children can build without a daemo
 TEST_CASE("what can't be run is named") {
   Scene scene;
   BuildRequest request;
-  const auto reply = CompileHere(scene.directory / "none", &request, Deadline::After(60s));
+  const auto reply = LocalCompiler::Start(scene.directory / "none", &request);
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().status == CCCL_CACHE_UNAVAILABLE);
   CHECK(Has(reply.error().message, scene.directory / "none"));

@@ -31,6 +31,13 @@ class StandInDaemon::Services {
                                grpc::ServerWriter<v1::BuildChunk>* writer) override {
       return answers.chunks ? answers.chunks(*request, writer) : Missing();
     }
+    grpc::Status BuildMany(grpc::ServerContext* context, StandInAnswers::Many* stream) override {
+      return answers.many ? answers.many(context, stream) : Missing();
+    }
+    grpc::Status BuildWithFiles(grpc::ServerContext* context,
+                                StandInAnswers::WithFiles* stream) override {
+      return answers.with_files ? answers.with_files(context, stream) : Missing();
+    }
     grpc::Status Upload(grpc::ServerContext*, grpc::ServerReader<v1::UploadChunk>* reader,
                         v1::UploadReply* reply) override {
       return answers.upload ? answers.upload(reader, reply) : Missing();

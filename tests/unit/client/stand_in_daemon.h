@@ -18,6 +18,10 @@
 struct StandInAnswers {
   std::function<grpc::Status(grpc::ServerContext*, const v1::BuildRequest&, v1::BuildReply*)> build;
   std::function<grpc::Status(const v1::BuildRequest&, grpc::ServerWriter<v1::BuildChunk>*)> chunks;
+  using Many = grpc::ServerReaderWriter<v1::BuildManyReply, v1::BuildManyRequest>;
+  std::function<grpc::Status(grpc::ServerContext*, Many*)> many;
+  using WithFiles = grpc::ServerReaderWriter<v1::BuildWithFilesReply, v1::BuildWithFilesRequest>;
+  std::function<grpc::Status(grpc::ServerContext*, WithFiles*)> with_files;
   std::function<grpc::Status(grpc::ServerReader<v1::UploadChunk>*, v1::UploadReply*)> upload;
   std::function<grpc::Status(const v1::ExplainRequest&, v1::ExplainReply*)> explain;
   std::function<grpc::Status(v1::StatsReply*)> stats;

@@ -57,6 +57,14 @@ TEST_CASE("no few users hold all leases, and each that comes gets some") {
   CHECK(counts == std::vector<size_t>{64, 64, 64, 32, 16, 8, 4});
 }
 
+TEST_CASE("what is more than a user may ever have gives no hint when to come back") {
+  Budget budget(FewCalls());
+  const auto refused = budget.Take(1, Resource::kCalls, 3);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().retry_after.count() == 0);
+}
+
 TEST_CASE("an amount that would overflow is refused") {
   Budget budget(ServiceLimits{});
   auto most = budget.Take(1, Resource::kBytes, 1);

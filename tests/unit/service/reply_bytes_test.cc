@@ -85,7 +85,6 @@ TEST_CASE("only the wanted kinds are sent") {
   REQUIRE(reply.ParseFromString(Flat(EncodeReply(answer, {Kind::kPtx}, kLimit))));
   REQUIRE(reply.artifacts_size() == 1);
   CHECK(reply.artifacts(0).contents() == "ptx");
-  CHECK(WantedBytes(answer, {Kind::kPtx}) == 3);
 }
 
 TEST_CASE("an artifact that does not fit is announced without its bytes") {
@@ -112,6 +111,7 @@ TEST_CASE("chunks together are the artifacts, none larger than 1 MiB") {
   ReplyChunks chunks(answer, {});
   grpc::ByteBuffer message;
   REQUIRE(chunks.Next(message));
+  CHECK(chunks.bytes() == message.Length() + large.size() + 3);
   v1::BuildChunk first;
   REQUIRE(first.ParseFromString(Flat(message)));
   REQUIRE(first.reply().artifacts_size() == 3);

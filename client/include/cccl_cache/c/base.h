@@ -80,7 +80,15 @@ typedef struct cccl_cache_open_options {
   cccl_cache_bytes local_compiler;
   /* 0: the first build of a process that is compiled here leaves a line on standard error. */
   int32_t quiet_fallback;
+  /* How much this client keeps of the answers that it was given, so that it need not ask again
+   * within the next 10 seconds: those only that nothing but the request and the toolchain's own
+   * files went into. 0: $CCCL_CACHE_PROCESS_BYTES (a number of bytes, or "off"), else 64 MiB.
+   * CCCL_CACHE_OFF: nothing. To be turned off by a program that enters another mount namespace or
+   * root while it goes on with a client. */
+  uint64_t process_cache_bytes;
 } cccl_cache_open_options;
+
+#define CCCL_CACHE_OFF UINT64_MAX
 
 /* Chooses the socket; connects at the first call. `options` may be NULL. Where no socket may be
  * trusted, calls fail with CCCL_CACHE_NO_DAEMON, but for builds that are compiled here; with
@@ -89,6 +97,16 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_open(const cccl_cache_open_options* 
                                                  cccl_cache_client** client,
                                                  cccl_cache_error** error);
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client);
+
+/* What a client did by itself. */
+typedef struct cccl_cache_client_info {
+  size_t struct_size;
+  uint64_t process_hits;    /* builds that were answered from what this process keeps */
+  uint64_t process_entries; /* answers that it keeps now */
+  uint64_t process_bytes;   /* which they take */
+} cccl_cache_client_info;
+CCCL_CACHE_API void cccl_cache_client_describe(const cccl_cache_client* client,
+                                               cccl_cache_client_info* info);
 /* No call of this client may be in progress. */
 CCCL_CACHE_API void cccl_cache_close(cccl_cache_client* client);
 

@@ -27,7 +27,8 @@ typedef enum cccl_cache_tier {
   CCCL_CACHE_TIER_MEMORY = 1,
   CCCL_CACHE_TIER_DISK = 2,
   CCCL_CACHE_TIER_REMOTE = 3,
-  CCCL_CACHE_TIER_ARENA = 4
+  CCCL_CACHE_TIER_ARENA = 4,
+  CCCL_CACHE_TIER_PROCESS = 5 /* this process' own: no daemon was asked */
 } cccl_cache_tier;
 
 typedef enum cccl_cache_artifact_kind {
@@ -39,7 +40,7 @@ typedef enum cccl_cache_artifact_kind {
 
 /* "hit", "built", "joined", "uncacheable", "failed", "local"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_outcome_name(cccl_cache_outcome outcome);
-/* "memory", "disk", "remote", "arena"; "" where it was compiled. */
+/* "memory", "disk", "remote", "arena", "process"; "" where it was compiled. */
 CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
 /* "ptx", "cubin", "ltoir", "optixir". */
 CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind);

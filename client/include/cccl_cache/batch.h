@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "cccl_cache/build.h"
+#include "cccl_cache/build_result.h"
+#include "cccl_cache/c_structs.h"
+#include "cccl_cache/client.h"
+#include "cccl_cache/client_c.h"
+#include "cccl_cache/expected.h"
+#include "cccl_cache/handle.h"
+
+namespace cccl_cache {
+
+/// Many builds at once, answered as they finish. Without a thread: they go on while one of its
+/// functions runs, and fd() tells an event loop when to call Next. Used by one thread at a time,
+/// and only by the process that opened it; the client must outlive it.
+class Batch {
+ public:
+  /// One build's end. The tag is the program's own name for it.
+  struct Finished {
+    uint64_t tag = 0;
+    Expected<BuildResult> result;
+  };
+
+  static Expected<Batch> Open(Client& client) {
+    cccl_cache_batch* batch = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_batch_open(client.client_.get(), &batch, &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return Batch(batch);
+  }
+
+  /// Next will answer once for each build that was added. Contents are copied. Fails only for what
+  /// can't be sent at all.
+  Expected<Done> Add(const NvrtcBuild& build, uint64_t tag, const BuildOptions& options = {}) {
+    return AddWith(cccl_cache_batch_add_nvrtc, build, tag, options);
+  }
+  Expected<Done> Add(const LinkBuild& build, uint64_t tag, const BuildOptions& options = {}) {
+    return AddWith(cccl_cache_batch_add_link, build, tag, options);
+  }
+  Expected<Done> Add(const NvvmBuild& build, uint64_t tag, const BuildOptions& options = {}) {
+    return AddWith(cccl_cache_batch_add_nvvm, build, tag, options);
+  }
+
+  /// The next that finishes; none: none is left.
+  std::optional<Finished> Next() { return NextWithin(CCCL_CACHE_NO_TIMEOUT); }
+  /// The same; none also if none finishes in time. Zero: does not wait.
+  std::optional<Finished> Next(std::chrono::milliseconds timeout) {
+    return NextWithin(c::Milliseconds(timeout));
+  }
+
+  /// The builds with this tag that have not finished do so as CCCL_CACHE_CANCELLED.
+  void Cancel(uint64_t tag) { cccl_cache_batch_cancel(batch_.get(), tag); }
+
+  /// Builds that Next has still to answer for.
+  [[nodiscard]] size_t pending() const { return cccl_cache_batch_pending(batch_.get()); }
+  /// Readable when Next should be called; belongs to the batch.
+  [[nodiscard]] int fd() const { return cccl_cache_batch_fd(batch_.get()); }
+
+ private:
+  explicit Batch(cccl_cache_batch* batch) : batch_(batch) {}
+
+  template <typename Function, typename Build>
+  Expected<Done> AddWith(Function function, const Build& build, uint64_t tag,
+                         const BuildOptions& given) {
+    return c::With(build, [&](const auto& program) {
+      return c::With(given, [&](const cccl_cache_build_options& options) -> Expected<Done> {
+        cccl_cache_error* error = nullptr;
+        if (function(batch_.get(), &program, &options, tag, &error) != CCCL_CACHE_OK) {
+          return TakeError(error);
+        }
+        return Done{};
+      });
+    });
+  }
+
+  std::optional<Finished> NextWithin(uint32_t timeout_ms) {
+    uint64_t tag = 0;
+    cccl_cache_result* result = nullptr;
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_batch_next(batch_.get(), timeout_ms, &tag, &result, &error) != CCCL_CACHE_OK) {
+      return Finished{tag, TakeError(error)};
+    }
+    if (result == nullptr) return std::nullopt;
+    return Finished{tag, BuildResult(result)};
+  }
+
+  Handle<cccl_cache_batch, cccl_cache_batch_free> batch_;
+};
+
+}  // namespace cccl_cache

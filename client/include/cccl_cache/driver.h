@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "cccl_cache/build.h"
+#include "cccl_cache/build_result.h"
+#include "cccl_cache/expected.h"
+
+// The driver's own names: what is handed out goes straight into cuLaunchKernel, and this header
+// needs no cuda.h.
+struct CUctx_st;
+struct CUfunc_st;
+struct CUkern_st;
+struct CUlib_st;
+struct CUmod_st;
+
+/// From a build to a kernel that can be launched, with the CUDA driver's API. Header-only; libcuda
+/// is opened at run time, so that a program links nothing for it and starts without a GPU.
+namespace cccl_cache {
+
+/// The driver of this machine. A value; thread-safe.
+class Driver {
+ public:
+  /// Opens libcuda.so.1, for as long as the process runs: unloading it is not safe.
+  /// CCCL_CACHE_UNAVAILABLE: there is none.
+  static Expected<Driver> Open() {
+    const Driver driver(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL));
+    if (driver.library_ == nullptr) {
+      return Error{CCCL_CACHE_UNAVAILABLE,
+                   "this machine has no CUDA driver (libcuda.so.1 can't be opened): install "
+                   "NVIDIA's driver, or give the container access to it"};
+    }
+    return driver;
+  }
+
+  /// As cuDriverGetVersion says: 13000 for 13.0.
+  [[nodiscard]] Expected<uint32_t> Version() const {
+    int version = 0;
+    if (auto done = Call("cuDriverGetVersion", &version); !done.ok()) {
+      return std::move(done).error();
+    }
+    return static_cast<uint32_t>(version);
+  }
+
+  /// 90 for compute capability 9.0: of the device of the calling thread's context, or where there
+  /// is none, of the first that this process may use. Initializes the driver if nobody did.
+  [[nodiscard]] Expected<int> ComputeCapability() const {
+    int device = 0;
+    CUctx_st* context = nullptr;
+    Expected<Done> done = Call("cuInit", 0u);
+    if (done.ok()) done = Call("cuCtxGetCurrent", &context);
+    if (done.ok()) {
+      done = context != nullptr ? Call("cuCtxGetDevice", &device) : Call("cuDeviceGet", &device, 0);
+    }
+    int major = 0;
+    int minor = 0;
+    if (done.ok()) done = Call("cuDeviceGetAttribute", &major, kCapabilityMajor, device);
+    if (done.ok()) done = Call("cuDeviceGetAttribute", &minor, kCapabilityMinor, device);
+    if (!done.ok()) return std::move(done).error();
+    return major * 10 + minor;
+  }
+
+  /// Calls a function of the driver. What it answers other than CUDA_SUCCESS is an error with the
+  /// driver's name for it.
+  template <typename... Arguments>
+  Expected<Done> Call(const char* name, Arguments... arguments) const {
+    const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    if (function == nullptr) {
+      return Error{CCCL_CACHE_UNAVAILABLE, "this machine's CUDA driver is too old: it has no " +
+                                               std::string(name) + "; install a newer one"};
+    }
+    const int result = function(arguments...);
+    if (result == 0) return Done{};
+    return Error{CCCL_CACHE_UNAVAILABLE, std::string(name) + ": " + NameOf(result)};
+  }
+  [[nodiscard]] bool Has(const char* name) const { return dlsym(library_, name) != nullptr; }
+
+ private:
+  // CUdevice_attribute
+  static constexpr int kCapabilityMajor = 75;
+  static constexpr int kCapabilityMinor = 76;
+
+  explicit Driver(void* library) : library_(library) {}
+
+  [[nodiscard]] std::string NameOf(int result) const {
+    using GetErrorName = int (*)(int, const char**);
+    const auto function = reinterpret_cast<GetErrorName>(dlsym(library_, "cuGetErrorName"));
+    const char* name = nullptr;
+    if (function == nullptr || function(result, &name) != 0 || name == nullptr) {
+      return "error " + std::to_string(result);
+    }
+    return name;
+  }
+
+  void* library_;
+};
+
+/// "sm_90": what to compile for, to launch it here (see Driver::ComputeCapability).
+inline Expected<std::string> NativeArch() {
+  const Expected<Driver> driver = Driver::Open();
+  if (!driver.ok()) return driver.error();
+  const Expected<int> capability = driver->ComputeCapability();
+  if (!capability.ok()) return capability.error();
+  return "sm_" + std::to_string(*capability);
+}
+
+/// The kernels of one build, loaded; unloaded with it. Used by one thread at a time. Where the
+/// driver knows libraries (12.0 and later) it serves every context, else the one that was current
+/// when it was loaded.
+class LoadedKernels {
+ public:
+  /// The cubin, or else the PTX, which the driver then compiles. A context must be current, the
+  /// program's own: none is made. CCCL_CACHE_INVALID_REQUEST: the build has neither.
+  static Expected<LoadedKernels> Load(const Driver& driver, const BuildResult& result) {
+    std::string_view image = result.artifact(Kind::kCubin);
+    if (image.empty()) image = result.artifact(Kind::kPtx);
+    if (image.empty()) {
+      return Error{CCCL_CACHE_INVALID_REQUEST,
+                   "there is nothing to load: the build has neither a cubin nor PTX"};
+    }
+    LoadedKernels loaded(driver);
+    const Expected<Done> done =
+        driver.Has("cuLibraryLoadData")
+            ? driver.Call("cuLibraryLoadData", &loaded.library_, Pointer(image.data()), kNoOptions,
+                          kNoOptions, 0u, kNoOptions, kNoOptions, 0u)
+            : driver.Call("cuModuleLoadData", &loaded.module_, Pointer(image.data()));
+    if (!done.ok()) return done.error();
+    for (const LoweredName& name : result.lowered_names()) {
+      loaded.lowered_.emplace(name.expression, name.lowered);
+    }
+    return loaded;
+  }
+
+  LoadedKernels(LoadedKernels&& other) noexcept
+      : driver_(other.driver_),
+        library_(std::exchange(other.library_, nullptr)),
+        module_(std::exchange(other.module_, nullptr)),
+        lowered_(std::move(other.lowered_)) {}
+  LoadedKernels& operator=(LoadedKernels&& other) noexcept {
+    std::swap(driver_, other.driver_);
+    std::swap(library_, other.library_);
+    std::swap(module_, other.module_);
+    std::swap(lowered_, other.lowered_);
+    return *this;
+  }
+  ~LoadedKernels() {
+    if (library_ != nullptr) static_cast<void>(driver_.Call("cuLibraryUnload", library_));
+    if (module_ != nullptr) static_cast<void>(driver_.Call("cuModuleUnload", module_));
+  }
+
+  /// A CUfunction for the current context. `name`: a name expression of the build, as it was given
+  /// there, or the name of something extern "C".
+  [[nodiscard]] Expected<CUfunc_st*> Function(std::string_view name) const {
+    const auto found = lowered_.find(std::string(name));
+    const std::string lowered = found != lowered_.end() ? found->second : std::string(name);
+    CUfunc_st* function = nullptr;
+    Expected<Done> done = Done{};
+    if (module_ != nullptr) {
+      done = driver_.Call("cuModuleGetFunction", &function, module_, lowered.c_str());
+    } else {
+      CUkern_st* kernel = nullptr;
+      done = driver_.Call("cuLibraryGetKernel", &kernel, library_, lowered.c_str());
+      if (done.ok()) done = driver_.Call("cuKernelGetFunction", &function, kernel);
+    }
+    if (done.ok()) return function;
+    return Error{done.error().status, "no kernel " + std::string(name) + " (" +
+                                          done.error().message +
+                                          "): is it among the build's name_expressions, or extern "
+                                          "\"C\", and is a context current?"};
+  }
+
+ private:
+  static constexpr void* kNoOptions = nullptr;
+
+  explicit LoadedKernels(const Driver& driver) : driver_(driver) {}
+
+  static const void* Pointer(const char* bytes) { return bytes; }
+
+  Driver driver_;
+  CUlib_st* library_ = nullptr;  // one of the two is not null
+  CUmod_st* module_ = nullptr;
+  std::unordered_map<std::string, std::string> lowered_;
+};
+
+}  // namespace cccl_cache

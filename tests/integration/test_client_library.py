@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""libcccl_cache.so.1 as a guest in somebody else's process: threads, forks, and what it keeps there."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+from c_client import Batch, Client
+
+HERE = os.path.dirname(__file__)
+
+
+def run_python(program):
+    """In a process of its own; its standard output."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], cwd=HERE, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_no_thread_is_started_by_opening_building_or_waiting(fake):
+    threads = run_python(f"""
+        import os
+        from c_client import Batch, Client
+        seen = [len(os.listdir("/proc/self/task"))]
+        client = Client({fake.socket!r})
+        seen.append(len(os.listdir("/proc/self/task")))
+        client.build("// one")
+        seen.append(len(os.listdir("/proc/self/task")))
+        batch = Batch(client)
+        batch.add("// two", 2)
+        batch.next()
+        seen.append(len(os.listdir("/proc/self/task")))
+        print(len(set(seen)))
+    """)
+    assert threads == "1"
+
+
+def exit_code(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def in_child(function):
+    """Forks; the child's exit code says whether `function` was true."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if function() else 1
+        finally:
+            os._exit(code)
+    return child
+
+
+def test_both_sides_of_a_fork_go_on_building(fake, toolkit):
+    client = Client(fake.socket)
+    mine = client.build("// before").contents
+    batch = Batch(client)
+    batch.add("//fake: wait-for fork\n", 1)
+    batch.next(0)
+    toolkit.await_arrivals("fork", 1)
+    children = [
+        in_child(lambda number=number: client.build(f"// child {number}").contents and client.build("// before").contents
+                 == mine)
+        for number in range(4)
+    ]
+    assert client.build("// parent").outcome == "built"
+    assert [exit_code(child) for child in children] == [0] * 4
+    # The children are gone, and with them their copies of the parent's sockets.
+    assert client.build("// parent again").outcome == "built"
+    toolkit.open("fork")
+    assert batch.next()[0] == 1
+    batch.free()
+    client.close()
+
+
+def test_a_child_that_closes_what_it_inherited_harms_nobody(fake, toolkit):
+    client = Client(fake.socket)
+    batch = Batch(client)
+    batch.add("//fake: wait-for closed\n", 1)
+    batch.next(0)
+    toolkit.await_arrivals("closed", 1)
+
+    def close_all():
+        batch.free()
+        client.close()
+        return True
+
+    assert exit_code(in_child(close_all)) == 0
+    assert fake.stats()["cancelled_total"] == 0
+    toolkit.open("closed")
+    assert batch.next()[0] == 1
+    batch.free()
+    client.close()
+
+
+def test_threads_share_a_client(fake):
+    client = Client(fake.socket)
+    right = []
+
+    def ask(thread):
+        for number in range(20):
+            first = client.build(f"// {thread} {number}\n//fake: unique\n")
+            again = client.build(f"// {thread} {number}\n//fake: unique\n")
+            right.append((first.outcome, again.outcome, first.contents == again.contents))
+
+    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [("built", "hit", True)] * 160
+    client.close()
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_process_keeps_what_no_file_outside_decides_on(fake, directory, outside):
+    header = directory / "a.h"
+    header.write_text("//fake: unique\n")
+    source = f'#include "{header}"\n' if outside else "#include <cuda.h>\n//fake: unique\n"
+    client = Client(fake.socket)
+    first = client.build(source)
+    assert first.outcome == "built"
+    asked = fake.stats()["builds_total"]
+    assert client.build(source).contents == first.contents
+    assert fake.stats()["builds_total"] == asked + (1 if outside else 0)
+    if outside:
+        header.write_text("// another\n//fake: unique\n")
+        assert client.build(source).contents != first.contents
+    client.close()

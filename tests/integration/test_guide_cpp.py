@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of docs/guide-cpp.md, compiled and run as they stand there."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from conftest import PLACES
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs/guide-cpp.md").read_text()
+LANGUAGES = {"cpp": ("c++", "-std=c++20", "cc"), "c": ("cc", "-std=c11", "c")}
+PROGRAMS = [
+    (language, text) for language, text in re.findall(r"```(cpp|c)\n(.*?)```", GUIDE, re.S) if "int main(" in text
+]
+
+
+def compiled(language, text, directory):
+    compiler, standard, suffix = LANGUAGES[language]
+    source, program = directory / f"program.{suffix}", directory / "program"
+    source.write_text(text)
+    library = pathlib.Path(PLACES.library)
+    subprocess.run(
+        [compiler, standard, "-Wall", "-Werror", "-I", ROOT / "client/include", source, library, "-ldl",
+         f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
+    return program
+
+
+def run(program, daemon, **environment):
+    return subprocess.run(
+        [program], cwd=program.parent, capture_output=True, text=True, timeout=120,
+        env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": daemon.socket, **environment})
+
+
+def test_there_are_programs_in_both_languages():
+    assert {language for language, _ in PROGRAMS} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language, text", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_a_program_of_the_guide_runs(fake, directory, language, text):
+    program = compiled(language, text, directory)
+    launches = "cccl_cache/driver.h" in text
+    done = run(program, fake, **({"LD_LIBRARY_PATH": PLACES.fake_driver} if launches else {}))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout and not done.stderr
+    assert fake.stats()["builds_total"] > 0
+
+
+def test_a_program_that_launches_says_what_is_missing_where_there_is_no_driver(fake, directory):
+    text = next(text for _, text in PROGRAMS if "cccl_cache/driver.h" in text)
+    nothing = directory / "nothing"
+    nothing.mkdir()
+    (nothing / "libcuda.so.1").write_text("no library")
+    done = run(compiled("cpp", text, directory), fake, LD_LIBRARY_PATH=str(nothing))
+    assert done.returncode == 1
+    assert "no CUDA driver" in done.stderr

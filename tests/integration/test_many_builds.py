@@ -1,0 +1,206 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many builds of one client at once: one stream, answers as they finish, no thread."""
+
+import select
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from c_client import Batch, BuildFailed, Client
+from conftest import build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+
+JOBS = ("--jobs", "8")
+
+
+@pytest.fixture
+def daemon(make_daemon, toolkit):
+    """Compiles eight at a time, however few processors there are."""
+    return make_daemon(*JOBS, roots=(toolkit.root,)).start()
+
+
+@pytest.fixture
+def batch(daemon):
+    client = Client(daemon.socket)
+    batch = Batch(client)
+    yield batch
+    batch.free()
+    client.close()
+
+
+def at_gate(name):
+    return f"//fake: wait-for {name}\n// {name}\n"
+
+
+def rest(batch):
+    """What is still to come, by tag."""
+    return dict(iter(batch.next, None))
+
+
+def test_results_come_in_the_order_of_finishing(batch, toolkit):
+    gates = ["first", "second", "third"]
+    for tag, gate in enumerate(gates):
+        batch.add(at_gate(gate), tag)
+    for gate in gates:
+        batch.next(0)
+        toolkit.await_arrivals(gate, 1)
+    for tag in (2, 0, 1):
+        toolkit.open(gates[tag])
+        finished, result = batch.next()
+        assert (finished, result.outcome) == (tag, "built")
+    assert batch.next() is None
+
+
+def test_many_builds_are_compiled_once_and_are_hits_after_that(batch, daemon):
+    for tag in range(200):
+        batch.add(f"// number {tag % 50}\n//fake: unique\n", tag)
+    answers = rest(batch)
+    assert len(answers) == 200
+    for number in range(50):
+        assert len({answers[tag].contents for tag in range(number, 200, 50)}) == 1
+    assert daemon.stats()["compiles_total"] == 50
+    for tag in range(50):
+        batch.add(f"// number {tag}\n//fake: unique\n", tag)
+    again = rest(batch)
+    assert {result.outcome for result in again.values()} == {"hit"}
+    assert all(again[tag].contents == answers[tag].contents for tag in range(50))
+
+
+def test_the_descriptor_wakes_an_event_loop(batch, toolkit):
+    batch.add(at_gate("late"), 7)
+    batch.next(0)
+    toolkit.await_arrivals("late", 1)
+    # What the daemon says of the connection itself may come first.
+    while select.select([batch.fd], [], [], 0.1)[0]:
+        assert batch.next(0) is None
+    toolkit.open("late")
+    finished = None
+    while finished is None:
+        assert select.select([batch.fd], [], [], 60)[0]
+        finished = batch.next(0)
+    assert finished[0] == 7
+
+
+def test_cancel_ends_one_compile_and_no_other(batch, daemon, toolkit):
+    batch.add(at_gate("goes"), 1)
+    batch.add(at_gate("stays"), 2)
+    batch.next(0)
+    toolkit.await_arrivals("goes", 1)
+    toolkit.await_arrivals("stays", 1)
+    batch.cancel(1)
+    with pytest.raises(BuildFailed) as failed:
+        batch.next()
+    assert (failed.value.tag, failed.value.status) == (1, "cancelled")
+    wait_for(lambda: daemon.stats()["cancelled_total"] == 1, "the compile's end")
+    toolkit.open("stays")
+    assert batch.next()[0] == 2
+    assert daemon.stats()["cancelled_total"] == 1
+
+
+def test_a_compile_error_is_an_answer_and_a_refusal_an_error_of_its_own_build(batch):
+    batch.add("//fake: fail no\n", 1)
+    batch.add("", 2, options=["--time=/tmp/x"])
+    batch.add("", 3)
+    answers, refused = {}, []
+    while batch.pending:
+        try:
+            tag, result = batch.next()
+            answers[tag] = result.outcome
+        except BuildFailed as error:
+            refused.append((error.tag, error.status, "--time" in str(error)))
+    assert answers == {1: "failed", 3: "built"}
+    assert refused == [(2, "invalid-request", True)]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_daemon_that_restarts_in_the_middle_is_asked_again(batch, daemon, toolkit, end):
+    batch.add("// done\n", 0)
+    assert batch.next()[0] == 0
+    for tag in range(1, 9):
+        batch.add(at_gate(f"gate{tag}"), tag)
+    # The stream of the first one may still be at its end.
+    wait_for(lambda: batch.next(0) is None and toolkit.arrivals("gate1"), "the first compile")
+    getattr(daemon, end)()
+    daemon.start()
+    for tag in range(1, 9):
+        toolkit.open(f"gate{tag}")
+    assert sorted(rest(batch)) == list(range(1, 9))
+
+
+def test_a_client_that_is_killed_ends_its_compiles(daemon, toolkit):
+    program = textwrap.dedent(f"""
+        from c_client import Batch, Client
+        batch = Batch(Client({daemon.socket!r}))
+        for tag in range(3):
+            batch.add(f"//fake: wait-for killed{{tag}}\\n", tag)
+        batch.next()
+    """)
+    client = subprocess.Popen([sys.executable, "-c", program], cwd=__file__.rsplit("/", 1)[0])
+    for tag in range(3):
+        toolkit.await_arrivals(f"killed{tag}", 1)
+    client.kill()
+    client.wait()
+    wait_for(lambda: daemon.stats()["cancelled_total"] == 3, "the compiles' ends")
+    wait_for(lambda: daemon.stats()["in_flight"] == 0, "the compilers' ends")
+
+
+def test_freeing_a_batch_ends_its_compiles(daemon, toolkit):
+    client = Client(daemon.socket)
+    batch = Batch(client)
+    batch.add(at_gate("freed"), 1)
+    batch.next(0)
+    toolkit.await_arrivals("freed", 1)
+    batch.free()
+    wait_for(lambda: daemon.stats()["cancelled_total"] == 1, "the compile's end")
+    client.close()
+
+
+def test_what_is_too_large_for_a_message_goes_and_comes_all_the_same(batch):
+    large = "// " + "x" * (20 << 20) + "\n//fake: output-size 18M\n"
+    for tag in range(3):
+        batch.add(f"// {tag % 2}\n" + large, tag)
+    answers = rest(batch)
+    assert [len(answers[tag].contents) for tag in range(3)] == [18 << 20] * 3
+    assert answers[0].contents == answers[2].contents != answers[1].contents
+
+
+def test_a_build_that_there_is_no_room_for_has_its_turn_when_there_is(make_daemon, toolkit):
+    # Each build of a stream counts as a call, and so does the stream.
+    daemon = make_daemon(*JOBS, "--call-limit-per-uid", "4", roots=(toolkit.root,)).start()
+    client = Client(daemon.socket)
+    batch = Batch(client)
+    for tag in range(3):
+        batch.add(at_gate("full"), tag)
+    batch.next(0)
+    toolkit.await_arrivals("full", 1)
+    wait_for(lambda: daemon_is_full(client), "three builds and their stream to be counted")
+    batch.add("", 3)
+    select.select([batch.fd], [], [])
+    assert batch.next(0) is None
+    toolkit.open("full")
+    assert sorted(rest(batch)) == [0, 1, 2, 3]
+    batch.free()
+    client.close()
+
+
+def daemon_is_full(client):
+    try:
+        client.build("// is there room\n")
+        return False
+    except BuildFailed as error:
+        assert error.status == "overloaded", error
+        return True
+
+
+def test_a_stock_client_gets_an_answer_for_each_tag(fake):
+    asked = [build_pb2.BuildManyRequest(tag=tag, build=nvrtc_request(f"// {tag}\n")) for tag in range(1, 6)]
+    asked.append(build_pb2.BuildManyRequest(tag=9, build=nvrtc_request("", "--time=/tmp/x")))
+    with fake.channel() as channel:
+        replies = list(build_pb2_grpc.BuildStub(channel).BuildMany(iter(asked)))
+    assert sorted(reply.tag for reply in replies) == [1, 2, 3, 4, 5, 9]
+    for reply in replies:
+        if reply.tag == 9:
+            assert reply.error.name == "invalid-request"
+        else:
+            assert reply.reply.outcome == build_pb2.OUTCOME_BUILT

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A libcuda.so.1 without a GPU: as much of the driver's API as client/include/cccl_cache/driver.h
+// calls. Images are texts; a kernel is in one if its name stands there.
+#include "tests/support/fake_driver/fake_driver.h"
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kNoDevice = 100;
+constexpr int kInvalidImage = 200;
+constexpr int kInvalidContext = 201;
+constexpr int kNotFound = 500;
+
+FakeDriver state;
+int handle;  // all handles point here
+
+int Load(void** loaded, const void* image) {
+  if (!state.context) return kInvalidContext;
+  state.image = static_cast<const char*>(image);
+  if (state.image.find("no image") == 0) return kInvalidImage;
+  *loaded = &handle;
+  return kSuccess;
+}
+
+int Find(void** found, const char* name) {
+  if (state.image.find(name) == std::string::npos) return kNotFound;
+  state.calls.push_back(std::string("find ") + name);
+  *found = &handle;
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+FakeDriver* fake_driver() { return &state; }
+
+int cuInit(unsigned) { return state.devices > 0 ? kSuccess : kNoDevice; }
+
+int cuDriverGetVersion(int* version) {
+  *version = state.version;
+  return kSuccess;
+}
+
+int cuGetErrorName(int error, const char** name) {
+  switch (error) {
+    case kNoDevice:
+      *name = "CUDA_ERROR_NO_DEVICE";
+      return kSuccess;
+    case kInvalidImage:
+      *name = "CUDA_ERROR_INVALID_IMAGE";
+      return kSuccess;
+    case kInvalidContext:
+      *name = "CUDA_ERROR_INVALID_CONTEXT";
+      return kSuccess;
+    case kNotFound:
+      *name = "CUDA_ERROR_NOT_FOUND";
+      return kSuccess;
+    default:
+      return 1;
+  }
+}
+
+int cuCtxGetCurrent(void** context) {
+  *context = state.context ? &handle : nullptr;
+  return kSuccess;
+}
+
+int cuCtxGetDevice(int* device) {
+  *device = 1;
+  return kSuccess;
+}
+
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return kSuccess;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = (attribute == 75 ? state.major : state.minor) + (attribute == 75 ? device : 0);
+  return kSuccess;
+}
+
+#ifndef FAKE_DRIVER_WITHOUT_LIBRARIES
+int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned, void*, void*,
+                      unsigned) {
+  state.calls.emplace_back("library");
+  return Load(library, image);
+}
+
+int cuLibraryGetKernel(void** kernel, void*, const char* name) { return Find(kernel, name); }
+
+int cuKernelGetFunction(void** function, void* kernel) {
+  *function = kernel;
+  return state.context ? kSuccess : kInvalidContext;
+}
+
+int cuLibraryUnload(void*) {
+  state.calls.emplace_back("unload library");
+  return kSuccess;
+}
+#endif
+
+int cuModuleLoadData(void** module, const void* image) {
+  state.calls.emplace_back("module");
+  return Load(module, image);
+}
+
+int cuModuleGetFunction(void** function, void*, const char* name) { return Find(function, name); }
+
+int cuModuleUnload(void*) {
+  state.calls.emplace_back("unload module");
+  return kSuccess;
+}
+
+}  // extern "C"

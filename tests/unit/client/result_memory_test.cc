@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/result_memory.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cccl_cache/c_structs.h"
+#include "tests/unit/client/canned_replies.h"
+
+using cccl_cache::BuildOptions;
+using cccl_cache::BuildReply;
+using cccl_cache::Kind;
+using cccl_cache::LinkBuild;
+using cccl_cache::Message;
+using cccl_cache::NvrtcBuild;
+using cccl_cache::NvvmBuild;
+using cccl_cache::RequestPieces;
+using cccl_cache::ResultMemory;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Reply = std::shared_ptr<const BuildReply>;
+
+Reply Answer(const std::string& cubin, bool closed = true) {
+  v1::BuildReply reply = HitWithCubin(cubin);
+  reply.set_closed(closed);
+  const std::string bytes = reply.SerializeAsString();
+  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
+  return std::make_shared<const BuildReply>(*BuildReply::Decode(std::move(message)));
+}
+
+/// Calls `then` with the pieces of a request.
+template <typename Build, typename Then>
+auto Pieces(const Build& build, const BuildOptions& options, Then then) {
+  return cccl_cache::c::With(build, [&](const auto& program) {
+    return cccl_cache::c::With(options, [&](const cccl_cache_build_options& given) {
+      return then(RequestPieces(program, given));
+    });
+  });
+}
+
+void Keep(ResultMemory& memory, const NvrtcBuild& build, Reply reply,
+          ResultMemory::Clock::time_point now = ResultMemory::Clock::now()) {
+  const auto name =
+      Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.NameOf(pieces); });
+  memory.Keep(name, std::move(reply), now);
+}
+
+Reply Find(ResultMemory& memory, const NvrtcBuild& build,
+           ResultMemory::Clock::time_point now = ResultMemory::Clock::now()) {
+  return Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.Find(pieces, now); });
+}
+
+}  // namespace
+
+TEST_CASE("a closed answer is there for the same request, and its bytes are shared") {
+  ResultMemory memory(1 << 20);
+  const Reply answer = Answer("cubin");
+  Keep(memory, {.source = "x"}, answer);
+  CHECK(Find(memory, {.source = std::string_view("xyz").substr(0, 1)}) == answer);
+  CHECK(Find(memory, {.source = "x"}) == answer);
+  CHECK(memory.statistics().hits == 2);
+  CHECK(Find(memory, {.source = "y"}) == nullptr);
+  CHECK(memory.statistics().hits == 2);
+}
+
+TEST_CASE("an answer that files outside decided on is not kept") {
+  ResultMemory memory(1 << 20);
+  Keep(memory, {.source = "x"}, Answer("cubin", false));
+  CHECK(Find(memory, {.source = "x"}) == nullptr);
+  CHECK(memory.statistics().entries == 0);
+}
+
+TEST_CASE("a memory that is turned off keeps nothing") {
+  ResultMemory memory(0);
+  Keep(memory, {.source = "x"}, Answer("cubin"));
+  CHECK(Find(memory, {.source = "x"}) == nullptr);
+}
+
+TEST_CASE("no request is taken for another one") {
+  std::vector<std::string> all;
+  const auto add = [&](const auto& build, const BuildOptions& options = {}) {
+    all.push_back(Pieces(build, options, [](const RequestPieces& p) { return p.Bytes(); }));
+  };
+  const auto same = [&](const auto& build, const BuildOptions& options = {}) {
+    return Pieces(build, options, [&](const RequestPieces& pieces) {
+      size_t found = 0;
+      for (const std::string& bytes : all) found += pieces.Same(bytes) ? 1 : 0;
+      return found;
+    });
+  };
+  const std::vector<NvrtcBuild> programs = {
+      {},
+      {.source = "ab"},
+      {.source = "a", .name = "b"},
+      {.name = "ab"},
+      {.source = "a", .options = {"b"}},
+      {.options = {"a", "b"}},
+      {.options = {"ab"}},
+      {.options = {"a"}, .name_expressions = {"b"}},
+      {.name_expressions = {"a", "b"}},
+      {.headers = {{"a", "b"}}},
+      {.headers = {{"ab", ""}}},
+      {.headers = {{"", "ab"}}},
+      {.headers = {{"a", ""}, {"b", ""}}},
+      {.environment = {{"a", "b"}}},
+      {.append_toolchain_headers = true},
+  };
+  const std::vector<BuildOptions> options = {
+      {.toolchain_id = "ab"},
+      {.toolchain_version = "ab"},
+      {.toolchain_major = 12},
+      {.toolchain_major = 13},
+      {.driver_version = 12},
+      {.working_directory = "ab"},
+      {.wanted = {Kind::kPtx}},
+      {.wanted = {Kind::kCubin}},
+      {.wanted = {Kind::kPtx, Kind::kCubin}},
+      {.wanted = {Kind::kCubin, Kind::kPtx}},
+  };
+  const std::vector<LinkBuild> links = {
+      {},
+      {.inputs = {{CCCL_CACHE_INPUT_ANY, "a", "b"}}},
+      {.inputs = {{CCCL_CACHE_INPUT_PTX, "a", "b"}}},
+      {.inputs = {{CCCL_CACHE_INPUT_ANY, "a", ""}, {CCCL_CACHE_INPUT_ANY, "b", ""}}},
+      {.options = {"ab"}},
+  };
+  const std::vector<NvvmBuild> modules = {
+      {},
+      {.modules = {{"a", "b", false}}},
+      {.modules = {{"a", "b", true}}},
+      {.options = {"ab"}},
+      {.add_libdevice = true},
+  };
+  for (const auto& build : programs) add(build);
+  for (const auto& given : options) add(NvrtcBuild{}, given);
+  for (const auto& build : links) add(build);
+  for (const auto& build : modules) add(build);
+  for (const auto& build : programs) CHECK(same(build) == 1);
+  for (const auto& given : options) CHECK(same(NvrtcBuild{}, given) == 1);
+  for (const auto& build : links) CHECK(same(build) == 1);
+  for (const auto& build : modules) CHECK(same(build) == 1);
+}
+
+TEST_CASE("how long a caller waits does not make it another request") {
+  const auto bytes = [](std::chrono::milliseconds timeout) {
+    return Pieces(NvrtcBuild{}, {.timeout = timeout}, [](const auto& p) { return p.Bytes(); });
+  };
+  CHECK(bytes(1s) == bytes(2s));
+}
+
+TEST_CASE(
+    "an answer is good for ten seconds from when the daemon was asked, not from its last use") {
+  ResultMemory memory(1 << 20);
+  const auto start = ResultMemory::Clock::now();
+  Keep(memory, {.source = "x"}, Answer("old"), start);
+  CHECK(Find(memory, {.source = "x"}, start + 9s) != nullptr);
+  CHECK(Find(memory, {.source = "x"}, start + 10s) == nullptr);
+  const Reply fresh = Answer("new");
+  Keep(memory, {.source = "x"}, fresh, start + 10s);
+  CHECK(Find(memory, {.source = "x"}, start + 19s) == fresh);
+  CHECK(memory.statistics().entries == 1);
+}
+
+TEST_CASE("the answer longest unused goes when there is no room for all") {
+  const std::string cubin(20'000, 'c');
+  ResultMemory memory(100'000);
+  for (const char* source : {"a", "b", "c", "d"}) Keep(memory, {.source = source}, Answer(cubin));
+  CHECK(memory.statistics().entries == 4);
+  CHECK(Find(memory, {.source = "a"}) != nullptr);
+  Keep(memory, {.source = "e"}, Answer(cubin));
+  CHECK(memory.statistics().entries == 4);
+  CHECK(memory.statistics().bytes <= 100'000);
+  CHECK(Find(memory, {.source = "b"}) == nullptr);
+  for (const char* source : {"a", "c", "d", "e"})
+    CHECK(Find(memory, {.source = source}) != nullptr);
+}
+
+TEST_CASE("one large answer drives out no others") {
+  ResultMemory memory(100'000);
+  Keep(memory, {.source = "a"}, Answer("small"));
+  Keep(memory, {.source = "large"}, Answer(std::string(30'000, 'c')));
+  CHECK(Find(memory, {.source = "large"}) == nullptr);
+  CHECK(Find(memory, {.source = "a"}) != nullptr);
+}
+
+TEST_CASE("an answer that was dropped lives as long as who was given it") {
+  ResultMemory memory(100'000);
+  Keep(memory, {.source = "a"}, Answer(std::string(20'000, 'a')));
+  const Reply held = Find(memory, {.source = "a"});
+  for (const char* source : {"b", "c", "d", "e", "f"}) {
+    Keep(memory, {.source = source}, Answer(std::string(20'000, 'c')));
+  }
+  CHECK(Find(memory, {.source = "a"}) == nullptr);
+  CHECK((held->contents(0) == std::string(20'000, 'a')));
+}
+
+TEST_CASE("threads find and keep at once") {
+  ResultMemory memory(200'000);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        const std::string source = std::to_string(i % 20);
+        const Reply found = Find(memory, {.source = source});
+        if (found == nullptr) {
+          Keep(memory, {.source = source}, Answer(source + std::string(20'000, '.')));
+        } else if (!found->contents(0).starts_with(source + ".")) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(memory.statistics().bytes <= 200'000);
+}
+
+TEST_CASE(
+    "a child that was forked in the middle of it all waits for nobody, and can let go of it") {
+  auto owned = std::make_unique<ResultMemory>(1 << 20);
+  ResultMemory& memory = *owned;
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) {
+      Keep(memory, {.source = "x"}, Answer("cubin"));
+      Find(memory, {.source = "x"});
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const std::string_view source = "x";
+      const cccl_cache_nvrtc program = {sizeof(program), {source.data(), source.size()}};
+      static_cast<void>(memory.Find(RequestPieces(program, {sizeof(cccl_cache_build_options)})));
+      owned.reset();
+      _exit(0);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
+  stop = true;
+  busy.join();
+}

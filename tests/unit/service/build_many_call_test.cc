@@ -1,0 +1,338 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <grpcpp/grpcpp.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+/// One call of BuildMany.
+struct ManyBuilds {
+  explicit ManyBuilds(RunningServer& running)
+      : stub(running.BuildStub()), stream(stub->BuildMany(&Patient(context))) {}
+
+  void Ask(uint64_t tag, const std::string& source = "x") {
+    v1::BuildManyRequest request;
+    request.set_tag(tag);
+    *request.mutable_build() = SmallRequest();
+    request.mutable_build()->mutable_nvrtc()->mutable_source()->set_inline_bytes(source);
+    stream->Write(request);
+  }
+  void Cancel(uint64_t tag) {
+    v1::BuildManyRequest request;
+    request.set_tag(tag);
+    request.set_cancel(true);
+    stream->Write(request);
+  }
+  /// The tag of the next answer, which is in `reply`; none: the call is over.
+  std::optional<uint64_t> Next() {
+    if (!stream->Read(&reply)) return std::nullopt;
+    return reply.tag();
+  }
+
+  static grpc::ClientContext& Patient(grpc::ClientContext& context) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    return context;
+  }
+
+  std::unique_ptr<v1::Build::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::BuildManyRequest, v1::BuildManyReply>> stream;
+  v1::BuildManyReply reply;
+};
+
+/// Keeps each build until it is told to answer it.
+class HeldBuilds {
+ public:
+  explicit HeldBuilds(RunningServer& running) {
+    running.builder.AnswerLater([this](const Caller&, BuildCoordinator::Done done) {
+      const std::lock_guard lock(mutex_);
+      held_.push_back(std::move(done));
+      changed_.notify_all();
+    });
+  }
+
+  [[nodiscard]] bool WaitFor(size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return held_.size() >= count; });
+  }
+  void Answer(size_t index, std::string cubin) {
+    BuildCoordinator::Done done;
+    {
+      const std::lock_guard lock(mutex_);
+      done = held_.at(index);
+    }
+    done(MakeAnswer(std::move(cubin)));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<BuildCoordinator::Done> held_;  // guarded by mutex_
+};
+
+TEST_CASE("builds of one stream are answered as they finish, each under its tag") {
+  RunningServer running;
+  HeldBuilds builds(running);
+  ManyBuilds many(running);
+  for (const uint64_t tag : {70u, 71u, 72u}) {
+    many.Ask(tag);
+    REQUIRE(builds.WaitFor(tag - 69));
+  }
+  builds.Answer(2, "third");
+  REQUIRE(many.Next() == 72u);
+  CHECK(many.reply.reply().artifacts(0).contents() == "third");
+  builds.Answer(0, "first");
+  REQUIRE(many.Next() == 70u);
+  CHECK(many.reply.reply().artifacts(0).contents() == "first");
+  CHECK(many.reply.reply().outcome() == v1::OUTCOME_HIT);
+  many.stream->WritesDone();
+  builds.Answer(1, "second");
+  REQUIRE(many.Next() == 71u);
+  CHECK_FALSE(many.Next());
+  CHECK(many.stream->Finish().ok());
+}
+
+TEST_CASE("a build that can't be served is answered with its error, and the others go on") {
+  ServiceLimits limits;
+  limits.headers = 1;
+  RunningServer running(limits);
+  ManyBuilds many(running);
+  v1::BuildManyRequest request;
+  request.set_tag(1);
+  SECTION("because a field is wrong") {
+    *request.mutable_build() = SmallRequest();
+    request.mutable_build()->mutable_nvrtc()->set_name(std::string("a\0b", 3));
+  }
+  SECTION("because a list is too long") {
+    *request.mutable_build() = SmallRequest();
+    for (int i = 0; i < 2; ++i) request.mutable_build()->mutable_nvrtc()->add_headers();
+  }
+  SECTION("because there is no program in it") { request.mutable_build(); }
+  many.stream->Write(request);
+  REQUIRE(many.Next() == 1u);
+  CHECK(many.reply.error().name() == "invalid-request");
+  CHECK_FALSE(many.reply.error().message().empty());
+  CHECK_FALSE(many.reply.has_reply());
+  many.Ask(2);
+  REQUIRE(many.Next() == 2u);
+  CHECK(many.reply.has_reply());
+}
+
+TEST_CASE("one build is cancelled while others go on") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  ManyBuilds many(running);
+  many.Ask(1);
+  many.Ask(2);
+  REQUIRE(running.builder.WaitForWaiting(2));
+  many.Cancel(1);
+  REQUIRE(many.Next() == 1u);
+  CHECK(many.reply.error().name() == "cancelled");
+  CHECK(running.builder.WaitForLeft(1));
+  many.Cancel(99);  // nobody's
+  running.builder.AnswerAll(MakeAnswer("cubin"));
+  REQUIRE(many.Next() == 2u);
+  CHECK(many.reply.has_reply());
+  many.Cancel(2);  // answered already
+  many.stream->WritesDone();
+  CHECK_FALSE(many.Next());
+  CHECK(many.stream->Finish().ok());
+}
+
+TEST_CASE("the end of a stream cancels all of its builds") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  ManyBuilds many(running);
+  for (uint64_t tag = 0; tag < 5; ++tag) many.Ask(tag);
+  REQUIRE(running.builder.WaitForWaiting(5));
+  many.context.TryCancel();
+  CHECK(running.builder.WaitForLeft(5));
+}
+
+TEST_CASE("a message that is no request of many ends the stream with the reason") {
+  RunningServer running;
+  running.builder.AnswerWith(nullptr);
+  ManyBuilds many(running);
+  std::string says;
+  SECTION("neither a build nor cancel") {
+    many.stream->Write(v1::BuildManyRequest());
+    says = "either a build or cancel";
+  }
+  SECTION("both") {
+    v1::BuildManyRequest request;
+    *request.mutable_build() = SmallRequest();
+    request.set_cancel(true);
+    many.stream->Write(request);
+    says = "either a build or cancel";
+  }
+  SECTION("a tag that is taken") {
+    many.Ask(7);
+    many.Ask(7);
+    says = "the tag 7 is under way";
+  }
+  CHECK_FALSE(many.Next());
+  const grpc::Status status = many.stream->Finish();
+  CHECK(status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+  CHECK(status.error_message().find(says) != std::string::npos);
+  CHECK(Trailer(many.context, "cccl-error") == "invalid-request");
+}
+
+TEST_CASE("a tag may be used again once it was answered") {
+  RunningServer running;
+  ManyBuilds many(running);
+  for (int i = 0; i < 3; ++i) {
+    many.Ask(7);
+    REQUIRE(many.Next() == 7u);
+    CHECK(many.reply.has_reply());
+  }
+}
+
+TEST_CASE("an artifact that is too large for a message is marked in_chunks") {
+  ServiceLimits limits;
+  limits.message_bytes = 64 << 10;
+  RunningServer running(limits);
+  running.builder.AnswerWith([](const auto& request, const Peer&) {
+    const auto& source = std::get<cccl_cache::NvrtcProgram>(request.program).source;
+    return MakeAnswer(std::string(source == "large" ? 1 << 20 : 10, 'c'));
+  });
+  ManyBuilds many(running);
+  many.Ask(1, "large");
+  REQUIRE(many.Next() == 1u);
+  REQUIRE(many.reply.reply().artifacts_size() == 1);
+  CHECK(many.reply.reply().artifacts(0).in_chunks());
+  CHECK(many.reply.reply().artifacts(0).size() == 1 << 20);
+  CHECK(many.reply.reply().artifacts(0).contents().empty());
+  many.Ask(2, "small");
+  REQUIRE(many.Next() == 2u);
+  CHECK(many.reply.reply().artifacts(0).contents() == std::string(10, 'c'));
+}
+
+TEST_CASE("each build of a stream counts as a call, and gives its place back") {
+  ServiceLimits limits;
+  limits.calls_per_uid = 3;  // the stream itself is one
+  RunningServer running(limits);
+  running.builder.AnswerWith(nullptr);
+  ManyBuilds many(running);
+  many.Ask(1);
+  many.Ask(2);
+  REQUIRE(running.builder.WaitForWaiting(2));
+  many.Ask(3);
+  REQUIRE(many.Next() == 3u);
+  CHECK(many.reply.error().name() == "overloaded");
+  CHECK(many.reply.error().retry_ms() > 0);
+  auto other = running.BuildStub();
+  CHECK(Ask(*other, SmallRequest()).error == "overloaded");
+  running.builder.AnswerAll(MakeAnswer("cubin"));
+  REQUIRE(many.Next());
+  REQUIRE(many.Next());
+  running.builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
+  // The place is free a moment after the answer has come.
+  do {
+    many.Ask(4);
+    REQUIRE(many.Next() == 4u);
+  } while (many.reply.error().name() == "overloaded");
+  CHECK(many.reply.has_reply());
+}
+
+TEST_CASE("the bytes of a stream's builds are counted") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 100'000;
+  RunningServer running(limits);
+  running.builder.AnswerWith(nullptr);
+  ManyBuilds many(running);
+  many.Ask(1, std::string(60'000, 'x'));
+  REQUIRE(running.builder.WaitForWaiting(1));
+  many.Ask(2, std::string(30'000, 'x'));
+  REQUIRE(running.builder.WaitForWaiting(2));
+  auto other = running.BuildStub();
+  v1::BuildRequest request = SmallRequest();
+  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(30'000, 'x'));
+  CHECK(Ask(*other, request).error == "overloaded");
+}
+
+TEST_CASE("all that an answer holds is counted, whatever call it goes over") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 100'000;
+  RunningServer running(limits);
+  BuildAnswer answer = MakeAnswer("cubin");
+  SECTION("its log") { answer.log = std::string(120'000, 'l'); }
+  SECTION("its lowered names") {
+    auto artifact = std::make_shared<Artifact>(*answer.artifact);
+    artifact->lowered_names = {{"f<int>", std::string(120'000, 'n')}};
+    answer.artifact = std::move(artifact);
+  }
+  running.builder.AnswerWith([&](const auto&, const Peer&) { return answer; });
+  ManyBuilds many(running);
+  many.Ask(1);
+  REQUIRE(many.Next() == 1u);
+  CHECK(many.reply.error().name() == "overloaded");
+  const auto stub = running.BuildStub();
+  CHECK(Ask(*stub, SmallRequest()).error == "overloaded");
+  grpc::ClientContext context;
+  const auto chunks = stub->BuildInChunks(&context, SmallRequest());
+  CHECK_FALSE(chunks->Finish().ok());
+  CHECK(Trailer(context, "cccl-error") == "overloaded");
+}
+
+TEST_CASE("the text of an error is cut where it is too long for a line or a few") {
+  RunningServer running;
+  running.builder.AnswerWith([](const auto&, const Peer&) {
+    return Error{ErrorCode::kInvalidRequest, std::string(3'000'000, 'e')};
+  });
+  ManyBuilds many(running);
+  many.Ask(1);
+  REQUIRE(many.Next() == 1u);
+  CHECK(many.reply.error().message().size() == 2048);
+}
+
+TEST_CASE("streams of builds are few, and leave the other calls their room") {
+  RunningServer running;
+  std::vector<std::unique_ptr<ManyBuilds>> streams;
+  for (int i = 0; i < 32; ++i) {
+    streams.push_back(std::make_unique<ManyBuilds>(running));
+    streams.back()->Ask(1);
+    REQUIRE(streams.back()->Next() == 1u);
+  }
+  ManyBuilds refused(running);
+  CHECK_FALSE(refused.Next());
+  const grpc::Status status = refused.stream->Finish();
+  CHECK(status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  CHECK(status.error_message().find("of at most 32") != std::string::npos);
+  auto other = running.BuildStub();
+  CHECK(BuildOver(*other) == "cubin");
+}
+
+TEST_CASE("a caller that asks for more than it reads gets every answer in the end") {
+  RunningServer running;
+  running.builder.AnswerWith(
+      [](const auto&, const auto&) { return MakeAnswer(std::string(100'000, 'c')); });
+  ManyBuilds many(running);
+  constexpr int kBuilds = 2'000;
+  std::thread asks([&] {
+    for (uint64_t tag = 0; tag < kBuilds; ++tag) many.Ask(tag);
+    many.stream->WritesDone();
+  });
+  int answered = 0;
+  while (many.Next()) ++answered;
+  asks.join();
+  CHECK(answered == kBuilds);
+  CHECK(many.stream->Finish().ok());
+}
+
+}  // namespace
+}  // namespace cccl_cached
