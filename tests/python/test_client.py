@@ -17,7 +17,7 @@ import threading
 
 import cccl_cache
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 from places import PLACES
 
 SOURCE = "template <typename T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }\n"
@@ -197,6 +197,25 @@ def test_many_builds_answer_as_they_finish(fake, toolkit):
     assert (last, slow.outcome) == (0, "built")
 
 
+def test_many_builds_need_no_thread(fake):
+    before = threading.active_count()
+    threads = set()
+    for _, result in cccl_cache.Client(fake.socket).build_many(
+            cccl_cache.Build(f"// {each}\n//fake: unique\n", arch="sm_90") for each in range(50)):
+        assert result.outcome == "built"
+        threads.add((threading.active_count(), len(os.listdir("/proc/self/task"))))
+    assert {count for count, _ in threads} == {before}
+    assert len(threads) == 1
+
+
+def test_who_leaves_many_builds_early_ends_those_that_are_left(fake, toolkit):
+    finished = cccl_cache.Client(fake.socket).build_many(
+        cccl_cache.Build(each, arch="sm_90") for each in ["//fake: wait-for left\n", "//fake: output-size 10\n"])
+    assert next(finished)[0] == 1
+    finished.close()
+    wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the end of the compile")
+
+
 def test_coroutines_wait_together(lasting):
     async def main():
         client = cccl_cache.AsyncClient(lasting.socket)
@@ -210,6 +229,45 @@ def test_coroutines_wait_together(lasting):
     assert len({each.cubin for each in built}) == 3
     assert health.serving
     assert isinstance(failed, cccl_cache.CompileError)
+
+
+def test_a_coroutine_that_is_cancelled_ends_its_compile_and_no_other(fake, toolkit):
+    async def main():
+        client = cccl_cache.AsyncClient(fake.socket)
+        runs = [asyncio.ensure_future(client.build(f"//fake: wait-for {name}\n", arch="sm_90")) for name in ("gone", "kept")]
+        while not all(toolkit.arrivals(name) for name in ("gone", "kept")):
+            await asyncio.sleep(0.005)
+        runs[0].cancel()
+        while fake.stats()["cancelled_total"] < 1:
+            await asyncio.sleep(0.005)
+        toolkit.open("kept")
+        return await asyncio.gather(*runs, return_exceptions=True)
+
+    gone, kept = asyncio.run(main())
+    assert isinstance(gone, asyncio.CancelledError)
+    assert kept.outcome == "built"
+
+
+def test_many_coroutines_answer_as_they_finish(fake, toolkit):
+    async def main():
+        client = cccl_cache.AsyncClient(fake.socket)
+        seen = []
+        sources = ["//fake: wait-for slow\n", "//fake: output-size 1000\n", "//fake: fail as told\n"]
+        async for number, end in client.build_many(cccl_cache.Build(each, arch="sm_90") for each in sources):
+            seen.append((number, type(end)))
+            if len(seen) == 2:
+                toolkit.open("slow")
+        return seen
+
+    seen = asyncio.run(main())
+    assert dict(seen) == {0: cccl_cache.Result, 1: cccl_cache.Result, 2: cccl_cache.CompileError}
+    assert seen[2][0] == 0
+
+
+def test_one_asynchronous_client_serves_one_event_loop_after_the_other(fake):
+    client = cccl_cache.AsyncClient(fake.socket)
+    for each in range(2):
+        assert asyncio.run(client.build(f"// loop {each}\n", arch="sm_90")).outcome == "built"
 
 
 def test_explain_says_what_differs(client):

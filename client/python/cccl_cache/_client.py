@@ -219,12 +219,14 @@ class Client(SnapshotCalls):
         return result
 
     def build_many(self, programs: Iterable[Program]) -> Iterator[tuple[int, Result | Error]]:
-        """Runs many builds at once.
+        """Runs many builds at once, over one connection and without a thread.
+
+        They go on while this waits for one of them; leaving the loop early ends those that are left.
 
         Parameters
         ----------
         programs : iterable of Build, Link or Nvvm
-            What to run.
+            What to run; all of it is taken before the first build is handed over.
 
         Yields
         ------
@@ -232,9 +234,9 @@ class Client(SnapshotCalls):
             The place of a program among `programs` and what became of it, in the order in which they finish. Errors
             are handed over, not raised: one build that fails does not end the others.
         """
-        from . import _many
+        from . import _batch
 
-        return _many.build_many(self, programs)
+        return _batch.build_many(self, programs)
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
               timeout: float | None = None) -> Lease:

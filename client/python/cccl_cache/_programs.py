@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from ctypes import CDLL, c_char_p, c_int, c_void_p, sizeof
+from ctypes import CDLL, c_char_p, c_int, c_uint64, c_void_p, sizeof
 
 from . import _cuda, _library
 
@@ -25,6 +25,7 @@ _INPUT_TYPES = {"any": 0, "cubin": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object
 _SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcProgram, _library.LinkProgram,
                                           _library.NvvmProgram)}
 _HANDED = (c_void_p,) * 5
+_ADDED = c_void_p, c_void_p, c_void_p, c_uint64, c_void_p
 # As the compiler would read it if it ran in this process.
 _getenv = CDLL(None).getenv
 _getenv.restype, _getenv.argtypes = c_char_p, (c_char_p,)
@@ -61,6 +62,7 @@ class _Program:
 
     build: Any
     explain: Any
+    add: Any
     fields: Any
     _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes | None]
 
@@ -121,6 +123,7 @@ class Build(_Program):
 
     build = _library.function("build_nvrtc", c_int, *_HANDED)
     explain = _library.function("explain_nvrtc", c_int, *_HANDED)
+    add = _library.function("batch_add_nvrtc", c_int, *_ADDED)
 
     def __init__(self, source: Text, *, arch: str, options: Sequence[str] = (), name: str | None = None,
                  include_dirs: Sequence[str | os.PathLike[str]] = (), headers: Mapping[str, Text] | None = None,
@@ -153,6 +156,7 @@ class Link(_Program):
 
     build = _library.function("build_link", c_int, *_HANDED)
     explain = _library.function("explain_link", c_int, *_HANDED)
+    add = _library.function("batch_add_link", c_int, *_ADDED)
 
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
@@ -184,6 +188,7 @@ class Nvvm(_Program):
 
     build = _library.function("build_nvvm", c_int, *_HANDED)
     explain = _library.function("explain_nvvm", c_int, *_HANDED)
+    add = _library.function("batch_add_nvvm", c_int, *_ADDED)
 
     def __init__(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,

@@ -1,0 +1,90 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many builds over one stream of the library's, without a thread."""
+
+from __future__ import annotations
+
+import select
+from ctypes import byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+
+from . import _library
+from ._errors import CompileError, Error
+from ._result import FAILED, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Union
+
+    from ._client import Client, Program
+
+    Finished = tuple[int, Union[Result, Error]]
+
+_open = _library.function("batch_open", c_int, c_void_p, c_void_p, c_void_p)
+_fd = _library.function("batch_fd", c_int, c_void_p)
+_pending = _library.function("batch_pending", c_size_t, c_void_p)
+_next = _library.function("batch_next", c_int, c_void_p, c_uint32, c_void_p, c_void_p, c_void_p)
+_cancel = _library.function("batch_cancel", None, c_void_p, c_uint64)
+_free = _library.function("batch_free", None, c_void_p)
+
+
+class Batch:
+    """Builds that are under way together; for one thread at a time. They go on while one of its methods runs."""
+
+    def __init__(self, client: Client) -> None:
+        self._handle = 0
+        self._client = client  # outlives it
+        self._handle = _library.call(_open, client._handle)
+
+    def __del__(self, free: Any = _free) -> None:
+        free(self._handle)
+
+    def add(self, program: Program, number: int) -> None:
+        """`next` will give this build under the number; raises for one that can't be sent at all."""
+        error = c_void_p()
+        if program.add(self._handle, byref(program.fields), byref(program.options()), number, byref(error)):
+            raise _library.take_error(error)
+
+    def fileno(self) -> int:
+        """Readable when `next` should be called."""
+        return int(_fd(self._handle))
+
+    def pending(self) -> int:
+        """Builds that `next` has still to give."""
+        return int(_pending(self._handle))
+
+    def next(self) -> Finished | None:
+        """One that has finished; None: none has."""
+        number, result, error = c_uint64(), c_void_p(), c_void_p()
+        if _next(self._handle, 0, byref(number), byref(result), byref(error)):
+            return number.value, _library.take_error(error)
+        return (number.value, _end(Result(result.value))) if result.value else None
+
+    def cancel(self, number: int) -> None:
+        """Ends a build, which finishes all the same."""
+        _cancel(self._handle, number)
+
+
+def _end(result: Result) -> Result | Error:
+    return CompileError(result) if result._info.outcome == FAILED else result
+
+
+def build_many(client: Client, programs: Iterable[Program]) -> Iterator[Finished]:
+    """What `Client.build_many` gives."""
+    batch = Batch(client)
+    refused: list[Finished] = []
+    for number, program in enumerate(programs):
+        try:
+            batch.add(program, number)
+        except Error as error:
+            refused.append((number, error))
+    yield from refused
+    # Not in the library, where the interpreter would hear of no signal.
+    ready = select.poll()
+    ready.register(batch, select.POLLIN)
+    while batch.pending():
+        finished = batch.next()
+        if finished is None:
+            ready.poll()
+        else:
+            yield finished
