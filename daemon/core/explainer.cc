@@ -82,7 +82,16 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
   return explanation;
 }
 
-Explanation Explainer::OfKey(const Digest& key, uid_t uid) const {
+void Explainer::OfKey(const Digest& key, uid_t uid, Done done) const {
+  const auto shared = std::make_shared<const Done>(std::move(done));
+  const Status added =
+      parts_.checks.Add(uid, {.look = [] {},  // no file, but the disk that `then` waits for
+                              .then = [this, key, uid, shared] { (*shared)(Known(key, uid)); },
+                              .late = [this, shared] { (*shared)(FilesHang(patience_)); }});
+  if (!added) (*shared)(added.error());
+}
+
+Explanation Explainer::Known(const Digest& key, uid_t uid) const {
   const std::vector<PastBuildPtr> past = parts_.history.Of(uid);
   const auto found =
       std::ranges::find_if(past, [&](const PastBuildPtr& build) { return build->key == key; });

@@ -38,8 +38,10 @@ class Explainer {
   Explainer(const Parts& parts, std::chrono::milliseconds patience)
       : parts_(parts), patience_(patience) {}
 
-  /// Why the last build of this uid's with this key was compiled, and what became of its entry.
-  [[nodiscard]] Explanation OfKey(const cccl_cache::Digest& key, uid_t uid) const;
+  /// Why the last build of this uid's with this key was compiled, and what became of its entry,
+  /// which the disk is asked for: `done` runs once, on a thread of this uid's file checks, or never
+  /// if these are closed before. Before this returns where they are full.
+  void OfKey(const cccl_cache::Digest& key, uid_t uid, Done done) const;
 
   /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
   /// on another thread, or never if the file checks are closed before.
@@ -51,6 +53,7 @@ class Explainer {
   using QuestionPtr = std::shared_ptr<Question>;
   struct Looked;
 
+  [[nodiscard]] Explanation Known(const cccl_cache::Digest& key, uid_t uid) const;
   void Start(const QuestionPtr& question) const;
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
                               bool force_path_dependent) const;

@@ -53,9 +53,9 @@ void ExplainCall::OnRequest(grpc::ByteBuffer& request) {
   if (!question) {
     Fail(question.error());
   } else if (question->key) {
-    Answer(backend_.builder.ExplainKey(*question->key, peer_.uid));
+    AskOfKey(*question->key);
   } else {
-    Ask(*std::move(question));
+    AskOfBuild(*std::move(question));
   }
 }
 
@@ -69,16 +69,25 @@ Result<ExplainQuestion> ExplainCall::Read(grpc::ByteBuffer& request) {
   });
 }
 
-void ExplainCall::Ask(ExplainQuestion question) {
+bool ExplainCall::BeginWait() {
+  if (wait_->Begin([this](const Result<Explanation>& answer) { Answer(answer); })) return true;
+  Fail(Error{ErrorCode::kCancelled, "the caller left"});
+  return false;
+}
+
+void ExplainCall::AskOfKey(const cccl_cache::Digest& key) {
+  if (!BeginWait()) return;
+  backend_.builder.ExplainKey(
+      key, peer_.uid, [wait = wait_](const Result<Explanation>& answer) { wait->Answer(answer); });
+}
+
+void ExplainCall::AskOfBuild(ExplainQuestion question) {
   auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, question.build.bytes);
   if (!held) {
     Fail(held.error());
     return;
   }
-  if (!wait_->Begin([this](const Result<Explanation>& answer) { Answer(answer); })) {
-    Fail(Error{ErrorCode::kCancelled, "the caller left"});
-    return;
-  }
+  if (!BeginWait()) return;
   // Where a file system hangs, the question stays when the caller has left, and what it is counted
   // for with it.
   const auto share = std::make_shared<Share>(std::move(*held));

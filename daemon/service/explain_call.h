@@ -25,7 +25,10 @@ class ExplainCall final : public SmallCall {
   void OnRequest(grpc::ByteBuffer& request) override;
   void OnLeft() override;
   [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
-  void Ask(ExplainQuestion question);
+  void AskOfKey(const cccl_cache::Digest& key);
+  void AskOfBuild(ExplainQuestion question);
+  /// False: the caller has left, and is told so.
+  [[nodiscard]] bool BeginWait();
   void Answer(const Result<Explanation>& answer);
 
   BuildBackend& backend_;

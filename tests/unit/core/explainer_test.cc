@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <future>
 #include <string>
+#include <thread>
 
 #include "daemon/core/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
@@ -55,9 +56,21 @@ Explanation Explain(CoordinatorBench& bench, const std::string& source, const Pe
   return Explain(bench, MakeRequest(source), peer);
 }
 
+// On another thread: this one may be gRPC's, and the disk is asked.
 Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::Digest& key,
                        const Peer& peer = kAlice) {
-  return bench.coordinator->explainer().OfKey(key, peer.uid);
+  std::promise<Result<Explanation>> promise;
+  auto answer = promise.get_future();
+  std::thread::id answered_by;
+  bench.coordinator->explainer().OfKey(key, peer.uid, [&](Result<Explanation> result) {
+    answered_by = std::this_thread::get_id();
+    promise.set_value(std::move(result));
+  });
+  REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
+  CHECK(answered_by != std::this_thread::get_id());
+  auto result = answer.get();
+  REQUIRE(result.ok());
+  return *result;
 }
 
 std::shared_ptr<cccl_cache::BuildRequest> WithOption(const std::string& option) {

@@ -89,6 +89,16 @@ TEST_CASE("a manifest of more names than a compiler is answered about is none") 
   CHECK_FALSE(decoded(Names(4'097, kMostClosureNameBytes / 4'096)));
 }
 
+TEST_CASE("a manifest of more closures than are kept is none") {
+  Manifest manifest;
+  for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
+    manifest.closures.push_back(OneFile(std::to_string(i)));
+  }
+  CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
+  manifest.closures.push_back(OneFile("one more"));
+  CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
+}
+
 TEST_CASE("the oldest closures go where all together take too much") {
   Manifest manifest;
   for (const char first : {'a', 'b', 'c'}) {

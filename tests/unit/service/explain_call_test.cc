@@ -53,6 +53,12 @@ TEST_CASE("a key is explained to the uid that asks") {
   REQUIRE(answer.status.ok());
   CHECK(answer.reply.verdict() == v1::VERDICT_NEVER_SEEN);
   CHECK(answer.reply.reason() == request.key() + " " + std::to_string(geteuid()));
+
+  running.builder.explain_key = nullptr;
+  std::jthread later([&] {
+    if (running.builder.WaitForQuestions(1)) running.builder.AnswerQuestions(Explanation{});
+  });
+  CHECK(Ask(running, request).status.ok());
 }
 
 TEST_CASE("a build is explained, now or later, and errors have their names") {

@@ -87,12 +87,15 @@ class FakeBuilder final : public Builder {
     changed_.notify_all();
   }
 
-  /// What keys and builds are explained with. Without an answer to a build its caller waits.
+  /// What keys and builds are explained with. Without an answer the caller waits.
   std::function<Explanation(const cccl_cache::Digest&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  Explanation ExplainKey(const cccl_cache::Digest& key, uid_t uid) override {
-    return explain_key(key, uid);
+  void ExplainKey(const cccl_cache::Digest& key, uid_t uid, Explainer::Done done) override {
+    if (explain_key) return done(explain_key(key, uid));
+    std::lock_guard lock(mutex_);
+    questions_.push_back(std::move(done));
+    changed_.notify_all();
   }
   void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
                       Explainer::Done done) override {
