@@ -41,7 +41,8 @@ Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
   std::string message =
       "nothing fits the options that narrow the snapshot: without them it holds "
       "all that you were answered";
-  if (!options.Narrows()) message = "the daemon knows no build of yours that it has answered yet";
+  if (!options.Narrows())
+    message = "the daemon knows no build of yours that it has answered yet, and no deposit";
   if (made.left_out > 0) message = "nothing of what fits is kept any more: build it again";
   if (options.file != "-") message += "; " + options.file + " is left as it was";
   return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};

@@ -41,7 +41,7 @@ void AddMoment(CLI::App* command, const std::string& name, std::string* text,
 
 bool SnapshotOptions::Narrows() const {
   return !filter.toolchain.empty() || !filter.arch.empty() || filter.since || filter.until ||
-         !filter.uids.empty();
+         !filter.name_space.empty() || !filter.uids.empty();
 }
 
 std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
@@ -72,6 +72,7 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options) {
   AddMoment(command, "--after", &options->after, &filter.since,
             "Last answered then or later: 2026-05-04, or 7d for the last seven days");
   AddMoment(command, "--before", &options->before, &filter.until, "Last answered before");
+  command->add_option("--namespace", filter.name_space, "Deposits of this namespace alone");
   command->add_option("--uid", filter.uids,
                       "What this user was answered (root and the daemon's user may ask)");
   command->add_flag("--all-users", filter.all_users, "What anybody was answered (the same)");

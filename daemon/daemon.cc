@@ -70,6 +70,7 @@ Daemon::Daemon(Parts parts)
       snapshots_({.answered = parts.stores.disk->answered(),
                   .own = parts.stores.disk->own(),
                   .memory = coordinator_.memory(),
+                  .deposits = deposits_,
                   .tiers = {parts.stores.disk.get(), &parts.stores.memory},
                   .directory = parts.configuration.state_dir,
                   .shared_limit = parts.configuration.store_limit,

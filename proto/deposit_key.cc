@@ -8,11 +8,12 @@ namespace cccl_cache {
 
 // The hashed layout; values, numbers and counts as in fingerprint.cc.
 //
-//   key   = "deposit-layout" scope "namespace" n*field[fields]    sorted by name
-//   scope = "uid" | "gid"                                         its number
-//   field = "field-name" "field-value"
-Digest DepositKey(const DepositScope& scope, const std::string& name_space,
-                  const std::vector<DepositField>& fields) {
+//   key      = "deposit-layout" scope "identity"
+//   scope    = "uid" | "gid"                         its number
+//   identity = "deposit-layout" "namespace" "fields"
+//   fields   = "deposit-layout" n*field[fields]      sorted by name
+//   field    = "field-name" "field-value"
+Digest DepositFieldsDigest(const std::vector<DepositField>& fields) {
   std::vector<const DepositField*> sorted;
   sorted.reserve(fields.size());
   for (const DepositField& field : fields) sorted.push_back(&field);
@@ -20,14 +21,33 @@ Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                    [](const DepositField* a, const DepositField* b) { return a->name < b->name; });
   Hasher hasher;
   hasher.AppendValue("deposit-layout", kDepositKeyLayout);
-  hasher.AppendValue(scope.kind == DepositScope::Kind::kGroup ? "gid" : "uid", scope.id);
-  hasher.AppendValue("namespace", name_space);
   hasher.AppendValue("fields", sorted.size());
   for (const DepositField* field : sorted) {
     hasher.AppendValue("field-name", field->name);
     hasher.AppendValue("field-value", field->value);
   }
   return hasher.Finish();
+}
+
+Digest DepositIdentity(const std::string& name_space, const Digest& fields) {
+  Hasher hasher;
+  hasher.AppendValue("deposit-layout", kDepositKeyLayout);
+  hasher.AppendValue("namespace", name_space);
+  hasher.AppendValue("fields", fields.View());
+  return hasher.Finish();
+}
+
+Digest DepositKey(const DepositScope& scope, const Digest& identity) {
+  Hasher hasher;
+  hasher.AppendValue("deposit-layout", kDepositKeyLayout);
+  hasher.AppendValue(scope.kind == DepositScope::Kind::kGroup ? "gid" : "uid", scope.id);
+  hasher.AppendValue("identity", identity.View());
+  return hasher.Finish();
+}
+
+Digest DepositKey(const DepositScope& scope, const std::string& name_space,
+                  const std::vector<DepositField>& fields) {
+  return DepositKey(scope, DepositIdentity(name_space, DepositFieldsDigest(fields)));
 }
 
 }  // namespace cccl_cache

@@ -12,7 +12,7 @@ namespace cccl_cache {
 
 /// Version of the hashed layout in deposit_key.cc. A change of what is hashed, or of its meaning,
 /// bumps it.
-inline constexpr uint32_t kDepositKeyLayout = 1;
+inline constexpr uint32_t kDepositKeyLayout = 2;
 
 /// To whom a deposit exists.
 struct DepositScope {
@@ -30,8 +30,15 @@ struct DepositField {
   std::string value;  ///< any bytes
 };
 
-/// The key of what is deposited for this scope under these fields, in whatever order they come; of
-/// equal names the order counts. Equal inputs give equal keys on every machine.
+/// Of what a deposit is made from, in whatever order the fields come; of equal names the order
+/// counts.
+[[nodiscard]] Digest DepositFieldsDigest(const std::vector<DepositField>& fields);
+
+/// What a deposit is, whosever it is: by this it is carried from one user to another.
+[[nodiscard]] Digest DepositIdentity(const std::string& name_space, const Digest& fields);
+
+/// The key of what is deposited for this scope. Equal inputs give equal keys on every machine.
+[[nodiscard]] Digest DepositKey(const DepositScope& scope, const Digest& identity);
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                                 const std::vector<DepositField>& fields);
 

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,15 +13,13 @@
 #include "daemon/core/departures.h"
 #include "daemon/core/failure_memory.h"
 #include "daemon/core/flight_runner.h"
+#include "daemon/core/inserted.h"
 #include "daemon/core/manifest_table.h"
 #include "daemon/core/private_entries.h"
 #include "daemon/core/tier.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
-
-/// Whether something was there before it was inserted.
-enum class Inserted : uint8_t { kNow, kBefore };
 
 /// What earlier builds left behind: artifacts and manifests in the tiers; failures, and what is to
 /// be expected of a program, in memory for a while. Thread-safe.

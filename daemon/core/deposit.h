@@ -24,10 +24,15 @@ struct DepositRecord {
   uid_t uid = 0;  ///< who deposited it: on whose account it is kept, who may list and remove it
   cccl_cache::DepositScope scope;
   std::string name_space;
+  cccl_cache::Digest fields;  ///< of what it was made from: with the namespace its identity
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
   std::chrono::sys_seconds used{};  ///< roughly: see DepositIndex::Use
 };
+
+[[nodiscard]] inline cccl_cache::Digest IdentityOf(const DepositRecord& record) {
+  return cccl_cache::DepositIdentity(record.name_space, record.fields);
+}
 
 /// Where deposits survive a restart. Thread-safe. Nothing waits for a disk but Get and Records.
 class DepositStore {

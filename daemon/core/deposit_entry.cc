@@ -12,22 +12,23 @@ namespace {
 using cccl_cache::DepositScope;
 using cccl_cache::Digest;
 
-// The format, version 1. Integers are little endian; nothing is padded or aligned.
+// The format, version 2. Integers are little endian; nothing is padded or aligned.
 //
 //   contents = "CCCLDEP\n" version key string checksum
-//   record   = "CCCLDPR\n" version key uid scope id string size made used checksum
-//   version  = u32                     1; a change of meaning bumps it
+//   record   = "CCCLDPR\n" version key uid scope id string fields size made used checksum
+//   version  = u32                     2; a change of meaning bumps it
 //   key      = 32 bytes                what it is stored under
 //   uid      = u32                     who deposited it
 //   scope    = u8                      1: private to the uid `id`, 2: to the group `id`
 //   id       = u32
 //   string   = u64 length, length bytes      the contents; the namespace
+//   fields   = 32 bytes                the digest of the fields
 //   size     = u64                     of the contents
 //   made, used = u64                   seconds since 1970, below 2^63
 //   checksum = SHA-256 of all bytes before it
 constexpr std::string_view kContentsMagic = "CCCLDEP\n";
 constexpr std::string_view kRecordMagic = "CCCLDPR\n";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kDigestSize = sizeof(Digest::bytes);
 
 std::string Begin(std::string_view magic, const Digest& key) {
@@ -100,6 +101,7 @@ std::string EncodeDepositRecord(const DepositRecord& record) {
   AppendInteger(bytes, static_cast<uint8_t>(record.scope.kind));
   AppendInteger(bytes, record.scope.id);
   AppendString(bytes, record.name_space);
+  bytes.append(record.fields.View());
   AppendInteger(bytes, record.size);
   AppendInteger(bytes, Seconds(record.made));
   AppendInteger(bytes, Seconds(record.used));
@@ -114,10 +116,12 @@ std::optional<DepositRecord> DecodeDepositRecord(const Digest& key_asked, std::s
   const auto kind = body.TakeInteger<uint8_t>();
   const auto id = body.TakeInteger<uint32_t>();
   const auto name_space = body.TakeString();
+  const auto fields = Digest::FromBytes(body.Take(kDigestSize).value_or(""));
   const auto size = body.TakeInteger<uint64_t>();
   const auto made = TakeTime(body);
   const auto used = TakeTime(body);
-  if (!uid || !kind || !IsScope(*kind) || !id || !name_space || !size || !made || !used) {
+  if (!uid || !kind || !IsScope(*kind) || !id || !name_space || !fields || !size || !made ||
+      !used) {
     return std::nullopt;
   }
   if (!body.at_end()) return std::nullopt;
@@ -125,6 +129,7 @@ std::optional<DepositRecord> DecodeDepositRecord(const Digest& key_asked, std::s
                        .uid = *uid,
                        .scope = {static_cast<DepositScope::Kind>(*kind), *id},
                        .name_space = std::string(*name_space),
+                       .fields = *fields,
                        .size = *size,
                        .made = *made,
                        .used = *used};

@@ -94,12 +94,7 @@ DepositContents Deposits::Look(const Digest& key) {
 
 Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
                                         const DepositFound& made) {
-  if (!index_.Fits(made.contents->size())) {
-    return Error{ErrorCode::kOverloaded,
-                 fmt::format("a deposit of {} bytes: a user may have {} bytes of them together "
-                             "(deposit_limit_per_uid)",
-                             made.contents->size(), options_.limits.bytes_per_uid)};
-  }
+  if (const Status fits = CheckFits(made.contents->size()); !fits) return fits.error();
   if (!table_.StartPublishing(seat, fence)) {
     return LeaseLost{
         "the lease was lost: it is another caller's by now, and what was made under it is refused; "
@@ -110,6 +105,7 @@ Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const Deposit
                              .uid = claim.uid,
                              .scope = claim.scope,
                              .name_space = claim.name_space,
+                             .fields = claim.fields,
                              .size = made.contents->size(),
                              .made = now,
                              .used = now};
@@ -120,6 +116,37 @@ Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const Deposit
   parts_.statistics.Add(Counter::kDeposits);
   table_.Publish(seat, made);
   return Ok{};
+}
+
+Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, const Digest& fields,
+                                  DepositContents contents) {
+  if (const Status fits = CheckFits(contents->size()); !fits) return fits.error();
+  const auto now = WallTime();
+  DepositRecord record{.key = {},
+                       .uid = uid,
+                       .scope = {cccl_cache::DepositScope::Kind::kUser, uid},
+                       .name_space = name_space,
+                       .fields = fields,
+                       .size = contents->size(),
+                       .made = now,
+                       .used = now};
+  record.key = cccl_cache::DepositKey(record.scope, IdentityOf(record));
+  const std::lock_guard lock(changing_);
+  if (index_.Find(record.key)) return Inserted::kBefore;
+  if (!parts_.store.Put(record, std::move(contents))) {
+    return Error{ErrorCode::kUnavailable,
+                 "the disk takes no more now: insert the file again once it has room"};
+  }
+  Take(record);
+  return Inserted::kNow;
+}
+
+Status Deposits::CheckFits(uint64_t size) const {
+  if (index_.Fits(size)) return Ok{};
+  return Error{ErrorCode::kOverloaded,
+               fmt::format("a deposit of {} bytes: a user may have {} bytes of them together "
+                           "(deposit_limit_per_uid)",
+                           size, options_.limits.bytes_per_uid)};
 }
 
 void Deposits::Take(const DepositRecord& record) {

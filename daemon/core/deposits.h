@@ -14,6 +14,7 @@
 
 #include "daemon/core/deposit.h"
 #include "daemon/core/deposit_index.h"
+#include "daemon/core/inserted.h"
 #include "daemon/core/lease_clock.h"
 #include "daemon/core/lease_table.h"
 #include "daemon/core/result.h"
@@ -28,6 +29,7 @@ struct DepositClaim {
   uid_t uid = 0;
   cccl_cache::DepositScope scope;
   std::string name_space;
+  cccl_cache::Digest fields;
   std::chrono::milliseconds wait{0};  ///< 0: without end
 };
 
@@ -85,6 +87,16 @@ class Deposits {
   /// False: this user deposited nothing under the key.
   [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uid_t uid);
 
+  /// The contents of one that List told of, which is no use of it. Null: it is there no more. Reads
+  /// the disk.
+  [[nodiscard]] DepositContents Read(const cccl_cache::Digest& key) {
+    return parts_.store.Get(key);
+  }
+  /// Keeps for this user alone what was deposited elsewhere. kOverloaded: larger than a user's
+  /// quota; kUnavailable: there is no room now.
+  [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
+                                        const cccl_cache::Digest& fields, DepositContents contents);
+
   /// Nobody waits and nobody holds a lease from now on: all are told that the daemon stops.
   void Stop();
 
@@ -93,6 +105,7 @@ class Deposits {
 
  private:
   [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
+  [[nodiscard]] Status CheckFits(uint64_t size) const;
   /// Requires changing_ held, or nobody else to know this object yet.
   void Take(const DepositRecord& record);
 

@@ -32,7 +32,9 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   }
   claim.name_space = ask.name_space;
   claim.wait = ask.wait;
-  claim.key = cccl_cache::DepositKey(claim.scope, ask.name_space, ask.fields);
+  claim.fields = cccl_cache::DepositFieldsDigest(ask.fields);
+  claim.key = cccl_cache::DepositKey(claim.scope,
+                                     cccl_cache::DepositIdentity(claim.name_space, claim.fields));
   return claim;
 }
 

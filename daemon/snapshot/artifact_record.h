@@ -12,9 +12,9 @@
 
 namespace cccl_cached {
 
-/// Encoded, and compressed: a larger one is neither written nor taken in. The format has room for
-/// four times as much.
-inline constexpr uint64_t kMostRecordBytes = 64u << 20;
+/// Encoded, and compressed: as much as a deposit of the largest size. A larger one is neither
+/// written nor taken in. The format has room for four times as much.
+inline constexpr uint64_t kMostRecordBytes = (64u << 20) + (64u << 10);
 /// So often the bytes of a record are in memory while it is made or taken in: as they are, as an
 /// entry, as a record, compressed, and as they are kept.
 inline constexpr uint64_t kCopiesOfRecord = 5;

@@ -37,6 +37,15 @@ SnapshotItem ItemOf(const AnsweredBuild& build, uint64_t bytes) {
   return item;
 }
 
+SnapshotItem ItemOf(const ChosenDeposit& deposit, uint64_t bytes) {
+  SnapshotItem item;
+  item.kind = cccl_cache::SnapshotKind::kDeposit;
+  item.key = deposit.identity;
+  item.bytes = bytes;
+  item.name_space = Text(deposit.record.name_space);
+  return item;
+}
+
 /// Whose private entries count. None: only what all share does. What a user inserted must not get
 /// into a file of an administrator's, who may insert it for everybody elsewhere.
 std::optional<uid_t> OwnerFor(const Peer& peer) {
@@ -58,14 +67,20 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
     return sunk.ok();
   });
   SnapshotSummary summary;
-  for (const ChosenBuild& each : *chosen) {
-    const Result<std::optional<Packed>> packed = Pack(caller, each.build);
+  const auto add = [&](const Result<std::optional<Packed>>& packed) -> Status {
     if (!packed) return packed.error();
     if (!*packed || writer.count() == cccl_cache::kMostSnapshotRecords) {
       ++summary.left_out;
     } else if (!writer.Add((*packed)->item, (*packed)->stored)) {
       return sunk.error();
     }
+    return Ok{};
+  };
+  for (const ChosenBuild& each : *chosen) {
+    if (Status added = add(Pack(caller, each.build)); !added) return added.error();
+  }
+  for (const ChosenDeposit& each : ChooseDeposits(parts_.deposits, caller.peer, filter)) {
+    if (Status added = add(Pack(caller, each)); !added) return added.error();
   }
   if (!writer.Finish()) return sunk.error();
   summary.records = writer.count();
@@ -89,6 +104,20 @@ Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotC
   Result<std::string> stored = Compress(bytes);
   if (!stored) return stored.error();
   return std::optional<Packed>({ItemOf(build, bytes.size()), *std::move(stored)});
+}
+
+Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotCaller& caller,
+                                                                 const ChosenDeposit& deposit) {
+  const DepositRecord& record = deposit.record;
+  if (record.size > kMostRecordBytes) return std::optional<Packed>();
+  if (Status held = caller.hold(record.size * kCopiesOfRecord); !held) return held.error();
+  const DepositContents contents = parts_.deposits.Read(record.key);
+  if (contents == nullptr) return std::optional<Packed>();
+  const std::string bytes = EncodeDepositCopy({record.name_space, record.fields, contents});
+  if (bytes.size() > kMostRecordBytes) return std::optional<Packed>();
+  Result<std::string> stored = Compress(bytes);
+  if (!stored) return stored.error();
+  return std::optional<Packed>({ItemOf(deposit, bytes.size()), *std::move(stored)});
 }
 
 std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner,
@@ -140,6 +169,9 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
   options.keep = [this, owner, generation](const ArtifactRecord& record) {
     return Keep(owner, generation, record);
   };
+  options.keep_deposit = [this, uid = peer.uid](const DepositCopy& copy) {
+    return KeepDeposit(uid, copy);
+  };
   options.caller = std::move(caller);
   Result<SpoolFile> file = SpoolFile::Create(parts_.directory);
   if (!file) return file.error();
@@ -159,6 +191,11 @@ Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t genera
       parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
   if (!kept) return kept.error();
   return Inserted::kNow;
+}
+
+Result<Inserted> NodeSnapshots::KeepDeposit(uid_t uid, const DepositCopy& copy) {
+  parts_.await_room();
+  return parts_.deposits.Insert(uid, copy.name_space, copy.fields, copy.contents);
 }
 
 }  // namespace cccl_cached

@@ -11,11 +11,14 @@
 
 #include "daemon/core/answered_builds.h"
 #include "daemon/core/build_memory.h"
+#include "daemon/core/deposits.h"
 #include "daemon/core/private_entries.h"
 #include "daemon/core/snapshots.h"
 #include "daemon/core/tier.h"
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/chosen_builds.h"
+#include "daemon/snapshot/chosen_deposits.h"
+#include "daemon/snapshot/deposit_copy.h"
 #include "daemon/snapshot/places.h"
 #include "proto/snapshot.h"
 
@@ -29,6 +32,7 @@ class NodeSnapshots final : public Snapshots {
     AnsweredBuilds& answered;
     PrivateEntries& own;
     BuildMemory& memory;
+    Deposits& deposits;
     std::vector<Tier*> tiers;          ///< what all users share, in the order in which it is asked
     std::string directory;             ///< the daemon's own, for what is being received
     uint64_t shared_limit = 0;         ///< bytes that may be inserted for everybody at once
@@ -50,6 +54,8 @@ class NodeSnapshots final : public Snapshots {
   /// None: it is not kept any more, or too large.
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const AnsweredBuild& build);
+  [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
+                                                   const ChosenDeposit& deposit);
   /// None: it is not kept any more, or nothing would find it. `owner`: whose private entries count
   /// besides what all share.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
@@ -58,6 +64,7 @@ class NodeSnapshots final : public Snapshots {
   [[nodiscard]] ArtifactPtr FindShared(const cccl_cache::Digest& key);
   [[nodiscard]] Result<Inserted> Keep(std::optional<uid_t> owner, uint64_t generation,
                                       const ArtifactRecord& record);
+  [[nodiscard]] Result<Inserted> KeepDeposit(uid_t uid, const DepositCopy& copy);
   [[nodiscard]] Result<std::shared_ptr<void>> TakePlace(const SnapshotCaller& caller);
 
   const Parts parts_;

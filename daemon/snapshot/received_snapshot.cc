@@ -35,18 +35,24 @@ Error Broken(Error error, uint64_t kept, uint64_t of) {
   return error;
 }
 
-Result<ArtifactRecord> Decode(const SnapshotItem& item, std::string_view stored) {
-  if (item.kind != SnapshotKind::kArtifact) {
-    return Refused("it holds deposits, which are read back only by whom they were made for");
+}  // namespace
+
+Result<ReceivedSnapshot::Record> ReceivedSnapshot::Decode(const SnapshotItem& item,
+                                                          std::string_view stored) {
+  if (const std::optional<std::string> bytes = Decompress(stored, item.bytes)) {
+    if (item.kind == SnapshotKind::kArtifact) {
+      if (auto record = DecodeArtifactRecord(item.key, *bytes)) return Record(*std::move(record));
+    } else if (auto copy = DecodeDepositCopy(item.key, *bytes)) {
+      return Record(*std::move(copy));
+    }
   }
-  const std::optional<std::string> bytes = Decompress(stored, item.bytes);
-  std::optional<ArtifactRecord> record;
-  if (bytes) record = DecodeArtifactRecord(item.key, *bytes);
-  if (record) return *std::move(record);
   return Refused(fmt::format("record {} does not hold what its key names", item.key.Hex()));
 }
 
-}  // namespace
+Result<Inserted> ReceivedSnapshot::Keep(const Record& record) const {
+  if (const auto* copy = std::get_if<DepositCopy>(&record)) return options_.keep_deposit(*copy);
+  return options_.keep(std::get<ArtifactRecord>(record));
+}
 
 Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const Use& use) const {
   Status status = Ok{};
@@ -56,10 +62,10 @@ Status ReceivedSnapshot::ForEachRecord(const SnapshotReader& reader, const Use& 
     if (!status) return false;
     if (const std::string wrong = reader.Read(item, offset, &stored); !wrong.empty()) {
       status = Refused(wrong);
-    } else if (Result<ArtifactRecord> record = Decode(item, stored); !record) {
+    } else if (const Result<Record> record = Decode(item, stored); !record) {
       status = record.error();
     } else {
-      status = use(item, *std::move(record));
+      status = use(item, *record);
     }
     return status.ok();
   });
@@ -108,7 +114,7 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   summary.shared = options_.shared;
   const Status kept =
       ForEachRecord(reader, [&](const SnapshotItem& item, const auto& record) -> Status {
-        const Result<Inserted> each = options_.keep(record);
+        const Result<Inserted> each = Keep(record);
         if (!each) return each.error();
         const bool now = *each == Inserted::kNow;
         ++(now ? summary.records : summary.left_out);

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <variant>
 
-#include "daemon/core/build_memory.h"
+#include "daemon/core/inserted.h"
 #include "daemon/core/result.h"
 #include "daemon/core/snapshots.h"
 #include "daemon/snapshot/artifact_record.h"
+#include "daemon/snapshot/deposit_copy.h"
 #include "daemon/snapshot/spool_file.h"
 #include "proto/snapshot_reader.h"
 
@@ -25,6 +27,7 @@ class ReceivedSnapshot final : public IncomingSnapshot {
     uint64_t limit_bytes = 0;  ///< of all records together, decompressed
     bool shared = false;
     std::function<Result<Inserted>(const ArtifactRecord&)> keep;
+    std::function<Result<Inserted>(const DepositCopy&)> keep_deposit;
     std::shared_ptr<void> place;  ///< let go of when the snapshot ends
   };
 
@@ -35,7 +38,11 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   Result<SnapshotSummary> Finish() override;
 
  private:
-  using Use = std::function<Status(const cccl_cache::SnapshotItem&, ArtifactRecord)>;
+  using Record = std::variant<ArtifactRecord, DepositCopy>;
+  using Use = std::function<Status(const cccl_cache::SnapshotItem&, const Record&)>;
+  [[nodiscard]] static Result<Record> Decode(const cccl_cache::SnapshotItem& item,
+                                             std::string_view stored);
+  [[nodiscard]] Result<Inserted> Keep(const Record& record) const;
   Status ForEachRecord(const cccl_cache::SnapshotReader& reader, const Use& use) const;
   /// Whether a record may be read: looked at before any of it is.
   [[nodiscard]] Status Admit(const cccl_cache::SnapshotItem& item) const;

@@ -22,7 +22,7 @@ using cccl_cached::EncodeDepositContents;
 using cccl_cached::EncodeDepositRecord;
 
 constexpr size_t kMagic = 8;
-constexpr std::string_view kVersion("\1\0\0\0", 4);
+constexpr std::string_view kVersion("\2\0\0\0", 4);
 
 const cccl_cache::Digest& Key() {
   static const cccl_cache::Digest key = cccl_cache::Sha256("key");
@@ -48,6 +48,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                        .uid = 1000,
                        .scope = {cccl_cache::DepositScope::Kind::kGroup, 2000},
                        .name_space = "org.example",
+                       .fields = cccl_cache::Sha256("fields"),
                        .size = 7,
                        .made = std::chrono::sys_seconds(std::chrono::seconds(5)),
                        .used = std::chrono::sys_seconds(std::chrono::seconds(6))};

@@ -50,6 +50,21 @@ def test_a_delta_holds_what_is_new_and_filters_narrow_both(client, directory):
         assert client.snapshot(directory / "some", **filters).records == records, filters
 
 
+def test_what_was_deposited_goes_along(client, fresh, directory):
+    with client.lease("org.example", {"code": "1"}) as lease:
+        lease.publish(b"what a client made")
+    build(client, 1)
+    file = directory / "kernels.snap"
+    assert client.snapshot(file).records == 2
+    assert client.snapshot(directory / "deposits.snap", namespace="org.example").records == 1
+    assert client.snapshot(directory / "none.snap", namespace="another").records == 0
+    assert fresh.insert(file).records == 2
+    assert (fresh.insert(file).records, fresh.insert(file).left_out) == (0, 2)
+    with fresh.lease("org.example", {"code": "1"}) as lease:
+        assert lease.contents == b"what a client made"
+    assert build(fresh, 1).outcome == "hit"
+
+
 def test_the_same_has_the_same_bytes(client, directory):
     build(client, 1)
     client.snapshot(directory / "one")

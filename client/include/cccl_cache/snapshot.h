@@ -22,7 +22,7 @@ struct SnapshotFilter {
   std::string arch;       ///< "sm_90"
   std::optional<std::chrono::sys_seconds> since;  ///< last answered then or later
   std::optional<std::chrono::sys_seconds> until;  ///< last answered before
-  std::string name_space;                         ///< empty: deposits are not exported yet
+  std::string name_space;                         ///< of deposits: then no artifacts
   std::vector<uint32_t> uids;  ///< root and the daemon's user alone: what these were answered
   bool all_users = false;      ///< the same: what anybody was answered
 };

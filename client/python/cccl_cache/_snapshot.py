@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of what was compiled, to be carried to another daemon."""
+"""Files of what was compiled and deposited, to be carried to another daemon."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ class SnapshotSummary(NamedTuple):
 
 
 def snapshot_filter(toolchain: str | None = None, arch: str | None = None, after: Time | None = None,
-                    before: Time | None = None, uids: Sequence[int] = (), all_users: bool = False) -> Any:
+                    before: Time | None = None, namespace: str | None = None, uids: Sequence[int] = (),
+                    all_users: bool = False) -> Any:
     """A cccl_cache_snapshot_filter."""
     return _Filter(sizeof(_Filter), _text(toolchain), _text(arch), _seconds(after), _seconds(before),
-                   _text(None), (c_uint32 * len(uids))(*uids), len(uids), all_users)
+                   _text(namespace), (c_uint32 * len(uids))(*uids), len(uids), all_users)
 
 
 def _text(text: str | None) -> tuple[bytes, int]:

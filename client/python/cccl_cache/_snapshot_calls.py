@@ -17,9 +17,10 @@ class SnapshotCalls:
     _handle: int
 
     def snapshot(self, path: Path, *, toolchain: str | None = None, arch: str | None = None,
-                 after: Time | None = None, before: Time | None = None, uids: Sequence[int] = (),
-                 all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
-        """Writes what this user was answered to a file that other daemons take in; the same has the same bytes.
+                 after: Time | None = None, before: Time | None = None, namespace: str | None = None,
+                 uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+        """Writes what this user was answered and deposited to a file that other daemons take in. The same has the same
+        bytes.
 
         Parameters
         ----------
@@ -31,6 +32,8 @@ class SnapshotCalls:
             Only what was made for it: ``"sm_90"``.
         after, before : float or datetime, optional
             Only what was answered last at or after, or before, this time: seconds since 1970, or a datetime.
+        namespace : str, optional
+            Only deposits of this namespace.
         uids : sequence of int
             What these users were answered, for root and the daemon's user.
         all_users : bool
@@ -48,12 +51,12 @@ class SnapshotCalls:
         """
         from . import _snapshot
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, uids, all_users)
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
         return _snapshot.create(self._handle, path, chosen, timeout)
 
     def delta(self, path: Path, since: Path, *, toolchain: str | None = None, arch: str | None = None,
-              after: Time | None = None, before: Time | None = None, uids: Sequence[int] = (),
-              all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+              after: Time | None = None, before: Time | None = None, namespace: str | None = None,
+              uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
         """The same as `snapshot` without what an earlier snapshot holds.
 
         Parameters
@@ -62,7 +65,7 @@ class SnapshotCalls:
             The file to write.
         since : str or path-like
             The earlier snapshot.
-        toolchain, arch, after, before, uids, all_users, timeout
+        toolchain, arch, after, before, namespace, uids, all_users, timeout
             As in `snapshot`.
 
         Returns
@@ -71,7 +74,7 @@ class SnapshotCalls:
         """
         from . import _snapshot
 
-        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, uids, all_users)
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
         return _snapshot.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:

@@ -16,6 +16,7 @@ DepositRecord Record() {
           .uid = 1000,
           .scope = {DepositScope::Kind::kGroup, 2000},
           .name_space = "org.example",
+          .fields = Sha256("fields"),
           .size = 7,
           .made = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000)),
           .used = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'100))};
@@ -23,9 +24,9 @@ DepositRecord Record() {
 
 TEST_CASE("what a stored deposit looks like does not change") {
   CHECK(Sha256(EncodeDepositContents(Sha256("key"), std::string("a\0b", 3))).Hex() ==
-        "7da557fb777afe83e36ad33dc959dbab6c6857223d56c3af814711d03d3d9045");
+        "38a5ed5e9ef43ef4fc7b145db544a79fb4bb421703af527f9d5a0cf7eddcff65");
   CHECK(Sha256(EncodeDepositRecord(Record())).Hex() ==
-        "1a117db4b60cf043b34b2ca83a1d6f683cc6760b87cc0321cf006a5230f4bfbf");
+        "774f34178193201ccde69b4caa8c70ba0bfa88d089ca303b1999bdcb312b0516");
 }
 
 TEST_CASE("a deposit's contents come back as they were") {
@@ -45,6 +46,7 @@ TEST_CASE("a deposit's record comes back as it was") {
   CHECK(back->uid == 1000);
   CHECK(back->scope == Record().scope);
   CHECK(back->name_space == "org.example");
+  CHECK(back->fields == Sha256("fields"));
   CHECK(back->size == 7);
   CHECK(back->made == Record().made);
   CHECK(back->used == Record().used);

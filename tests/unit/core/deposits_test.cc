@@ -68,6 +68,35 @@ TEST_CASE("what was published is found, and counted") {
   CHECK(scene.deposits.gauges().leases.held == 0);
 }
 
+TEST_CASE("what is inserted is its user's, as if it were deposited with the same fields") {
+  FakeDepositStore store;
+  Scene scene(store);
+  const auto fields = cccl_cache::DepositFieldsDigest({{"a", "1"}});
+  const auto bytes = std::make_shared<const std::string>("bytes");
+  CHECK(*scene.deposits.Insert(1, "n", fields, bytes) == Inserted::kNow);
+  CHECK(*scene.deposits.Insert(1, "n", fields, bytes) == Inserted::kBefore);
+  const auto claim = [](uid_t uid) {
+    DepositClaim made{.uid = uid, .scope = {cccl_cache::DepositScope::Kind::kUser, uid}};
+    made.name_space = "n";
+    made.key = cccl_cache::DepositKey(made.scope, "n", {{"a", "1"}});
+    return made;
+  };
+  CHECK(scene.Ask(claim(1)) == "bytes");
+  CHECK(scene.Ask(claim(2)) == "lease");
+  CHECK(scene.deposits.List(1, std::nullopt, 9).front().fields == fields);
+}
+
+TEST_CASE("what does not fit, or finds no room, is not inserted") {
+  FakeDepositStore store;
+  Scene scene(store, {.limits = {.bytes_per_uid = 1 << 20}});
+  const auto large = std::make_shared<const std::string>(2 << 20, 'x');
+  CHECK(scene.deposits.Insert(1, "n", {}, large).error().code == ErrorCode::kOverloaded);
+  store.full = true;
+  const auto small = std::make_shared<const std::string>("bytes");
+  CHECK(scene.deposits.Insert(1, "n", {}, small).error().code == ErrorCode::kUnavailable);
+  CHECK(scene.deposits.gauges().kept.entries == 0);
+}
+
 TEST_CASE("a restart keeps deposits") {
   FakeDepositStore store;
   {

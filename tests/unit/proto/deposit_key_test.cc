@@ -18,11 +18,20 @@ constexpr DepositScope kGroup{DepositScope::Kind::kGroup, 1000};
 TEST_CASE("the keys of deposits are the same on every machine and in every version") {
   const std::string zero("a\0b", 3);
   CHECK(DepositKey(kUser, "org.example", {}).Hex() ==
-        "d0c0bc6e291dd448740aff18faca53eedae94f0e40e40a37ee2fc3ec3aa29bf7");
+        "b6bfdb533f35d49118a46e2f18fed947cbe7cb7463625a61041508af22dcca5a");
   CHECK(DepositKey(kUser, "org.example", {{"arch", "sm_90"}, {"code", zero}}).Hex() ==
-        "ba850c5d2f0f18d6011373a75230159810e0e311edec3e3f8a1f9bdcecd6e76d");
+        "f30d49d669de7aa56b5728fc98da37ec0b2d8d9ff1573715f561cd7c28398724");
   CHECK(DepositKey(kGroup, "org.example", {{"arch", "sm_90"}, {"code", zero}}).Hex() ==
-        "23e94e14b8c174b233e488b281c5feb3221f69424ab357946cc295548d63d65c");
+        "a7fc97665c1c620ea16a10660cb9070a9497976bdb64b075c85d8ae2cbd3cc37");
+}
+
+TEST_CASE("what a deposit is does not depend on whose it is, its key does") {
+  const Digest identity = DepositIdentity("n", DepositFieldsDigest({{"a", "1"}}));
+  CHECK(DepositKey(kUser, identity) == DepositKey(kUser, "n", {{"a", "1"}}));
+  CHECK(DepositKey(kGroup, identity) == DepositKey(kGroup, "n", {{"a", "1"}}));
+  CHECK(DepositKey(kUser, identity) != DepositKey(kGroup, identity));
+  CHECK(DepositIdentity("m", DepositFieldsDigest({{"a", "1"}})) != identity);
+  CHECK(DepositIdentity("n", DepositFieldsDigest({{"a", "2"}})) != identity);
 }
 
 TEST_CASE("the order in which fields are given does not matter") {

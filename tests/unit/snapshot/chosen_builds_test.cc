@@ -89,9 +89,9 @@ TEST_CASE("each field narrows the choice") {
   CHECK(scene.Choose({.known = {cccl_cache::Sha256("new")}}) == Names{"old"});
 }
 
-TEST_CASE("a namespace is refused rather than answered with nothing") {
+TEST_CASE("what a compiler made belongs to no namespace") {
   Scene scene;
-  CHECK(scene.Refusal({.name_space = "julia"}, kAlice) == ErrorCode::kInvalidRequest);
+  CHECK(scene.Choose({.name_space = "julia"}).empty());
 }
 
 TEST_CASE("a user who is named again and again is read once") {

@@ -13,6 +13,7 @@
 #include "daemon/core/departures.h"
 #include "proto/snapshot_reader.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 #include "tests/unit/proto/snapshot_texts.h"
@@ -101,9 +102,13 @@ struct Scene {
   MapTier disk{TierName::kDisk};
   Departures departures;
   BuildMemory memory{{&disk}, departures, {}, &own};
+  FakeDepositStore store;
+  Statistics statistics;
+  Deposits deposits{{}, {store, store, statistics}};
   NodeSnapshots snapshots{{.answered = answered,
                            .own = own,
                            .memory = memory,
+                           .deposits = deposits,
                            .tiers = {&disk},
                            .directory = directory.path(),
                            .shared_limit = 1 << 20,
@@ -140,6 +145,24 @@ TEST_CASE("a user exports what it inserted and was answered") {
   const auto artifact = testing::RecordOf("bob's own").artifact;
   REQUIRE(scene.own.Put(kBob, testing::RecordOf("one").key(), artifact, 1));
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"bob's own"});
+}
+
+TEST_CASE("deposits go into their user's file, and are whoever's who inserts it alone") {
+  Scene scene;
+  scene.Answer(kAlice, "one");
+  scene.Share("one", "one");
+  const auto bytes = std::make_shared<const std::string>("what a client made");
+  REQUIRE(scene.deposits.Insert(kAlice, "n", cccl_cache::Sha256("fields"), bytes).ok());
+  const std::string file = scene.Create(kAlice);
+  CHECK(file == scene.Create(kAlice));
+  for (const uid_t uid : {kBob, uid_t{0}}) {
+    INFO(uid);
+    CHECK(scene.Insert(uid, file)->records + scene.Insert(uid, file)->left_out >= 2);
+    const auto kept = scene.deposits.List(uid, std::nullopt, 9);
+    REQUIRE(kept.size() == 1);
+    CHECK(kept[0].scope == cccl_cache::DepositScope{cccl_cache::DepositScope::Kind::kUser, uid});
+    CHECK(*scene.deposits.Read(kept[0].key) == "what a client made");
+  }
 }
 
 TEST_CASE("what users inserted never gets into an administrator's file") {

@@ -40,6 +40,10 @@ struct Receiver {
                                  kept.push_back(record.artifact->parts.front().bytes);
                                  return there ? Inserted::kBefore : Inserted::kNow;
                                },
+                               .keep_deposit = [this](const DepositCopy& copy) -> Result<Inserted> {
+                                 deposited.push_back(copy.name_space + ": " + *copy.contents);
+                                 return Inserted::kNow;
+                               },
                                .place = {}});
     // In pieces that end anywhere.
     for (size_t start = 0; start < file.size(); start += 77) {
@@ -65,6 +69,7 @@ struct Receiver {
   std::optional<Error> full;  ///< what is said beyond `room`
   size_t room = 0;
   Names kept;
+  Names deposited;
 };
 
 TEST_CASE("all records of a whole snapshot are kept") {
@@ -86,6 +91,27 @@ TEST_CASE("what was there already is counted apart") {
   CHECK(received->records == 0);
   CHECK(received->bytes == 0);
   CHECK(received->left_out == 2);
+}
+
+TEST_CASE("deposits are handed over as what they are") {
+  const DepositCopy copy{"n", cccl_cache::Sha256("fields"),
+                         std::make_shared<const std::string>("bytes")};
+  StoredRecord deposit;
+  deposit.bytes = EncodeDepositCopy(copy);
+  deposit.item.kind = cccl_cache::SnapshotKind::kDeposit;
+  deposit.item.key = copy.identity();
+  deposit.item.bytes = deposit.bytes.size();
+  Receiver receiver;
+  const auto received = receiver.Receive(SnapshotOf({StoredFrom(RecordOf("one")), deposit}));
+  REQUIRE(received.ok());
+  CHECK(received->records == 2);
+  CHECK(receiver.kept == Names{"one"});
+  CHECK(receiver.deposited == Names{"n: bytes"});
+
+  Receiver other;
+  deposit.item.key = cccl_cache::Sha256("another");
+  CHECK_FALSE(other.Refusal(SnapshotOf({deposit})).empty());
+  CHECK(other.deposited.empty());
 }
 
 TEST_CASE("a snapshot without records is whole") {
@@ -171,7 +197,7 @@ TEST_CASE("a record larger than one may be refuses all before it is read") {
   };
   const std::string reason = receiver.Refusal(SnapshotOf(records));
   CHECK(reason.find(records[1].item.key.Hex()) != std::string::npos);
-  CHECK(reason.find("one may take 67108864") != std::string::npos);
+  CHECK(reason.find("one may take " + std::to_string(kMostRecordBytes)) != std::string::npos);
   CHECK(held < kMostRecordBytes);
 }
 

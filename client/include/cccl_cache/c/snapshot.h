@@ -19,7 +19,7 @@ typedef struct cccl_cache_snapshot_filter {
   cccl_cache_bytes arch;       /* "sm_90" */
   uint64_t since;              /* last answered then or later, in seconds since 1970 */
   uint64_t until;              /* last answered before */
-  cccl_cache_bytes name_space; /* empty: deposits are not exported yet */
+  cccl_cache_bytes name_space; /* of deposits: then no artifacts */
   const uint32_t* uids;        /* root and the daemon's user alone: what these were answered */
   size_t uid_count;
   int32_t all_users; /* not 0, the same: what anybody was answered */

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "daemon/core/deposit.h"
+#include "daemon/core/deposits.h"
+#include "daemon/core/peer.h"
+#include "daemon/core/snapshots.h"
+#include "proto/digest.h"
+
+namespace cccl_cached {
+
+/// A deposit that goes into a snapshot.
+struct ChosenDeposit {
+  cccl_cache::Digest identity;
+  DepositRecord record;
+};
+
+/// What the filter names of what the caller deposited, ascending by identity, each once. Never
+/// another's, whoever asks: nobody runs another's bytes without asking for them.
+[[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
+                                                        const SnapshotFilter& filter);
+
+}  // namespace cccl_cached
