@@ -28,6 +28,9 @@ namespace cccl_cached {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
+/// So long a spare worker, with its memory, waits for the next build: somebody who compiles one
+/// thing after another keeps it, an idle node does not. In milliseconds.
+constexpr int kSparePatience = 30'000;
 
 Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
@@ -87,6 +90,16 @@ Result<Toolchain> Load(const ZygoteHello& hello) {
 std::chrono::microseconds CpuTime(const rusage& usage) {
   return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
          std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+uint64_t ResidentBytes(const rusage& usage) {
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+rusage OwnUsage() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage;
 }
 
 /// The daemon may have lost interest: nothing follows from a status that can't be sent.
@@ -156,10 +169,10 @@ Status Zygote::Prepare() {
 Status Zygote::Run() {
   while (true) {
     pollfd ready[] = {{control_.get(), POLLIN, 0}, {child_signals_.get(), POLLIN, 0}};
-    if (poll(ready, 2, -1) < 0) {
-      if (errno == EINTR) continue;
-      return SystemError("poll");
-    }
+    const int events = poll(ready, 2, spare_ ? kSparePatience : -1);
+    if (events < 0 && errno != EINTR) return SystemError("poll");
+    if (events == 0) spare_.reset();
+    if (events <= 0) continue;
     if (ready[1].revents != 0) ReapWorkers();
     if (ready[0].revents == 0) continue;
     const Result<bool> more = TakeRequest();
@@ -178,31 +191,13 @@ Result<bool> Zygote::TakeRequest() {
   if (request == nullptr || !CountFits(*request, packet->fds.size())) {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
-  Spawn(*request, std::move(packet->fds));
+  Spawn(*request, *std::move(packet));
   return true;
 }
 
-void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds) {
-  FileDescriptor& status = fds[2];
-  const size_t files = FdsBeforeFiles(request);
-  const pid_t zygote = getpid();
-  const pid_t pid = fork();
-  if (pid == 0) {
-    RestoreSignals();
-    if (request.background) YieldToAll();
-    RunWorker(
-        {.libraries = libraries_,
-         .trusted_directories = hello_.trusted_directories,
-         .sandbox = sandbox_,
-         .limits = {zygote, own_data_bytes_ + request.memory_bytes, request.pch != PchUse::kNone},
-         .may_lack_sandbox = request.may_lack_sandbox,
-         .pch_use = request.pch,
-         .job = fds[0].get(),
-         .reply = fds[1].get(),
-         .files = fds.size() > files ? fds[files].get() : -1,
-         .pch = request.pch != PchUse::kNone ? fds[kSpawnFds].get() : -1,
-         .null_device = null_device_.get()});
-  }
+void Zygote::Spawn(const SpawnRequest& request, Packet packet) {
+  const pid_t pid = StartWorker(packet);
+  FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
   // Until it is reaped the pid can't be another's.
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -214,6 +209,43 @@ void Zygote::Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds)
   const int attached[] = {pidfd.get()};
   Report(status.get(), Spawned{pid}, attached);
   workers_.emplace(pid, std::move(status));
+  spare_ = SpareWorker::Fork(touched_bytes_.For(request.memory_bytes), *this);
+}
+
+pid_t Zygote::StartWorker(Packet& packet) {
+  std::optional<SpareWorker> spare = std::exchange(spare_, std::nullopt);
+  if (spare && spare->Give(packet)) return spare->pid();
+  const pid_t pid = fork();
+  if (pid == 0) Work(std::move(packet));
+  return pid;
+}
+
+void Zygote::Begin() {
+  control_.Close();
+  child_signals_.Close();
+  workers_.clear();
+}
+
+void Zygote::Work(Packet packet) {
+  const Result<ControlMessage> message = DecodeControlMessage(packet.bytes);
+  const auto* request = message ? std::get_if<SpawnRequest>(&*message) : nullptr;
+  if (request == nullptr) _exit(kExitNotStarted);
+  const size_t files = FdsBeforeFiles(*request);
+  const std::vector<FileDescriptor>& fds = packet.fds;
+  RestoreSignals();
+  if (request->background) YieldToAll();
+  RunWorker(
+      {.libraries = libraries_,
+       .trusted_directories = hello_.trusted_directories,
+       .sandbox = sandbox_,
+       .limits = {own_pid_, own_data_bytes_ + request->memory_bytes, request->pch != PchUse::kNone},
+       .may_lack_sandbox = request->may_lack_sandbox,
+       .pch_use = request->pch,
+       .job = fds[0].get(),
+       .reply = fds[1].get(),
+       .files = fds.size() > files ? fds[files].get() : -1,
+       .pch = request->pch != PchUse::kNone ? fds[kSpawnFds].get() : -1,
+       .null_device = null_device_.get()});
 }
 
 void Zygote::ReapWorkers() {
@@ -225,10 +257,10 @@ void Zygote::ReapWorkers() {
   for (pid_t pid; (pid = wait4(-1, &wait_status, WNOHANG, &usage)) > 0;) {
     const auto worker = workers_.find(pid);
     if (worker == workers_.end()) continue;
-    Report(worker->second.get(),
-           Exited{.wait_status = wait_status,
-                  .peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024,
-                  .cpu_time = CpuTime(usage)});
+    Report(worker->second.get(), Exited{.wait_status = wait_status,
+                                        .peak_resident_bytes = ResidentBytes(usage),
+                                        .cpu_time = CpuTime(usage)});
+    touched_bytes_.Learn(ResidentBytes(usage), ResidentBytes(OwnUsage()));
     workers_.erase(worker);
   }
 }

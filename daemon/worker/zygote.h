@@ -3,9 +3,11 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "daemon/compile/frame.h"
@@ -14,12 +16,13 @@
 #include "daemon/core/result.h"
 #include "daemon/worker/compiler_libraries.h"
 #include "daemon/worker/sandbox.h"
+#include "daemon/worker/spare_worker.h"
 
 namespace cccl_cached {
 
 /// A warm process with one toolchain loaded that only forks. It never sees a byte that a client
 /// wrote: jobs are read by the workers. Single-threaded.
-class Zygote {
+class Zygote final : private SpareWorker::Role {
  public:
   /// Loads what the daemon's first message names and answers it.
   [[nodiscard]] static Result<Zygote> Start(FileDescriptor control);
@@ -38,7 +41,11 @@ class Zygote {
   [[nodiscard]] Status Prepare();
   /// False: the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
-  void Spawn(const SpawnRequest& request, std::vector<FileDescriptor> fds);
+  void Spawn(const SpawnRequest& request, Packet packet);
+  /// Its pid; negative where the system refuses.
+  [[nodiscard]] pid_t StartWorker(Packet& packet);
+  void Begin() override;
+  [[noreturn]] void Work(Packet packet) override;
   void ReapWorkers();
 
   FileDescriptor control_;
@@ -49,6 +56,9 @@ class Zygote {
   FileDescriptor null_device_;
   uint64_t own_data_bytes_ = 0;              ///< what RLIMIT_DATA counts of the zygote itself
   std::map<pid_t, FileDescriptor> workers_;  ///< status sockets
+  const pid_t own_pid_ = getpid();
+  std::optional<SpareWorker> spare_;  ///< for the next request
+  TouchedBytes touched_bytes_;
 };
 
 }  // namespace cccl_cached

@@ -100,6 +100,12 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return children;
 }
 
+std::vector<pid_t> WorkersOf(pid_t zygote) {
+  std::vector<pid_t> workers = ChildrenOf(zygote);
+  std::erase_if(workers, [](pid_t pid) { return getsid(pid) != pid; });
+  return workers;
+}
+
 bool WaitForChildren(pid_t pid, size_t count) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (ChildrenOf(pid).size() != count) {

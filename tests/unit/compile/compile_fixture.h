@@ -49,6 +49,8 @@ class CompileFixture {
 
 /// Direct children of a process, this one by default.
 [[nodiscard]] std::vector<pid_t> ChildrenOf(pid_t pid = 0);
+/// Those of a zygote's children that have a job: they lead a session, a spare worker does not.
+[[nodiscard]] std::vector<pid_t> WorkersOf(pid_t zygote);
 /// Blocks until the process has exactly so many children. False: not within a minute.
 [[nodiscard]] bool WaitForChildren(pid_t pid, size_t count);
 [[nodiscard]] size_t OpenDescriptors();

@@ -110,7 +110,7 @@ TEST_CASE("hanging_compiler: a job is ended at its limit, whether it sleeps or s
     CHECK_THAT(output.error().message, Contains("0.2 s"));
     CHECK(Clock::now() - start >= limits.time);
     CHECK(Clock::now() - start < std::chrono::seconds(5));
-    CHECK(ChildrenOf(ChildrenOf().at(0)).empty());
+    CHECK(WorkersOf(ChildrenOf().at(0)).empty());
   }
   CHECK(fixture.Compile("").ok());
 }
@@ -142,7 +142,7 @@ TEST_CASE("a job that nobody waits for is ended at once") {
   const Result<CompileOutput> output = fixture.compiler.Compile(
       fixture.NvrtcJob("//fake: wait-for never"), CompileFixture::SmallLimits(), stop.get_token());
   CHECK(CodeOf(output) == ErrorCode::kCancelled);
-  CHECK(ChildrenOf(ChildrenOf().at(0)).empty());
+  CHECK(WorkersOf(ChildrenOf().at(0)).empty());
 }
 
 TEST_CASE("a job that was given up before it began never compiles") {
@@ -234,7 +234,29 @@ TEST_CASE("no end of a job leaves a process or a descriptor behind") {
   (void)fixture.compiler.Compile(fixture.NvrtcJob("//fake: hang"), limits, stop.get_token()).ok();
   CHECK(OpenDescriptors() == descriptors);
   REQUIRE(ChildrenOf().size() == 1);
-  CHECK(ChildrenOf(ChildrenOf()[0]).empty());
+  CHECK(WorkersOf(ChildrenOf()[0]).empty());
+  CHECK(ChildrenOf(ChildrenOf()[0]).size() <= 1);
+}
+
+TEST_CASE("a job is done by the worker that waited for it, and by another where that one died") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  const pid_t zygote = ChildrenOf().at(0);
+  REQUIRE(WaitForChildren(zygote, 1));
+  const std::vector<pid_t> spare = ChildrenOf(zygote);
+  std::stop_source stop;
+  std::jthread impatient([&] {
+    CHECK(fixture.toolkit->WaitForArrivals("never", 1));
+    CHECK(WorkersOf(zygote) == spare);
+    stop.request_stop();
+  });
+  (void)fixture.compiler.Compile(fixture.NvrtcJob("//fake: wait-for never"),
+                                 CompileFixture::SmallLimits(), stop.get_token());
+  impatient.join();
+  REQUIRE(WaitForChildren(zygote, 1));
+  kill(ChildrenOf(zygote).at(0), SIGKILL);
+  REQUIRE(WaitForChildren(zygote, 0));
+  CHECK(fixture.Compile("").ok());
 }
 
 }  // namespace

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/spare_worker.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "daemon/worker/touched_heap.h"
+
+namespace cccl_cached {
+namespace {
+
+/// More is not worth waiting with.
+constexpr size_t kMostBytes = 256u << 20;
+
+[[noreturn]] void WaitForWork(const FileDescriptor& socket, size_t touched_bytes,
+                              SpareWorker::Role& role) {
+  role.Begin();
+  TouchHeap(touched_bytes, socket.get());
+  Result<Packet> request = ReceivePacket(socket.get());
+  if (request && !request->end) role.Work(*std::move(request));
+  _exit(0);
+}
+
+}  // namespace
+
+std::optional<SpareWorker> SpareWorker::Fork(size_t touched_bytes, Role& role) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return std::nullopt;
+  FileDescriptor here(pair[0]);
+  const FileDescriptor there(pair[1]);
+  const pid_t pid = fork();
+  if (pid < 0) return std::nullopt;
+  if (pid > 0) return SpareWorker(pid, std::move(here));
+  here.Close();  // or it would never see its end
+  WaitForWork(there, touched_bytes, role);
+}
+
+bool SpareWorker::Give(const Packet& request) {
+  std::vector<int> fds;
+  for (const FileDescriptor& fd : request.fds) fds.push_back(fd.get());
+  return static_cast<bool>(SendPacket(socket_.get(), request.bytes, fds));
+}
+
+void TouchedBytes::Learn(size_t worker_bytes, size_t own_bytes) {
+  // Of a worker's growth a quarter is the compiler's own code and tables.
+  const size_t grown = worker_bytes > own_bytes ? (worker_bytes - own_bytes) / 4 * 3 : 0;
+  bytes_ = std::max(grown, bytes_ / 4 * 3);
+}
+
+size_t TouchedBytes::For(size_t memory_bytes) const {
+  return std::min({bytes_, kMostBytes, memory_bytes / 4});
+}
+
+}  // namespace cccl_cached

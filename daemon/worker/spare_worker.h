@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "daemon/compile/packet.h"
+#include "daemon/core/file_descriptor.h"
+
+namespace cccl_cached {
+
+/// A worker that is forked before there is a job, has seen nothing of any client, and touches the
+/// memory of a compile meanwhile: so a miss finds all of it there. Of a process with one thread,
+/// whose child it is and who reaps it. Ends when this object does, unless it has a job.
+class SpareWorker {
+ public:
+  /// What the child is to do, with what is in memory at the fork.
+  class Role {
+   public:
+    /// At once: closes what the parent must be the only one to have.
+    virtual void Begin() = 0;
+    /// All that a worker does with a request and its descriptors.
+    [[noreturn]] virtual void Work(Packet request) = 0;
+
+   protected:
+    ~Role() = default;
+  };
+
+  /// Nothing if the system refuses.
+  [[nodiscard]] static std::optional<SpareWorker> Fork(size_t touched_bytes, Role& role);
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// False: it is gone, and has not begun.
+  [[nodiscard]] bool Give(const Packet& request);
+
+ private:
+  SpareWorker(pid_t pid, FileDescriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+
+  pid_t pid_;
+  FileDescriptor socket_;
+};
+
+/// How much a spare worker is to touch: what those before it took, which is forgotten by and by.
+class TouchedBytes {
+ public:
+  /// A worker's peak, and what the zygote has itself.
+  void Learn(size_t worker_bytes, size_t own_bytes);
+  /// Of a job that may have so much in all.
+  [[nodiscard]] size_t For(size_t memory_bytes) const;
+
+ private:
+  size_t bytes_ = 0;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/spare_worker.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "daemon/worker/touched_heap.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kMiB = 1u << 20;
+
+/// Writes what it is asked into the descriptor that comes along.
+class Writer final : public SpareWorker::Role {
+ public:
+  void Begin() override {}
+  [[noreturn]] void Work(Packet request) override {
+    const ssize_t size = static_cast<ssize_t>(request.bytes.size());
+    _exit(write(request.fds.at(0).get(), request.bytes.data(), request.bytes.size()) == size ? 7
+                                                                                             : 1);
+  }
+};
+
+int StatusOf(pid_t pid) {
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  return status;
+}
+
+Packet Request(const std::string& bytes) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  Packet packet{.bytes = bytes};
+  packet.fds.emplace_back(ends[1]);
+  packet.fds.emplace_back(ends[0]);
+  return packet;
+}
+
+size_t PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;
+}
+
+TEST_CASE("a spare worker does the request that it is given, with its descriptors") {
+  Writer writer;
+  auto spare = SpareWorker::Fork(0, writer);
+  REQUIRE(spare);
+  const Packet request = Request("job");
+  REQUIRE(spare->Give(request));
+  char text[3] = {};
+  CHECK(read(request.fds[1].get(), text, sizeof(text)) == 3);
+  CHECK(std::string(text, 3) == "job");
+  CHECK(WEXITSTATUS(StatusOf(spare->pid())) == 7);
+}
+
+TEST_CASE("a spare worker is given its request while it still touches memory") {
+  Writer writer;
+  auto spare = SpareWorker::Fork(256 * kMiB, writer);
+  REQUIRE(spare);
+  REQUIRE(spare->Give(Request("job")));
+  CHECK(WEXITSTATUS(StatusOf(spare->pid())) == 7);
+}
+
+TEST_CASE("a spare worker that nobody wants ends by itself") {
+  Writer writer;
+  pid_t pid = 0;
+  {
+    auto spare = SpareWorker::Fork(64 * kMiB, writer);
+    REQUIRE(spare);
+    pid = spare->pid();
+  }
+  const int status = StatusOf(pid);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("a spare worker that has died takes no request") {
+  Writer writer;
+  auto spare = SpareWorker::Fork(0, writer);
+  REQUIRE(spare);
+  kill(spare->pid(), SIGKILL);
+  StatusOf(spare->pid());
+  CHECK_FALSE(spare->Give(Request("job")));
+}
+
+TEST_CASE("memory is touched as far as is asked, and none when there is something to read") {
+  int pair[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+  const FileDescriptor here(pair[0]);
+  const FileDescriptor there(pair[1]);
+  const size_t before = PeakBytes();
+  REQUIRE(send(there.get(), "x", 1, 0) == 1);
+  TouchHeap(512 * kMiB, here.get());
+  CHECK(PeakBytes() - before < 64 * kMiB);
+  char byte = 0;
+  REQUIRE(recv(here.get(), &byte, 1, 0) == 1);
+  TouchHeap(512 * kMiB, here.get());
+  CHECK(PeakBytes() - before >= 512 * kMiB);
+}
+
+TEST_CASE("what is touched follows what workers took, and forgets it by and by") {
+  TouchedBytes touched;
+  CHECK(touched.For(4096 * kMiB) == 0);
+  touched.Learn(260 * kMiB, 60 * kMiB);
+  CHECK(touched.For(4096 * kMiB) == 150 * kMiB);
+  touched.Learn(61 * kMiB, 60 * kMiB);
+  CHECK(touched.For(4096 * kMiB) < 150 * kMiB);
+  CHECK(touched.For(4096 * kMiB) > 100 * kMiB);
+  touched.Learn(20 * kMiB, 60 * kMiB);
+  CHECK(touched.For(4096 * kMiB) < 100 * kMiB);
+}
+
+TEST_CASE("no more is touched than a quarter of what a job may have, and 256 MiB") {
+  TouchedBytes touched;
+  touched.Learn(4096 * kMiB, 0);
+  CHECK(touched.For(64 * kMiB) == 16 * kMiB);
+  CHECK(touched.For(4096 * kMiB) == 256 * kMiB);
+}
+
+}  // namespace
+}  // namespace cccl_cached
