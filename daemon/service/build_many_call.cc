@@ -21,10 +21,7 @@ Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
 }  // namespace
 
 BuildManyCall::BuildManyCall(BuildBackend& backend, Peer peer, CallStream& stream)
-    : RawCall(stream),
-      backend_(backend),
-      peer_(std::move(peer)),
-      link_(std::make_shared<Link>()) {
+    : RawCall(stream), backend_(backend), peer_(std::move(peer)), link_(std::make_shared<Link>()) {
   link_->call = this;
   if (auto begun = Begin(); !begun) {
     Fail(begun.error());

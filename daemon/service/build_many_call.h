@@ -21,8 +21,8 @@ namespace cccl_cached {
 
 /// One call of BuildMany. Each of its builds counts as a call, and its bytes as a call's do; such
 /// streams are few, because their messages wait for no turn. Who does not read its answers is not
-/// read from. Requests come on the server's thread, answers on the core's: each leaves a mark under the
-/// lock, and whoever left one does what can be done now (GoOn). Deletes itself when the call is
+/// read from. Requests come on the server's thread, answers on the core's: each leaves a mark under
+/// the lock, and whoever left one does what can be done now (GoOn). Deletes itself when the call is
 /// done.
 class BuildManyCall final : public RawCall {
  public:
