@@ -13,7 +13,8 @@ namespace {
 class UnknownCall final : public RawCall {
  public:
   explicit UnknownCall(CallStream& stream) : RawCall(stream) {
-    Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no method " + stream.method()});
+    // Without its name: a caller who reads no answers would have each of them kept.
+    Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no such method"});
   }
   void OnDone() override { delete this; }
 };

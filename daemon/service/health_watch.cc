@@ -48,12 +48,13 @@ void HealthWatch::OnWriteDone(bool ok) {
 
 void HealthWatch::Advance() {
   if (!wanted_ || ended_) return;
+  if (writing_) return;
   if (leaving_) {
     ended_ = true;
     Finish({grpc::StatusCode::UNAVAILABLE, "the daemon stops, or the caller left"});
     return;
   }
-  if (writing_ || wanted_ == sent_) return;
+  if (wanted_ == sent_) return;
   writing_ = true;
   sent_ = wanted_;
   v1::HealthCheckResponse response;

@@ -12,8 +12,7 @@
 namespace cccl_cached {
 
 /// A call of a method other than Build's, up to its one small request: counted like a build, and
-/// received in its turn. gRPC drives it from many threads, one reaction at a time except OnCancel;
-/// it deletes itself when the call is done.
+/// received in its turn. Deletes itself when the call is done.
 class SmallCall : public RawCall, private GatedReader {
  public:
   /// Once, when it is constructed as a whole.

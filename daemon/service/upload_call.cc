@@ -18,6 +18,8 @@ constexpr uint64_t kChunkHead = 16;
 /// What an upload costs besides its bytes: a million empty ones are not free.
 constexpr uint64_t kOverhead = 4096;
 
+Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
+
 }  // namespace
 
 UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
@@ -49,8 +51,11 @@ Status UploadCall::Begin() {
 
 void UploadCall::OnReadDone(bool ok) {
   if (!ok) {
-    // Or the caller left: what came is kept under its own digest, on the caller's account.
-    KeepAndReply();
+    if (left_) {
+      Fail(CallerLeft());
+    } else {
+      KeepAndReply();
+    }
     return;
   }
   if (auto appended = Append(); !appended) {
@@ -58,6 +63,12 @@ void UploadCall::OnReadDone(bool ok) {
     return;
   }
   StartRead(&message_);
+}
+
+void UploadCall::OnCancel() {
+  left_ = true;
+  // The end of the stream was not its last chunk's, then: what came is of no use to anybody.
+  if (digest_) backend_.uploads.Drop(uid_, *digest_);
 }
 
 Status UploadCall::Append() {
@@ -86,11 +97,11 @@ Status UploadCall::Append() {
 
 void UploadCall::KeepAndReply() {
   cccl_cache::v1::UploadReply reply;
-  const cccl_cache::Digest digest = hasher_.Finish();
-  reply.set_sha256(std::string(digest.View()));
+  digest_ = hasher_.Finish();
+  reply.set_sha256(std::string(digest_->View()));
   reply.set_size(bytes_.size());
   bytes_.shrink_to_fit();
-  backend_.uploads.Keep(uid_, digest, std::move(bytes_), std::move(kept_));
+  backend_.uploads.Keep(uid_, *digest_, std::move(bytes_), std::move(kept_));
   grpc::Slice slice(reply.SerializeAsString());
   message_ = grpc::ByteBuffer(&slice, 1);
   StartWriteAndFinish(&message_, grpc::Status::OK);

@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <optional>
 #include <string>
 
 #include "daemon/core/peer.h"
@@ -22,6 +23,7 @@ class UploadCall final : public RawCall {
   UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
 
   void OnReadDone(bool ok) override;
+  void OnCancel() override;
   void OnDone() override;
 
  private:
@@ -38,6 +40,8 @@ class UploadCall final : public RawCall {
   grpc::ByteBuffer message_;
   std::string bytes_;
   cccl_cache::Hasher hasher_;
+  bool left_ = false;
+  std::optional<cccl_cache::Digest> digest_;  ///< once it is kept
 };
 
 }  // namespace cccl_cached

@@ -19,6 +19,11 @@ std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const cccl_cache::Di
   return found->second.bytes;
 }
 
+void Uploads::Drop(uid_t uid, const cccl_cache::Digest& digest) {
+  std::lock_guard lock(mutex_);
+  blobs_.erase({uid, digest});
+}
+
 void Uploads::Forget(Clock::time_point now) {
   std::lock_guard lock(mutex_);
   std::erase_if(blobs_, [now](const auto& entry) { return entry.second.until <= now; });

@@ -30,6 +30,9 @@ class Uploads {
   /// Null: never sent by this uid, or forgotten.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const cccl_cache::Digest& digest,
                                                         Clock::time_point now = Clock::now());
+  /// For an upload whose caller was never told of it: the same blob, sent by another, has to be
+  /// sent again.
+  void Drop(uid_t uid, const cccl_cache::Digest& digest);
   /// Frees what is older than its time: called now and then.
   void Forget(Clock::time_point now = Clock::now());
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/compile/frame.h"
 #include "daemon/worker/touched_heap.h"
 
 namespace cccl_cached {
@@ -16,13 +17,17 @@ namespace {
 
 /// More is not worth waiting with.
 constexpr size_t kMostBytes = 256u << 20;
+/// What is touched and not used counts as memory of the job, from which the daemon judges why one
+/// failed: it must not be much.
+constexpr size_t kShareOfLimit = 16;
 
 [[noreturn]] void WaitForWork(const FileDescriptor& socket, size_t touched_bytes,
                               SpareWorker::Role& role) {
   role.Begin();
   TouchHeap(touched_bytes, socket.get());
   Result<Packet> request = ReceivePacket(socket.get());
-  if (request && !request->end) role.Work(*std::move(request));
+  if (!request) _exit(kExitNotStarted);  // there was one, and it is tried again
+  if (!request->end) role.Work(*std::move(request));
   _exit(0);
 }
 
@@ -53,7 +58,7 @@ void TouchedBytes::Learn(size_t worker_bytes, size_t own_bytes) {
 }
 
 size_t TouchedBytes::For(size_t memory_bytes) const {
-  return std::min({bytes_, kMostBytes, memory_bytes / 4});
+  return std::min({bytes_, kMostBytes, memory_bytes / kShareOfLimit});
 }
 
 }  // namespace cccl_cached

@@ -36,9 +36,12 @@ bool Touch(char* piece, int until_readable) {
 
 }  // namespace
 
-void TouchHeap(size_t bytes, int until_readable) {
+void KeepHeap() {
   mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
+void TouchHeap(size_t bytes, int until_readable) {
   std::vector<void*> pieces;
   pieces.reserve(bytes / kPieceBytes + 1);
   bool more = true;

@@ -22,6 +22,7 @@
 
 #include "daemon/worker/own_process.h"
 #include "daemon/worker/real_files.h"
+#include "daemon/worker/touched_heap.h"
 #include "daemon/worker/worker.h"
 
 namespace cccl_cached {
@@ -154,6 +155,7 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
 }
 
 Status Zygote::Prepare() {
+  KeepHeap();
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -177,7 +179,7 @@ Status Zygote::Run() {
     if (ready[0].revents == 0) continue;
     const Result<bool> more = TakeRequest();
     if (!more) return more.error();
-    if (!*more) return Ok{};
+    if (!*more) return EndSpare();
   }
 }
 
@@ -191,11 +193,13 @@ Result<bool> Zygote::TakeRequest() {
   if (request == nullptr || !CountFits(*request, packet->fds.size())) {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
-  Spawn(*request, *std::move(packet));
+  Spawn(*std::move(packet));
+  // Now that nothing of the job is open here any more.
+  spare_ = SpareWorker::Fork(touched_bytes_.For(request->memory_bytes), *this);
   return true;
 }
 
-void Zygote::Spawn(const SpawnRequest& request, Packet packet) {
+void Zygote::Spawn(Packet packet) {
   const pid_t pid = StartWorker(packet);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
@@ -209,7 +213,6 @@ void Zygote::Spawn(const SpawnRequest& request, Packet packet) {
   const int attached[] = {pidfd.get()};
   Report(status.get(), Spawned{pid}, attached);
   workers_.emplace(pid, std::move(status));
-  spare_ = SpareWorker::Fork(touched_bytes_.For(request.memory_bytes), *this);
 }
 
 pid_t Zygote::StartWorker(Packet& packet) {
@@ -218,6 +221,15 @@ pid_t Zygote::StartWorker(Packet& packet) {
   const pid_t pid = fork();
   if (pid == 0) Work(std::move(packet));
   return pid;
+}
+
+Status Zygote::EndSpare() {
+  if (!spare_) return Ok{};
+  const pid_t pid = spare_->pid();
+  spare_.reset();
+  // Or whoever inherits it would have to.
+  if (waitpid(pid, nullptr, 0) < 0) return SystemError("waiting for the spare worker");
+  return Ok{};
 }
 
 void Zygote::Begin() {
@@ -229,7 +241,7 @@ void Zygote::Begin() {
 void Zygote::Work(Packet packet) {
   const Result<ControlMessage> message = DecodeControlMessage(packet.bytes);
   const auto* request = message ? std::get_if<SpawnRequest>(&*message) : nullptr;
-  if (request == nullptr) _exit(kExitNotStarted);
+  if (request == nullptr || !CountFits(*request, packet.fds.size())) _exit(kExitNotStarted);
   const size_t files = FdsBeforeFiles(*request);
   const std::vector<FileDescriptor>& fds = packet.fds;
   RestoreSignals();

@@ -41,9 +41,10 @@ class Zygote final : private SpareWorker::Role {
   [[nodiscard]] Status Prepare();
   /// False: the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
-  void Spawn(const SpawnRequest& request, Packet packet);
+  void Spawn(Packet packet);
   /// Its pid; negative where the system refuses.
   [[nodiscard]] pid_t StartWorker(Packet& packet);
+  [[nodiscard]] Status EndSpare();
   void Begin() override;
   [[noreturn]] void Work(Packet packet) override;
   void ReapWorkers();

@@ -115,9 +115,10 @@ bool WaitForChildren(pid_t pid, size_t count) {
   return true;
 }
 
-size_t OpenDescriptors() {
+size_t OpenDescriptors(pid_t pid) {
+  const std::string process = pid == 0 ? "self" : std::to_string(pid);
   return static_cast<size_t>(
-      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+      std::distance(std::filesystem::directory_iterator("/proc/" + process + "/fd"), {}));
 }
 
 }  // namespace cccl_cached

@@ -53,6 +53,7 @@ class CompileFixture {
 [[nodiscard]] std::vector<pid_t> WorkersOf(pid_t zygote);
 /// Blocks until the process has exactly so many children. False: not within a minute.
 [[nodiscard]] bool WaitForChildren(pid_t pid, size_t count);
-[[nodiscard]] size_t OpenDescriptors();
+/// Of a process, this one by default.
+[[nodiscard]] size_t OpenDescriptors(pid_t pid = 0);
 
 }  // namespace cccl_cached

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/root.h"
 #include "tests/unit/compile/compile_fixture.h"
 
 namespace cccl_cached {
@@ -236,6 +237,17 @@ TEST_CASE("no end of a job leaves a process or a descriptor behind") {
   REQUIRE(ChildrenOf().size() == 1);
   CHECK(WorkersOf(ChildrenOf()[0]).empty());
   CHECK(ChildrenOf(ChildrenOf()[0]).size() <= 1);
+}
+
+TEST_CASE("the worker that waits has nothing of the job before open", "[root]") {
+  RequireRoot();  // who else may look at a process that is not dumpable
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("").ok());
+  const pid_t zygote = ChildrenOf().at(0);
+  REQUIRE(WaitForChildren(zygote, 1));
+  // The zygote has the daemon's socket, its signals and its end of the pair besides, the other its
+  // own end.
+  CHECK(OpenDescriptors(ChildrenOf(zygote).at(0)) == OpenDescriptors(zygote) - 2);
 }
 
 TEST_CASE("a job is done by the worker that waited for it, and by another where that one died") {

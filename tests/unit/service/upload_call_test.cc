@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <string>
 #include <string_view>
@@ -51,6 +52,32 @@ TEST_CASE("an upload can be named by its digest in a request") {
   v1::BuildReply reply;
   REQUIRE(stub->Build(&building, request, &reply).ok());
   CHECK(reply.artifacts(0).contents() == cccl_cache::Sha256(source).Hex());
+}
+
+TEST_CASE("an upload whose caller leaves in the middle takes no room") {
+  ServiceLimits limits;
+  limits.upload_bytes_per_uid = 3 * kChunk;
+  for (int i = 0; i < 5; ++i) {  // the end of the stream may come before the news, or behind it
+    RunningServer running(limits);
+    const auto stub = running.BuildStub();
+    grpc::ClientContext leaving;
+    v1::UploadReply reply;
+    const auto writer = stub->Upload(&leaving, &reply);
+    v1::UploadChunk chunk;
+    chunk.set_data(std::string(kChunk, 'a'));
+    REQUIRE(writer->Write(chunk));
+    REQUIRE(writer->Write(chunk));
+    leaving.TryCancel();
+    CHECK_FALSE(writer->Finish().ok());
+    // The news may still be on its way.
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    grpc::Status stayed(grpc::StatusCode::UNKNOWN, "not asked");
+    while (!stayed.ok() && std::chrono::steady_clock::now() < until) {
+      grpc::ClientContext context;
+      stayed = Upload(*stub, context, std::string(2 * kChunk, 'z'), reply);
+    }
+    CHECK(stayed.ok());
+  }
 }
 
 TEST_CASE("an empty upload is an upload") {
