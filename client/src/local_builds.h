@@ -7,6 +7,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <utility>
 
 #include "cccl_cache/expected.h"
 #include "client/src/build_ledger.h"
@@ -35,6 +36,12 @@ class LocalBuilds {
   };
   /// One that is compiled now. Its end is that of its process.
   struct Running {
+    Running(Waiting for_whom, std::shared_ptr<BuildRequest> asked,
+            std::unique_ptr<LocalCompiler> started, Readiness& watching)
+        : what(std::move(for_whom)),
+          request(std::move(asked)),
+          compiler(std::move(started)),
+          readiness(watching) {}
     ~Running();
 
     Waiting what;
