@@ -241,13 +241,18 @@ def test_a_compiler_that_crashes(alone_with_fake):
     assert b"SIGSEGV" in done.stderr
 
 
+def all_below(pid):
+    """cccl-cache-compile, the zygote, the worker, and the one that waits for a next job."""
+    wait_for(lambda: len(children_of(pid)) == 4, "all are started")
+    return children_of(pid)
+
+
 def test_a_deadline_ends_the_compiler_with_all_that_it_started(alone_with_fake, toolkit):
     with Library(alone_with_fake.environment, socket=alone_with_fake.directory / "nobody") as library:
         assert library.build(GOOD)["outcome"] == "local"  # so that little is left to do before the gate
         waiting = Waiting(lambda: library.build(HELD, timeout_ms=10_000))
         toolkit.await_arrivals("held", 1)
-        below = children_of(library.pid)
-        assert len(below) == 3  # cccl-cache-compile, the zygote, the worker
+        below = all_below(library.pid)
         assert waiting.end()["error"] == "deadline"
         wait_for(lambda: gone(below), "what was started is gone")
 
@@ -256,8 +261,7 @@ def test_a_program_that_is_killed_leaves_no_compiler_behind(alone_with_fake, too
     with Library(alone_with_fake.environment, socket=alone_with_fake.directory / "nobody") as library:
         waiting = Waiting(lambda: library.build(HELD))
         toolkit.await_arrivals("held", 1)
-        below = children_of(library.pid)
-        assert len(below) == 3
+        below = all_below(library.pid)
         library.kill()
         waiting.end()
         wait_for(lambda: gone(below), "what was started is gone")
