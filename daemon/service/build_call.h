@@ -17,10 +17,9 @@
 
 namespace cccl_cached {
 
-/// One call of Build or BuildInChunks, from its headers to its last byte. gRPC drives it from many
-/// threads, one reaction at a time except OnCancel; it deletes itself when the call is done. It is
-/// served as a stream although the request is one message: so the call is counted, and waits for
-/// its turn, before its body is received.
+/// One call of Build or BuildInChunks, from its headers to its last byte. Deletes itself
+/// when the call is done. It is served as a stream although the request is one message: so the call
+/// is counted, and waits for its turn, before its body is received.
 class BuildCall final : public RawCall, private GatedReader {
  public:
   enum class Form { kOneMessage, kChunks };

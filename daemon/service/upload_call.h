@@ -14,8 +14,7 @@
 
 namespace cccl_cached {
 
-/// One call of Upload. gRPC drives it, one reaction at a time except OnCancel; it deletes itself
-/// when the call is done.
+/// One call of Upload. Deletes itself when the call is done.
 class UploadCall final : public RawCall {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;

@@ -267,6 +267,7 @@ void Zygote::ReapWorkers() {
   int wait_status = 0;
   rusage usage{};
   for (pid_t pid; (pid = wait4(-1, &wait_status, WNOHANG, &usage)) > 0;) {
+    if (spare_ && spare_->pid() == pid) spare_.reset();
     const auto worker = workers_.find(pid);
     if (worker == workers_.end()) continue;
     Report(worker->second.get(), Exited{.wait_status = wait_status,

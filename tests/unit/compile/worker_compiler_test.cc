@@ -275,6 +275,7 @@ TEST_CASE("a job is done by the worker that waited for it, and by another where 
   kill(ChildrenOf(zygote).at(0), SIGKILL);
   REQUIRE(WaitForChildren(zygote, 0));
   CHECK(fixture.Compile("").ok());
+  CHECK(ChildrenOf().at(0) == zygote);
 }
 
 }  // namespace
