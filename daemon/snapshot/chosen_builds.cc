@@ -59,7 +59,7 @@ Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Pe
   if (filter.all_users) users = answered.Users();
   if (!filter.all_users && users.empty()) users = {peer.uid};
   std::ranges::sort(users);
-  users.erase(std::ranges::unique(users).begin(), users.end());
+  users.erase(std::unique(users.begin(), users.end()), users.end());
   std::vector<ChosenBuild> chosen;
   for (const uid_t uid : users) {
     for (AnsweredBuild& build : answered.Of(uid)) {
@@ -68,8 +68,8 @@ Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Pe
   }
   const auto key = [](const ChosenBuild& each) { return each.build.key; };
   std::ranges::stable_sort(chosen, {}, key);
-  const auto twice = std::ranges::unique(chosen, {}, key);
-  chosen.erase(twice.begin(), twice.end());
+  const auto same = [&](const ChosenBuild& a, const ChosenBuild& b) { return key(a) == key(b); };
+  chosen.erase(std::unique(chosen.begin(), chosen.end(), same), chosen.end());
   return chosen;
 }
 

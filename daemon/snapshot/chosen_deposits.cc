@@ -41,8 +41,10 @@ std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& 
     return std::pair(each.identity, each.record.scope);
   };
   std::ranges::sort(chosen, {}, order);
-  const auto twice = std::ranges::unique(chosen, {}, &ChosenDeposit::identity);
-  chosen.erase(twice.begin(), twice.end());
+  const auto same = [](const ChosenDeposit& a, const ChosenDeposit& b) {
+    return a.identity == b.identity;
+  };
+  chosen.erase(std::unique(chosen.begin(), chosen.end(), same), chosen.end());
   return chosen;
 }
 

@@ -34,8 +34,8 @@ DepositRecord Record(uint64_t number, uint64_t size) {
 }
 
 void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
-  scene->deposits().Put(Record(number, contents.size()),
-                        std::make_shared<const std::string>(contents));
+  REQUIRE(scene->deposits().Put(Record(number, contents.size()),
+                                std::make_shared<const std::string>(contents)));
 }
 
 /// "-" if there is none.

@@ -193,7 +193,7 @@ TEST_CASE("what only an attacker would do ends the process") {
   };
   for (const auto& [name, attempt] : attempts) {
     INFO(name);
-    CHECK(Sandboxed(sandbox, [&attempt] { return Outcome(attempt()); }) == -SIGSYS);
+    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return Outcome(attempt()); }) == -SIGSYS);
   }
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not co
   };
   for (const auto& [name, attempt] : attempts) {
     INFO(name);
-    CHECK(Sandboxed(sandbox, [&attempt] { return Outcome(attempt()); }) == ENOSYS);
+    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return Outcome(attempt()); }) == ENOSYS);
   }
 }
 
