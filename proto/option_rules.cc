@@ -18,6 +18,8 @@ constexpr std::string_view kNulReason =
 /// NVRTC and libNVVM drop white space around an argument; nvJitLink does not.
 bool DropsWhiteSpace(BuildKind kind) { return kind != BuildKind::kLink; }
 
+bool HasNul(const std::string& argument) { return argument.find('\0') != std::string::npos; }
+
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
   const size_t first = text.find_first_not_of(kWhiteSpace);
@@ -70,18 +72,20 @@ class Parser {
     parsed_.reserve(options_.size());
     while (next_ < options_.size()) {
       if (std::string_view reason = TakeOption(); !reason.empty()) {
-        return RefusedOption{std::move(as_written_), std::string(reason)};
+        return RefusedOption{std::move(as_written_), std::string(reason), !AnyHasNul()};
       }
     }
     return std::move(parsed_);
   }
 
  private:
+  [[nodiscard]] bool AnyHasNul() const { return std::ranges::any_of(options_, HasNul); }
+
   /// Takes one option with its value; the reason if it is refused.
   std::string_view TakeOption() {
     const std::string& argument = options_[next_++];
     as_written_ = argument;
-    if (argument.find('\0') != std::string::npos) return kNulReason;
+    if (HasNul(argument)) return kNulReason;
     Match match = FindRule(rules_, trims_ ? Trim(argument) : std::string_view(argument));
     if (match.rule == nullptr) return Keep(nullptr, {}, argument);
     const OptionRule& rule = *match.rule;
@@ -97,7 +101,7 @@ class Parser {
     if (rule.separate && next_ < options_.size()) {
       const std::string& value = options_[next_++];
       as_written_ += ' ' + value;
-      if (value.find('\0') != std::string::npos) return kNulReason;
+      if (HasNul(value)) return kNulReason;
       return KeepWithValue(rule, Trim(value));
     }
     // `-I` as the last argument means the working directory.

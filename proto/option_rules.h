@@ -71,6 +71,9 @@ struct ParsedOption {
 struct RefusedOption {
   std::string option;  ///< as the client wrote it
   std::string reason;  ///< says what the client can do instead
+  /// The compiler itself takes the options: what they are refused for is what it does with files,
+  /// which is its caller's affair where the compiler is its caller's own.
+  bool taken_by_compiler = false;
 };
 
 /// Applies the rules in order. An unknown option enters as it is, and so does an option whose value

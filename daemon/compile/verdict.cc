@@ -13,7 +13,6 @@
 
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/frame.h"
-#include "daemon/compile/job.h"
 #include "daemon/compile/reply_check.h"
 
 namespace cccl_cached {
@@ -92,21 +91,6 @@ bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
   return false;
 }
 
-CompileOutput MakeOutput(WorkerReply reply, std::chrono::microseconds compile_time) {
-  auto artifact = std::make_shared<Artifact>();
-  for (WorkerReply::Part& part : reply.parts) {
-    const cccl_cache::Digest sha256 = cccl_cache::Sha256(part.bytes);
-    artifact->parts.push_back({part.kind, std::move(part.bytes), sha256});
-  }
-  artifact->lowered_names = std::move(reply.lowered_names);
-  artifact->log = std::move(reply.log);
-  artifact->compile_time = compile_time;
-  return CompileOutput{.succeeded = reply.succeeded,
-                       .native_code = reply.native_code,
-                       .native_name = std::move(reply.native_name),
-                       .artifact = std::move(artifact)};
-}
-
 Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limits,
                                 const SessionEnd& end) {
   const Exited& exited = *end.exited;
@@ -136,7 +120,7 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
       (FailedForMemory(job.request->kind(), *reply) || NearLimit(peak, limits))) {
     return OutOfMemory(limits);
   }
-  return MakeOutput(*std::move(reply), end.duration);
+  return OutputOf(*std::move(reply), end.duration);
 }
 
 }  // namespace
@@ -165,6 +149,21 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
                    "the process that starts workers was lost: " + end.detail};
   }
   return Error{ErrorCode::kUnavailable, "a worker ended in an unknown way"};
+}
+
+CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time) {
+  auto artifact = std::make_shared<Artifact>();
+  for (WorkerReply::Part& part : reply.parts) {
+    const cccl_cache::Digest sha256 = cccl_cache::Sha256(part.bytes);
+    artifact->parts.push_back({part.kind, std::move(part.bytes), sha256});
+  }
+  artifact->lowered_names = std::move(reply.lowered_names);
+  artifact->log = std::move(reply.log);
+  artifact->compile_time = compile_time;
+  return CompileOutput{.succeeded = reply.succeeded,
+                       .native_code = reply.native_code,
+                       .native_name = std::move(reply.native_name),
+                       .artifact = std::move(artifact)};
 }
 
 }  // namespace cccl_cached

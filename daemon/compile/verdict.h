@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
+#include "daemon/compile/job.h"
 #include "daemon/compile/worker_session.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/result.h"
@@ -14,5 +17,8 @@ namespace cccl_cached {
 /// input's fault.
 [[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
                                           SessionEnd end);
+
+/// What a compiler made that is believed.
+[[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 
 }  // namespace cccl_cached

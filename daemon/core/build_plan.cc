@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "daemon/core/request_texts.h"
 #include "daemon/core/roots.h"
 #include "daemon/core/source_scan.h"
 #include "proto/fingerprint.h"
@@ -21,59 +22,11 @@ using cccl_cache::NvrtcProgram;
 using cccl_cache::OptionEffect;
 using cccl_cache::ParsedOption;
 
-// NVRTC appends the words of this variable to the options of every compile of the process.
-constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
-
-void AppendWords(std::string_view text, std::vector<std::string>* words) {
-  constexpr std::string_view kBlanks = " \t\n";
-  while (true) {
-    const size_t begin = text.find_first_not_of(kBlanks);
-    if (begin == text.npos) return;
-    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
-    words->emplace_back(text.substr(begin, end - begin));
-    text.remove_prefix(end);
-  }
-}
-
-std::vector<std::string> OptionsOf(const BuildRequest& request) {
-  if (const auto* link = std::get_if<cccl_cache::LinkProgram>(&request.program)) {
-    return link->options;
-  }
-  if (const auto* nvvm = std::get_if<cccl_cache::NvvmProgram>(&request.program)) {
-    return nvvm->options;
-  }
-  const auto& program = std::get<NvrtcProgram>(request.program);
-  std::vector<std::string> options = program.options;
-  for (const auto& [name, value] : program.environment) {
-    if (name == kAppendFlags) AppendWords(value, &options);
-  }
-  return options;
-}
-
 // Names in the rule table that the daemon itself passes unless the client does.
 bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
   return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
     return std::string_view(parsed.canonical).starts_with(option);
   });
-}
-
-Status CheckTexts(const NvrtcProgram& program) {
-  const auto refuse = [](std::string_view what, size_t at) {
-    return Error{
-        ErrorCode::kInvalidRequest,
-        fmt::format("{} has a NUL byte at offset {}; NVRTC would read it only up to there, "
-                    "so send text without one",
-                    what, at)};
-  };
-  if (const size_t at = program.source.find('\0'); at != program.source.npos) {
-    return refuse("nvrtc.source", at);
-  }
-  for (const cccl_cache::InlineHeader& header : program.headers) {
-    if (const size_t at = header.contents.find('\0'); at != header.contents.npos) {
-      return refuse(fmt::format("nvrtc.headers[\"{}\"]", header.name), at);
-    }
-  }
-  return Ok{};
 }
 
 // Every text of the request that the preprocessor sees: a -D can hold what a source can.
@@ -225,10 +178,7 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
 Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain,
                             const PlanOptions& options) {
   const BuildKind kind = request->kind();
-  if (kind == BuildKind::kNvrtc) {
-    const Status texts = CheckTexts(std::get<NvrtcProgram>(request->program));
-    if (!texts) return texts.error();
-  }
+  if (const Status texts = CheckTexts(*request); !texts) return texts.error();
   auto outcome = cccl_cache::ParseOptions(kind, OptionsOf(*request));
   if (const auto* refused = std::get_if<cccl_cache::RefusedOption>(&outcome)) {
     return Error{ErrorCode::kInvalidRequest,

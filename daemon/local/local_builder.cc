@@ -6,8 +6,12 @@
 
 #include <chrono>
 #include <future>
+#include <optional>
 #include <string_view>
 #include <utility>
+
+#include "daemon/core/build_answer.h"
+#include "daemon/local/plain_compile.h"
 
 namespace cccl_cached {
 namespace {
@@ -63,11 +67,21 @@ LocalBuilder::LocalBuilder(Parts parts)
 Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const cccl_cache::BuildRequest> request) {
   // The first look at the toolchains: a build that asks before has them looked at twice.
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
+  if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
   std::promise<Result<BuildAnswer>> answer;
   coordinator_.Build(std::move(request), ThisUser(), [&answer](Result<BuildAnswer> result) {
     answer.set_value(std::move(result));
   });
   return answer.get_future().get();
+}
+
+Result<BuildAnswer> LocalBuilder::BuildPlainly(
+    std::shared_ptr<const cccl_cache::BuildRequest> request) {
+  const std::optional<Result<ToolchainPtr>> toolchain =
+      toolchains_.Select(request->toolchain, request->driver_version, request->kind());
+  if (!toolchain) return Unsettled();
+  if (!*toolchain) return toolchain->error();
+  return CompilePlainly(std::move(request), **toolchain);
 }
 
 }  // namespace cccl_cached

@@ -20,7 +20,8 @@ namespace cccl_cached {
 
 /// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
 /// the names, the log and the key are the same. Waits as long as a build takes, and gives it as
-/// much memory as there is: who started this process ends it. For one thread.
+/// much memory as there is: who started this process ends it. What a daemon refuses for what the
+/// compiler would do with files is done as well (plain_compile.h). For one thread.
 class LocalBuilder {
  public:
   struct Parts {
@@ -34,6 +35,8 @@ class LocalBuilder {
   Result<BuildAnswer> Build(std::shared_ptr<const cccl_cache::BuildRequest> request);
 
  private:
+  Result<BuildAnswer> BuildPlainly(std::shared_ptr<const cccl_cache::BuildRequest> request);
+
   IdentityCache identities_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
-#include "daemon/worker/pch_heap.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
@@ -65,10 +64,6 @@ Result<CompilerLibraries> CompilerLibraries::Load(const ZygoteHello& hello) {
     Result<std::string> libdevice = ReadLibdevice(hello.libdevice);
     if (!libdevice) return libdevice.error();
     libraries.libdevice = std::move(*libdevice);
-  }
-  if (libraries.nvrtc) {
-    if (Status warm = libraries.nvrtc->WarmUp(); !warm) return warm.error();
-    ReservePchHeap(*libraries.nvrtc);
   }
   return libraries;
 }

@@ -13,14 +13,14 @@
 
 namespace cccl_cached {
 
-/// All that a zygote keeps of its toolchain. What the toolchain lacks is empty.
+/// The compilers of a toolchain, loaded. What the toolchain lacks is empty.
 struct CompilerLibraries {
   std::optional<NvrtcLibrary> nvrtc;
   std::optional<NvJitLinkLibrary> nvjitlink;
   std::optional<NvvmLibrary> nvvm;
   std::string libdevice;  ///< the file's bytes
 
-  /// Loads and warms all libraries. The error names the file.
+  /// The error names the file.
   [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
 };
 

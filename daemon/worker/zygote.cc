@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "daemon/worker/own_process.h"
+#include "daemon/worker/pch_heap.h"
 #include "daemon/worker/real_files.h"
 #include "daemon/worker/touched_heap.h"
 #include "daemon/worker/worker.h"
@@ -59,6 +60,10 @@ Result<ZygoteHello> ReceiveHello(int control) {
 
 Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
+  if (libraries && libraries->nvrtc) {
+    if (Status warm = libraries->nvrtc->WarmUp(); !warm) return warm.error();
+    ReservePchHeap(*libraries->nvrtc);
+  }
   if (libraries && OwnThreads() != 1) {
     return Error{
         ErrorCode::kUnavailable,

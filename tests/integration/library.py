@@ -58,8 +58,9 @@ def main():
     assert library.cccl_cache_open(ctypes.byref(options), ctypes.byref(client), ctypes.byref(error)) == 0
     for line in sys.stdin:
         asked = json.loads(line)
-        flag = (Bytes * 1)(Bytes.of("-arch=sm_90"))
-        program = Nvrtc(ctypes.sizeof(Nvrtc), Bytes.of(asked["source"]), Bytes.of("k.cu"), flag, 1)
+        options = ["-arch=sm_90", *asked["options"]]
+        flags = (Bytes * len(options))(*map(Bytes.of, options))
+        program = Nvrtc(ctypes.sizeof(Nvrtc), Bytes.of(asked["source"]), Bytes.of("k.cu"), flags, len(options))
         build = BuildOptions(ctypes.sizeof(BuildOptions), timeout_ms=asked["timeout_ms"])
         result = ctypes.c_void_p()
         status = library.cccl_cache_build_nvrtc(client, ctypes.byref(program), ctypes.byref(build),
@@ -77,12 +78,12 @@ def main():
 class Library:
     """That program, as a test drives it. It keeps no answers: each build shows who does it."""
 
-    def __init__(self, environment, socket, local_after_ms=0):
+    def __init__(self, environment, socket, local_after_ms=0, cwd=None):
         from places import PLACES
 
         library = next((pathlib.Path(PLACES.cli).parents[1] / "client").glob("libcccl_cache.so.1"))
         self.process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd,
             env={"PATH": "/usr/bin:/bin", "CCCL_CACHE_PROCESS_BYTES": "off", **environment})
         self.pid = self.process.pid
         self._say({"library": str(library), "socket": str(socket), "local_after_ms": local_after_ms})
@@ -97,9 +98,9 @@ class Library:
         self.process.stdin.write(json.dumps(message) + "\n")
         self.process.stdin.flush()
 
-    def build(self, source, timeout_ms=0):
+    def build(self, source, timeout_ms=0, options=()):
         """{"outcome", "reason"} or {"error", "message"}; None if the program is gone."""
-        self._say({"source": source, "timeout_ms": timeout_ms})
+        self._say({"source": source, "timeout_ms": timeout_ms, "options": list(options)})
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
 

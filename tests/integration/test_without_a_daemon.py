@@ -226,15 +226,6 @@ def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
     assert "toolchain" in said["reason"]
 
 
-def test_an_option_that_neither_takes_is_refused_the_same(fake, alone_with_fake):
-    for run in (fake.cli, lambda *words, **rest: alone_with_fake.cli(*words, socket=fake.socket, **rest)):
-        done = run("build", "-", "--arch", "sm_90", "-o", os.devnull, "--option=--create-pch=a.pch", input=GOOD,
-                   check=False)
-        assert done.returncode == 4
-        assert b"--create-pch" in done.stderr and b"call the compiler itself" in done.stderr
-        assert done.stderr.count(b"\n") == 1
-
-
 def test_a_compiler_that_crashes(alone_with_fake):
     done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input="//fake: crash\n", check=False)
     assert done.returncode == 5

@@ -32,7 +32,7 @@ LAYERS = {
     "daemon/service": ("daemon/core/", "proto/"),
     "daemon/configuration": ("daemon/core/", "proto/"),
     "daemon/process": ("daemon/configuration/", "daemon/core/", "proto/"),
-    # The messages of the contract, and nothing else of the service.
+    # The messages of the contract, and nothing else of the service; of the worker what calls the compilers.
     "daemon/local": (
         "daemon/compile/",
         "daemon/configuration/",
@@ -41,6 +41,8 @@ LAYERS = {
         "daemon/process/",
         "daemon/service/convert.h",
         "daemon/toolchain/",
+        "daemon/worker/compiler_jobs.h",
+        "daemon/worker/compiler_libraries.h",
         "proto/",
     ),
     "daemon": (

@@ -91,6 +91,17 @@ TEST_CASE("a refused option is refused in every spelling, with and without a val
   }
 }
 
+TEST_CASE("what is refused for its files the compiler itself takes, a NUL it does not") {
+  const auto taken = [](const Texts& options) {
+    const auto result = ParseOptions(kNvrtc, options);
+    return std::get<RefusedOption>(result).taken_by_compiler;
+  };
+  REQUIRE(taken({"--create-pch=a.pch"}));
+  REQUIRE(taken({"-Xptxas", "--options-file=a"}));
+  REQUIRE_FALSE(taken({std::string("-DA=\0", 5)}));
+  REQUIRE_FALSE(taken({"--create-pch=a.pch", std::string("-DA=\0", 5)}));
+}
+
 TEST_CASE("an option that no table knows enters as it is") {
   const Texts unknown{"-no-such-option",
                       "word",

@@ -1,0 +1,156 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a daemon refuses because the compiler would read or write files by itself is done where a build may be compiled
+locally, as the compiler does it when it is called directly."""
+
+import json
+import os
+
+import pytest
+from alone import Alone
+from conftest import PLACES
+from library import Library
+from raw import raw
+from test_same_bytes_as_raw import REDUCTION
+
+PROGRAM = '#include "near.h"\nextern "C" __global__ void k(int* p) { *p = NEAR; }\n'
+PTX = '.version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n'
+MADE = "creating precompiled header file"
+
+
+@pytest.fixture
+def place(directory):
+    """Where the program lies that is compiled from there."""
+    place = directory / "project"
+    place.mkdir()
+    (place / "near.h").write_text("#define NEAR 3\n")
+    (place / "k.cu").write_text(PROGRAM)
+    return place
+
+
+@pytest.fixture
+def alone(directory):
+    return Alone(directory, PLACES.cuda13)
+
+
+def build(alone, place, *options, socket=None, source="k.cu"):
+    """(what was said, the PTX) of a build in that place."""
+    arguments = [f"--option={option}" for option in options]
+    done = alone.cli("--json", "build", source, "--arch", "sm_90", "--emit", "ptx", "-o", "out.ptx", *arguments, cwd=place,
+                     socket=socket)
+    return json.loads(done.stdout), (place / "out.ptx").read_bytes()
+
+
+@pytest.fixture(params=["no daemon", "a daemon that refuses"])
+def socket(request):
+    """Of nobody, and of a daemon."""
+    return None if request.param == "no daemon" else request.getfixturevalue("lasting").socket
+
+
+def test_a_precompiled_header_is_written_and_then_named(alone, place, socket):
+    said, made = build(alone, place, "--create-pch=k.pch", socket=socket)
+    assert said["outcome"] == "local"
+    if socket is not None:
+        assert "--create-pch=k.pch" in said["reason"]
+    assert said["key"] == "" and said["fingerprint"] == ""
+    assert (place / "k.pch").stat().st_size > 0
+    assert f'"k.cu": {MADE} "k.pch"' in said["log"]
+    said, used = build(alone, place, "--use-pch=k.pch", socket=socket)
+    assert said["outcome"] == "local"
+    # Whatever the compiler says of a header that another process made.
+    assert "k.pch" in said["log"] and MADE not in said["log"]
+    assert used == made
+
+
+def test_times_are_written(alone, place, socket):
+    said, _ = build(alone, place, "--time=times.csv", socket=socket)
+    assert said["outcome"] == "local"
+    assert "k.cu" in (place / "times.csv").read_text()
+
+
+def test_the_same_as_the_compiler_itself_gives(alone, place):
+    """Bytes and log, with the client's own names in it, and the file as its user may write it."""
+    asked = dict(kind="nvrtc", root=PLACES.cuda13, source=PROGRAM, name="k.cu",
+                 options=["--gpu-architecture=sm_90", "--create-pch=k.pch"])
+    direct = raw(cwd=place, **asked)
+    rights = (place / "k.pch").stat().st_mode
+    (place / "k.pch").unlink()
+    said, given = build(alone, place, "--create-pch=k.pch")
+    assert given == direct["ptx"].rstrip(b"\0")
+    assert said["log"].encode() == direct["log"].rstrip(b"\0")
+    assert (place / "k.pch").stat().st_mode == rights
+
+
+def test_nothing_of_it_is_kept(alone, place, lasting):
+    for _ in range(2):
+        said, _ = build(alone, place, "--time=times.csv", socket=lasting.socket)
+        assert said["outcome"] == "local"
+    assert len((place / "times.csv").read_text().splitlines()) > 2
+
+
+def test_options_of_the_environment_count(alone, place):
+    alone.environment["NVRTC_APPEND_FLAGS"] = "--time=times.csv"
+    said, _ = build(alone, place)
+    assert said["outcome"] == "local"
+    assert (place / "times.csv").exists()
+
+
+def test_headers_of_the_toolchain_are_found(alone, place):
+    (place / "cub.cu").write_text(REDUCTION)
+    said, _ = build(alone, place, "--std=c++17", "--time=times.csv", source="cub.cu")
+    assert said["outcome"] == "local"
+
+
+def test_options_of_the_assembler_in_a_file(alone, place):
+    (place / "options").write_text("--maxrregcount=32")
+    done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=-Xptxas=--options-file=options", cwd=place)
+    assert json.loads(done.stdout)["outcome"] == "local"
+
+
+def test_a_link_by_a_file_of_the_linkers(alone, place):
+    """The linker is asked; what it says of the file is its affair."""
+    (place / "k.ptx").write_text(PTX)
+    done = alone.cli("--json", "link", "k.ptx", "--arch", "sm_90", "--option=-uidx=none", cwd=place, check=False)
+    said = json.loads(done.stdout)
+    assert done.returncode in (0, 1)
+    assert said["outcome"] in ("local", "failed") and "call the linker itself" not in said["reason"] + said["log"]
+
+
+def test_code_that_does_not_compile_fails(alone, place):
+    (place / "k.cu").write_text("__global__ void k() { return 1 + ; }\n")
+    done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=--time=times.csv", cwd=place, check=False)
+    said = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert said["outcome"] == "failed" and "k.cu(1)" in said["log"]
+
+
+def test_a_file_that_this_user_may_not_write(alone, place):
+    done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=--time=missing/times.csv", cwd=place,
+                     check=False)
+    assert done.returncode == 1
+    assert "NVRTC_ERROR_TIME_FILE_WRITE_FAILED" in json.loads(done.stdout)["reason"]
+
+
+def test_where_nothing_is_compiled_locally_it_is_refused(fake, place):
+    done = fake.cli("build", "k.cu", "--arch", "sm_90", "-o", os.devnull, "--option=--create-pch=k.pch", cwd=place,
+                    check=False)
+    assert done.returncode == 4
+    assert b"--create-pch" in done.stderr and b"call the compiler itself" in done.stderr
+    assert not (place / "k.pch").exists()
+
+
+def test_a_compiler_that_crashes_is_named(directory, toolkit, place):
+    alone = Alone(directory, toolkit.root)
+    (place / "k.cu").write_text("//fake: crash\n")
+    done = alone.cli("build", "k.cu", "--arch", "sm_90", "--option=--time=times.csv", cwd=place, check=False)
+    assert done.returncode == 5
+    assert b"signal 11" in done.stderr
+
+
+def test_through_the_library(alone, place, socket):
+    """In the working directory of the program, which is where relative names begin."""
+    with Library(alone.environment, socket=socket or place / "nobody", cwd=place) as library:
+        said = library.build(PROGRAM, options=["--create-pch=k.pch"])
+        assert said["outcome"] == "local"
+        assert (place / "k.pch").stat().st_size > 0
+        assert library.build(PROGRAM, options=["--use-pch=k.pch"])["outcome"] == "local"
