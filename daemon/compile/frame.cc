@@ -62,6 +62,7 @@ std::optional<LibraryFiles> ReadLibrary(WireReader& reader) {
 }
 
 //   hello   = 1:u8 protocol:u32 library{3} libdevice:text count:u32 trusted-directory:text{count}
+//             forks-ahead:u8
 //   library = 0:u8 | 1:u8 path:text count:u32 preload:text{count}
 std::string Encode(const ZygoteHello& hello) {
   WireWriter writer = Begin(Tag::kHello);
@@ -71,6 +72,7 @@ std::string Encode(const ZygoteHello& hello) {
   WriteLibrary(writer, hello.nvvm);
   writer.Text(hello.libdevice);
   WriteTexts(writer, hello.trusted_directories);
+  writer.U8(hello.forks_ahead);
   return writer.Joined();
 }
 
@@ -87,6 +89,7 @@ Result<ControlMessage> DecodeHello(WireReader reader) {
   hello.nvvm = ReadLibrary(reader);
   hello.libdevice = reader.Text();
   hello.trusted_directories = ReadTexts(reader);
+  hello.forks_ahead = reader.Flag();
   if (!reader.Complete()) return Malformed("hello");
   return ControlMessage(std::move(hello));
 }

@@ -34,7 +34,7 @@
 namespace cccl_cached {
 
 /// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 4;
+inline constexpr uint32_t kWorkerProtocol = 5;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
 /// read; the daemon's end of the reply socket was gone; that of the files socket was gone.
@@ -64,6 +64,8 @@ struct ZygoteHello {
   std::string libdevice;  ///< path, or empty
   /// Absolute real paths: what lies in them is the toolchain's own.
   std::vector<std::string> trusted_directories;
+  /// With each job a worker for the next one, which waits with its memory.
+  bool forks_ahead = true;
 
   bool operator==(const ZygoteHello&) const = default;
 };

@@ -87,8 +87,10 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Toolchain& toolchain,
                                                   Clock::time_point deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
   if (left <= milliseconds(0)) return TimeUp();
+  ZygoteHello hello = HelloFor(toolchain);
+  hello.forks_ahead = options_.forks_ahead;
   Result<std::shared_ptr<Zygote>> zygote =
-      Zygote::Start(worker_path_, HelloFor(toolchain), std::min(left, options_.start_deadline));
+      Zygote::Start(worker_path_, hello, std::min(left, options_.start_deadline));
   if (!zygote && Clock::now() >= deadline) return TimeUp();
   return zygote;
 }

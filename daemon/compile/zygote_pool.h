@@ -29,6 +29,8 @@ struct ZygoteOptions {
   uint64_t forks_per_zygote = 1'000;
   /// Toolchains kept loaded at one time; the one unused for longest goes.
   size_t zygotes = 8;
+  /// Whether a worker waits for the next job of each: not where no next one comes.
+  bool forks_ahead = true;
   /// Told which sandbox the workers are in once the first zygote knows, and when that changes. As
   /// ReportFunction below; may be empty.
   std::function<void(const ZygoteReady&)> announce_sandbox;

@@ -49,7 +49,7 @@ Peer ThisUser() {
 
 LocalBuilder::LocalBuilder(Parts parts)
     : identities_(std::move(parts.identities)),
-      compiler_(std::move(parts.worker), {}, [](std::string_view) {}),
+      compiler_(std::move(parts.worker), {.forks_ahead = false}, [](std::string_view) {}),
       toolchains_(ToolchainsOf(parts.configuration), identities_, compiler_,
                   [](const ToolchainReport&) {}),
       files_({.own_directories = {},

@@ -199,6 +199,7 @@ Result<bool> Zygote::TakeRequest() {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
   Spawn(*std::move(packet));
+  if (!hello_.forks_ahead) return true;
   // Now that nothing of the job is open here any more.
   spare_ = SpareWorker::Fork(touched_bytes_.For(request->memory_bytes), *this);
   return true;

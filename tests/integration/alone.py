@@ -44,11 +44,18 @@ def children_of(pid):
     return found
 
 
-def gone(pids):
-    def over(pid):
-        try:
-            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
-        except OSError:
-            return True
+def state_of(pid):
+    """As the kernel's letter; X: there is no such process."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "X"
 
-    return all(over(pid) for pid in pids)
+
+def sleeps(pid):
+    """Has nothing to do until somebody asks for it."""
+    return state_of(pid) == "S"
+
+
+def gone(pids):
+    return all(state_of(pid) in "ZX" for pid in pids)

@@ -34,6 +34,7 @@ void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
 TEST_CASE("control messages survive the way") {
   const std::vector<ControlMessage> messages = {Hello(),
                                                 ZygoteHello{},
+                                                ZygoteHello{.forks_ahead = false},
                                                 SpawnRequest{1ull << 63, 4ull << 30},
                                                 SpawnRequest{1, 2, true},
                                                 SpawnRequest{1, 2, false, true},
