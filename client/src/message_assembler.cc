@@ -8,6 +8,12 @@
 
 namespace cccl_cache {
 
+Message Message::WithRoomFor(size_t size) {
+  Message message{AllocateMessageMemory(size + 1), size};
+  message.bytes[size] = '\0';
+  return message;
+}
+
 std::span<char> MessageAssembler::Room() {
   if (message_.bytes == nullptr) return {};
   return {message_.bytes.get() + received_, message_.size - received_};
@@ -42,9 +48,7 @@ MessageAssembler::State MessageAssembler::Allocate() {
                       static_cast<size_t>(prefix_[4]);
   if (prefix_[0] != 0 || size > limit_) return State::kInvalid;
   // Not cleared: every byte is written before Take.
-  message_.bytes = std::make_unique_for_overwrite<char[]>(size + 1);
-  message_.bytes[size] = '\0';
-  message_.size = size;
+  message_ = Message::WithRoomFor(size);
   received_ = 0;
   return State::kIncomplete;
 }

@@ -4,17 +4,20 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
+
+#include "client/src/message_memory.h"
 
 namespace cccl_cache {
 
 /// The bytes of one received message, with room for a NUL behind them.
 struct Message {
-  std::unique_ptr<char[]> bytes;
+  MessageMemory bytes;
   size_t size = 0;
 
+  /// All but the NUL is undefined.
+  [[nodiscard]] static Message WithRoomFor(size_t size);
   [[nodiscard]] std::string_view View() const { return {bytes.get(), size}; }
 };
 

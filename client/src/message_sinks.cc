@@ -21,12 +21,6 @@ constexpr uint32_t kArtifactSize = 2;
 // no daemon of ours.
 constexpr uint64_t kLargestBuild = uint64_t{2} << 30;
 
-Message Allocate(size_t size) {
-  Message message{std::make_unique_for_overwrite<char[]>(size + 1), size};
-  message.bytes[size] = '\0';
-  return message;
-}
-
 }  // namespace
 
 void SingleMessage::Restart() {
@@ -57,7 +51,7 @@ bool ChunkedReply::complete() const { return started_ && current_ == contents_.s
 
 bool ChunkedReply::TakeReply(std::string_view reply) {
   if (std::exchange(started_, true)) return false;
-  reply_ = Allocate(reply.size());
+  reply_ = Message::WithRoomFor(reply.size());
   reply.copy(reply_.bytes.get(), reply.size());
   WireReader reader(reply);
   WireField field;
@@ -72,7 +66,7 @@ bool ChunkedReply::TakeReply(std::string_view reply) {
     }
     if (artifact.malformed() || size > left) return false;
     left -= size;
-    contents_.push_back(Allocate(size));
+    contents_.push_back(Message::WithRoomFor(size));
   }
   return !reader.malformed() && TakeData({});
 }

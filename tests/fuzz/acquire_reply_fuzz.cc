@@ -19,7 +19,7 @@ using cccl_cache::DepositConversation;
 using cccl_cache::Message;
 
 Message Copy(std::string_view bytes) {
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   bytes.copy(message.bytes.get(), bytes.size());
   return message;
 }

@@ -37,7 +37,7 @@ constexpr size_t kLimit = size_t{1} << 20;
 constexpr uint64_t kSeedNumber = 7;
 
 Message ToMessage(std::string_view bytes) {
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
   return message;
 }

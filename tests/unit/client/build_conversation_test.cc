@@ -26,7 +26,7 @@ using cccl_cached::TemporaryDirectory;
 
 bool Take(BuildConversation& conversation, const v1::BuildWithFilesReply& reply) {
   const std::string bytes = reply.SerializeAsString();
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
   return conversation.Take(std::move(message));
 }

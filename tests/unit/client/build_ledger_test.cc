@@ -25,7 +25,7 @@ BuildReply ClosedAnswer() {
   v1::BuildReply reply = HitWithCubin("cubin");
   reply.set_closed(true);
   const std::string bytes = reply.SerializeAsString();
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
   return *BuildReply::Decode(std::move(message));
 }

@@ -16,7 +16,7 @@ using cccl_cache::Message;
 namespace {
 
 Message ToMessage(const std::string& bytes) {
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
   return message;
 }

@@ -17,7 +17,7 @@ using cccl_cache::Message;
 
 bool Take(DepositConversation& talk, const v1::AcquireReply& reply) {
   const std::string bytes = reply.SerializeAsString();
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   bytes.copy(message.bytes.get(), bytes.size());
   return talk.Take(std::move(message));
 }

@@ -36,7 +36,7 @@ Reply Answer(const std::string& cubin, bool closed = true) {
   v1::BuildReply reply = HitWithCubin(cubin);
   reply.set_closed(closed);
   const std::string bytes = reply.SerializeAsString();
-  Message message{std::make_unique<char[]>(bytes.size() + 1), bytes.size()};
+  Message message = Message::WithRoomFor(bytes.size());
   std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
   return std::make_shared<const BuildReply>(*BuildReply::Decode(std::move(message)));
 }
