@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "cccl_cache/c/batch.h"
+#include "client/src/as_this_process.h"
 #include "client/src/build_batch.h"
 #include "client/src/c_handles.h"
 
+using cccl_cache::AsThisProcess;
 using cccl_cache::BuildBatch;
 using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
@@ -31,20 +33,20 @@ template <typename Program>
 cccl_cache_status Add(cccl_cache_batch* batch, const Program* program,
                       const cccl_cache_build_options* given_options, uint64_t tag,
                       cccl_cache_error** error) {
-  const cccl_cache_build_options options = ReadStruct(given_options);
-  const RequestPieces pieces(ReadStruct(program), options);
+  const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
+  const RequestPieces pieces(build.program(), build.options());
   Expected<Done> added = Done{};
   if (auto known = batch->memory.Find(pieces)) {
     added = batch->batch->AddKnown(std::move(known), tag);
     return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);
   }
   auto request = std::make_shared<BuildRequest>();
-  added = request->SetProgram(ReadStruct(program));
-  if (added.ok()) added = request->SetOptions(options);
+  added = request->SetProgram(build.program());
+  if (added.ok()) added = request->SetOptions(build.options());
   if (added.ok()) {
     request->CopyContents();
     added = batch->batch->Add(std::move(request), batch->memory.NameOf(pieces), tag,
-                              cccl_cache::DeadlineOf(options));
+                              cccl_cache::DeadlineOf(build.options()));
   }
   return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);
 }

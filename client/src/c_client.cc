@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "client/src/as_this_process.h"
 #include "client/src/c_handles.h"
 #include "client/src/memory_limit.h"
 #include "client/src/request_pieces.h"
 #include "client/src/socket_address.h"
 
+using cccl_cache::AsThisProcess;
 using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
@@ -25,17 +27,17 @@ template <typename Program>
 cccl_cache_status Build(cccl_cache_client* client, const Program* program,
                         const cccl_cache_build_options* given_options, cccl_cache_result** result,
                         cccl_cache_error** error) {
-  const cccl_cache_build_options options = ReadStruct(given_options);
+  const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
   const auto asked = ResultMemory::Clock::now();
-  const Deadline deadline = cccl_cache::DeadlineOf(options);
-  const RequestPieces pieces(ReadStruct(program), options);
+  const Deadline deadline = cccl_cache::DeadlineOf(build.options());
+  const RequestPieces pieces(build.program(), build.options());
   if (auto known = client->memory.Find(pieces)) {
     *result = new cccl_cache_result{{.reply = std::move(known), .total = {}, .from_memory = true}};
     return CCCL_CACHE_OK;
   }
   BuildRequest request;
-  Expected<Done> made = request.SetProgram(ReadStruct(program));
-  if (made.ok()) made = request.SetOptions(options);
+  Expected<Done> made = request.SetProgram(build.program());
+  if (made.ok()) made = request.SetOptions(build.options());
   if (!made.ok()) return Fail(std::move(made).error(), error);
   auto reply = client->fallback.Build(&client->daemon, &request, deadline);
   if (!reply.ok()) return Fail(std::move(reply).error(), error);

@@ -3,9 +3,11 @@
 #include <cassert>
 #include <chrono>
 
+#include "client/src/as_this_process.h"
 #include "client/src/c_handles.h"
 #include "client/src/wire_enum.h"
 
+using cccl_cache::AsThisProcess;
 using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
@@ -38,11 +40,11 @@ template <typename Program>
 cccl_cache_status Explain(cccl_cache_client* client, const Program* program,
                           const cccl_cache_build_options* given_options,
                           cccl_cache_explanation** explanation, cccl_cache_error** error) {
-  const cccl_cache_build_options options = ReadStruct(given_options);
-  const Deadline deadline = After(options.timeout_ms);
+  const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
+  const Deadline deadline = After(build.options().timeout_ms);
   BuildRequest request;
-  Expected<Done> made = request.SetProgram(ReadStruct(program));
-  if (made.ok()) made = request.SetOptions(options);
+  Expected<Done> made = request.SetProgram(build.program());
+  if (made.ok()) made = request.SetOptions(build.options());
   if (!made.ok()) return Fail(std::move(made).error(), error);
   return Take(client->daemon.Explain(&request, deadline), explanation, error);
 }

@@ -61,6 +61,7 @@ def test_what_is_asked_for_is_what_comes(client):
     assert set(made.artifacts) == {"cubin", "ptx"}
     assert b".visible .entry f" in made.ptx
     assert (made.ltoir, made.optixir) == (None, None)
+    assert made.ptx is made.artifacts["ptx"] and made.ptx == bytes(made.view("ptx")), "copied once"
     ptx = client.build(KERNEL, arch="compute_90", options=["-DVALUE=1"], emit="ptx")
     assert set(ptx.artifacts) == {"ptx"}
 

@@ -17,7 +17,7 @@ STRUCTS = {
     "NvvmFile": "nvvm_module", "NvvmProgram": "nvvm", "ResultInfo": "result_info", "Artifact": "artifact",
     "LoweredName": "lowered_name", "ExplanationInfo": "explanation_info", "Difference": "difference",
     "Statistic": "statistic", "ToolchainFields": "toolchain", "ComponentFields": "component",
-    "RejectedFields": "rejected_toolchain", "DaemonFields": "daemon",
+    "RejectedFields": "rejected_toolchain", "DaemonFields": "daemon", "Answer": "answer",
 }
 OF_LEASES = {"_Key": "deposit_key", "_DepositInfo": "deposit_info"}
 OF_SNAPSHOTS = {"_Filter": "snapshot_filter", "_Summary": "snapshot_summary"}

@@ -42,7 +42,7 @@ class Batch:
     def add(self, program: Program, number: int) -> None:
         """`next` will give this build under the number; raises for one that can't be sent at all."""
         error = c_void_p()
-        if program.add(self._handle, byref(program.fields), byref(program.options()), number, byref(error)):
+        if program.add(self._handle, byref(program.fields), program.options(), number, byref(error)):
             raise _library.take_error(error)
 
     def fileno(self) -> int:
@@ -58,7 +58,7 @@ class Batch:
         number, result, error = c_uint64(), c_void_p(), c_void_p()
         if _next(self._handle, 0, byref(number), byref(result), byref(error)):
             return number.value, _library.take_error(error)
-        return (number.value, _end(Result(result.value))) if result.value else None
+        return (number.value, _end(Result.of(result.value))) if result.value else None
 
     def cancel(self, number: int) -> None:
         """Ends a build, which finishes all the same."""

@@ -29,6 +29,7 @@ _FALLBACKS = {"local": 0, "error": 1}
 _COMPILER_OF_THE_PACKAGE = os.path.join(_library.PLACE, "cccl-cache-compile")
 _open = _library.function("open", c_int, c_void_p, c_void_p, c_void_p)
 _close = _library.function("close", None, c_void_p)
+_Answer, _ANSWER_SIZE = _library.Answer, sizeof(_library.Answer)
 _socket = _library.function("client_socket", _library.Received, c_void_p)
 
 
@@ -213,8 +214,11 @@ class Client(SnapshotCalls):
         -------
         Result
         """
-        result = Result(_library.call(program.build, self._handle, byref(program.fields), byref(program.options())))
-        if result._info.outcome == FAILED:
+        answer = _Answer(_ANSWER_SIZE)
+        if program.ask(self._handle, byref(program.fields), program.options(), byref(answer)):
+            raise _library.take_error(answer.error)
+        result = Result(answer)
+        if answer.outcome == FAILED:
             raise CompileError(result)
         return result
 

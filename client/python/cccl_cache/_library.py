@@ -73,6 +73,7 @@ class BuildOptions(Structure):
         ("wanted", POINTER(c_int)),
         ("wanted_count", c_size_t),
         ("timeout_ms", c_uint32),
+        ("as_this_process", c_uint64),
     ]
 
 
@@ -155,6 +156,17 @@ class ResultInfo(Structure):
         ("total_us", c_uint64),
         ("artifact_count", c_size_t),
         ("lowered_name_count", c_size_t),
+    ]
+
+
+class Answer(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("result", c_void_p),
+        ("error", c_void_p),
+        ("outcome", c_int),
+        ("kind", c_int),
+        ("contents", Received),
     ]
 
 

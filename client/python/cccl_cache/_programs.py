@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import os
-from ctypes import CDLL, c_char_p, c_int, c_uint64, c_void_p, sizeof
+import sys
+from ctypes import byref, c_int, c_uint64, c_void_p, sizeof
 
 from . import _cuda, _library
 
@@ -24,14 +25,12 @@ if TYPE_CHECKING:
 _INPUT_TYPES = {"any": 0, "cubin": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 _SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcProgram, _library.LinkProgram,
                                           _library.NvvmProgram)}
+_ASKED = (c_void_p,) * 4
 _HANDED = (c_void_p,) * 5
 _ADDED = c_void_p, c_void_p, c_void_p, c_uint64, c_void_p
-# As the compiler would read it if it ran in this process.
-_getenv = CDLL(None).getenv
-_getenv.restype, _getenv.argtypes = c_char_p, (c_char_p,)
 # What a process asks for over and over, as the library takes it, which only reads it. Emptied when full.
-_flag_arrays: dict[Any, Any] = {}
-_option_structs: dict[Any, _library.BuildOptions] = {}
+_nvrtc_patterns: dict[Any, _library.NvrtcProgram] = {}
+_option_structs: dict[Any, tuple[_library.BuildOptions, Any]] = {}
 _ROOM = 256
 
 
@@ -48,40 +47,32 @@ def _contents(value: Text | memoryview | bytearray) -> bytes:
     return value if type(value) is bytes else bytes(value)  # type: ignore[arg-type]
 
 
-def _working_directory() -> bytes:
-    try:
-        return os.getcwdb()
-    except OSError:  # it is gone
-        return b""
-
-
 class _Program:
     """What all kinds of builds have in common."""
 
     __slots__ = ("fields", "_choice")
 
-    build: Any
+    ask: Any
     explain: Any
     add: Any
     fields: Any
-    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes | None]
+    _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes]
 
-    def options(self) -> _library.BuildOptions:
-        """As of now: the toolchain may follow from what is loaded, names from the working directory."""
-        toolchain, kinds, timeout, directory = self._choice
-        major = _cuda.major() if toolchain is None else 0
-        if directory is None:
-            directory = _working_directory()
-        key = toolchain, major, kinds, timeout, directory
-        return _option_structs.get(key) or _remember(_option_structs, key, _options(*key))
+    def options(self) -> Any:
+        """As the library is handed them, which adds what follows from what is loaded and from the working directory."""
+        key: Any = self._choice
+        if key[0] is None and "cuda.bindings" in sys.modules:
+            key = *key, _cuda.major()
+        known = _option_structs.get(key) or _remember(_option_structs, key, _options(*key))
+        return known[1]
 
 
-def _options(toolchain: int | str | None, major: int, kinds: str | tuple[str, ...], timeout: float | None,
-             directory: bytes) -> _library.BuildOptions:
-    options = _library.BuildOptions(_SIZES[_library.BuildOptions])
+def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout: float | None, directory: bytes,
+             major: int = 0) -> tuple[_library.BuildOptions, Any]:
+    options = _library.BuildOptions(_SIZES[_library.BuildOptions], as_this_process=1)
     if toolchain is None:
         options.toolchain_major = major
-        options.driver_version = 0 if major else _cuda.driver_version()
+        options.driver_version = 0 if major or _cuda.major() else _cuda.driver_version()
     elif isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
         options.toolchain_major = int(toolchain)
     elif "." in toolchain:
@@ -93,7 +84,7 @@ def _options(toolchain: int | str | None, major: int, kinds: str | tuple[str, ..
     options.wanted = (c_int * len(wanted))(*map(_library.KINDS.__getitem__, wanted))
     options.wanted_count = len(wanted)
     options.timeout_ms = _library.milliseconds(timeout)
-    return options
+    return options, byref(options)
 
 
 def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
@@ -116,12 +107,24 @@ def _nvrtc_flags(arch: str, kinds: str | tuple[str, ...], directories: tuple[Any
     return _library.texts(flags + ["--include-path=" + os.fspath(each) for each in directories] + list(options))
 
 
+def _nvrtc_pattern(arch: str, emit: Emit, directories: tuple[Any, ...], options: tuple[str, ...], name: str | None,
+                   name_expressions: tuple[str, ...], toolchain_headers: bool) -> _library.NvrtcProgram:
+    """A program without its source."""
+    flags, flag_count = _nvrtc_flags(arch, _checked(emit, _library.KINDS), directories, options)
+    program_name = b"" if name is None else name.encode()
+    pattern = _library.NvrtcProgram(_SIZES[_library.NvrtcProgram], b"", 0, program_name, len(program_name), flags, flag_count)
+    if name_expressions:
+        pattern.name_expressions, pattern.name_expression_count = _library.texts(name_expressions)
+    pattern.append_toolchain_headers = toolchain_headers
+    return pattern
+
+
 class Build(_Program):
     """CUDA C++ for NVRTC; the parameters are those of `Client.build`."""
 
-    __slots__ = ()
+    __slots__ = ("_pattern",)
 
-    build = _library.function("build_nvrtc", c_int, *_HANDED)
+    ask = _library.function("ask_nvrtc", c_int, *_ASKED)
     explain = _library.function("explain_nvrtc", c_int, *_HANDED)
     add = _library.function("batch_add_nvrtc", c_int, *_ADDED)
 
@@ -130,23 +133,19 @@ class Build(_Program):
                  name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
                  toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
                  timeout: float | None = None) -> None:
-        kinds = _checked(emit, _library.KINDS)
-        directory = None if working_directory is None else os.fsencode(working_directory)
-        self._choice = toolchain, kinds, timeout, directory
-        key = arch, kinds, tuple(include_dirs), tuple(options)
-        flags, flag_count = _flag_arrays.get(key) or _remember(_flag_arrays, key, _nvrtc_flags(*key))
-        contents = _contents(source)
-        program_name = b"" if name is None else name.encode()
-        self.fields = fields = _library.NvrtcProgram(
-            _SIZES[_library.NvrtcProgram], contents, len(contents), program_name, len(program_name), flags, flag_count)
-        fields.append_toolchain_headers = toolchain_headers
+        if type(emit) is not str:
+            emit = tuple(emit)
+        self._choice = toolchain, emit, timeout, b"" if working_directory is None else os.fsencode(working_directory)
+        key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
+        pattern = _nvrtc_patterns.get(key)
+        if pattern is None:
+            pattern = _remember(_nvrtc_patterns, key, _nvrtc_pattern(*key))
+        self._pattern = pattern  # owns what the copy points to
+        self.fields = fields = _library.NvrtcProgram.from_buffer_copy(pattern)
+        fields.source = contents = source.encode() if type(source) is str else _contents(source)
+        fields.source_size = len(contents)
         if headers:
             fields.headers, fields.header_count = _library.named([(each, _contents(text)) for each, text in headers.items()])
-        if name_expressions:
-            fields.name_expressions, fields.name_expression_count = _library.texts(name_expressions)
-        appended = _getenv(b"NVRTC_APPEND_FLAGS")
-        if appended is not None:
-            fields.environment, fields.environment_count = _library.named([("NVRTC_APPEND_FLAGS", appended)])
 
 
 class Link(_Program):
@@ -154,13 +153,13 @@ class Link(_Program):
 
     __slots__ = ()
 
-    build = _library.function("build_link", c_int, *_HANDED)
+    ask = _library.function("ask_link", c_int, *_ASKED)
     explain = _library.function("explain_link", c_int, *_HANDED)
     add = _library.function("batch_add_link", c_int, *_ADDED)
 
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, None
+        self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b""
         flags = ["-arch=" + arch, *(["-ptx"] if emit == "ptx" else ()), *options]
         files = (_library.LinkFile * len(inputs))()
         for file, (name, contents, kind) in zip(files, map(_link_input, inputs)):
@@ -186,14 +185,14 @@ class Nvvm(_Program):
 
     __slots__ = ()
 
-    build = _library.function("build_nvvm", c_int, *_HANDED)
+    ask = _library.function("ask_nvvm", c_int, *_ASKED)
     explain = _library.function("explain_nvvm", c_int, *_HANDED)
     add = _library.function("batch_add_nvvm", c_int, *_ADDED)
 
     def __init__(self, modules: Sequence[NvvmModule], *, arch: str, options: Sequence[str] = (),
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
                  emit: str = "ptx", timeout: float | None = None) -> None:
-        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, None
+        self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b""
         flags = ["-arch=" + arch, *(["-gen-lto"] if emit == "ltoir" else ()), *options]
         given = [(*_nvvm_module(each), 0) for each in modules] + [(*_nvvm_module(each), 1) for each in lazy_modules]
         files = (_library.NvvmFile * len(given))()

@@ -111,7 +111,7 @@ def explain(client: int, what: Program | str, timeout: float | None) -> Explanat
         key = what.encode()
         found = call(_explain_key, client, _library.Given(key, len(key)), milliseconds(timeout))
     else:
-        found = call(what.explain, client, byref(what.fields), byref(what.options()))
+        found = call(what.explain, client, byref(what.fields), what.options())
     try:
         info = describe(_explanation_describe, _library.ExplanationInfo, found)
         return Explanation(

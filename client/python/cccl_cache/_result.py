@@ -25,6 +25,7 @@ _KIND_NAMES = {kind: name for name, kind in _library.KINDS.items()}
 FAILED = 5
 _INFO_SIZE = sizeof(_library.ResultInfo)
 _ARTIFACT_SIZE = sizeof(_library.Artifact)
+_ANSWER_SIZE = sizeof(_library.Answer)
 
 
 def outcome_name(outcome: int) -> str:
@@ -49,17 +50,21 @@ class Result:
         ``"remote"``; empty where it was compiled.
     """
 
-    __slots__ = ("_handle", "_info", "_artifacts", "_lowered_names")
+    __slots__ = ("_answer", "_described", "_copied", "_lowered_names")
 
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
-        self._info = _library.ResultInfo(_INFO_SIZE)
-        self._artifacts: dict[str, bytes] | None = None
+    def __init__(self, answer: _library.Answer) -> None:
+        self._answer = answer
+        self._described: _library.ResultInfo | None = None
+        self._copied: dict[str, bytes] | None = None
         self._lowered_names: dict[str, str] | None = None
-        _describe(handle, byref(self._info))
+
+    @classmethod
+    def of(cls, handle: int) -> Result:
+        """Of a handle of the library, which it frees."""
+        return cls(_library.Answer(_ANSWER_SIZE, handle))
 
     def __del__(self, free: Any = _free) -> None:
-        free(self._handle)
+        free(self._answer.result)
 
     def __repr__(self) -> str:
         return f"<cccl_cache.Result {self.outcome} {self.key[:16]}>"
@@ -123,10 +128,8 @@ class Result:
     @property
     def artifacts(self) -> dict[str, bytes]:
         """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
-        if self._artifacts is None:
-            found = map(self._artifact_at, range(self._info.artifact_count))
-            self._artifacts = {_KIND_NAMES[each.kind]: each.contents.bytes() for each in found}
-        return self._artifacts
+        made = [_KIND_NAMES[self._artifact_at(index).kind] for index in range(self._info.artifact_count)]
+        return {kind: self._bytes(kind) or b"" for kind in made}
 
     def view(self, kind: str) -> memoryview:
         """What was made of a kind, where the library has it: a large artifact costs no copy.
@@ -141,30 +144,28 @@ class Result:
         KeyError
             Nothing of that kind was made, or there is no such kind.
         """
-        wanted = _library.KINDS[kind]
-        for index in range(self._info.artifact_count):
-            artifact = self._artifact_at(index)
-            if artifact.kind == wanted:
-                contents = (c_char * artifact.contents.size).from_address(artifact.contents.data)
-                contents.result = self  # which owns them
-                return memoryview(contents).cast("B").toreadonly()
-        raise KeyError(kind)
+        place = self._place(kind)
+        if place is None:
+            raise KeyError(kind)
+        contents = (c_char * place.size).from_address(place.data)
+        contents.result = self  # which owns them
+        return memoryview(contents).cast("B").toreadonly()
 
     @property
     def cubin(self) -> bytes | None:
-        return self.artifacts.get("cubin")
+        return self._bytes("cubin")
 
     @property
     def ptx(self) -> bytes | None:
-        return self.artifacts.get("ptx")
+        return self._bytes("ptx")
 
     @property
     def ltoir(self) -> bytes | None:
-        return self.artifacts.get("ltoir")
+        return self._bytes("ltoir")
 
     @property
     def optixir(self) -> bytes | None:
-        return self.artifacts.get("optixir")
+        return self._bytes("optixir")
 
     @property
     def lowered_names(self) -> dict[str, str]:
@@ -191,11 +192,37 @@ class Result:
                 return make(self.artifacts[kind], name=name, symbol_mapping=self.lowered_names)
         raise ValueError(f"cuda.core takes {', '.join(makers)}, and this build made {', '.join(self.artifacts)}")
 
+    @property
+    def _info(self) -> _library.ResultInfo:
+        if self._described is None:
+            described = _library.ResultInfo(_INFO_SIZE)
+            _describe(self._answer.result, byref(described))
+            self._described = described
+        return self._described
+
+    def _place(self, kind: str) -> _library.Received | None:
+        """Where the library has what was made of a kind; None: nothing was."""
+        wanted = _library.KINDS[kind]
+        if self._answer.kind == wanted:
+            return self._answer.contents  # type: ignore[no-any-return]
+        found = map(self._artifact_at, range(self._info.artifact_count))
+        return next((each.contents for each in found if each.kind == wanted), None)
+
+    def _bytes(self, kind: str) -> bytes | None:
+        if self._copied is None:
+            self._copied = {}
+        if kind not in self._copied:
+            place = self._place(kind)
+            if place is None:
+                return None
+            self._copied[kind] = place.bytes()
+        return self._copied[kind]
+
     def _artifact_at(self, index: int) -> _library.Artifact:
         artifact = _library.Artifact(_ARTIFACT_SIZE)
-        _artifact(self._handle, index, byref(artifact))
+        _artifact(self._answer.result, index, byref(artifact))
         return artifact
 
     def _lowered_name(self, index: int) -> tuple[str, str]:
-        name = _library.describe(_lowered_name, _library.LoweredName, self._handle, index)
+        name = _library.describe(_lowered_name, _library.LoweredName, self._answer.result, index)
         return name.expression.text(), name.lowered.text()

@@ -245,3 +245,29 @@ TEST_CASE(
   CHECK(Milliseconds(std::chrono::milliseconds(-1)) == 0);
   CHECK(Milliseconds(std::chrono::milliseconds(1500)) == 1500);
 }
+
+TEST_CASE("an ask is answered with what was made, or with why not, in one call") {
+  Recorder recorder;
+  const std::string socket = recorder.daemon.socket();
+  cccl_cache_open_options how = {sizeof(how)};
+  how.socket = {socket.data(), socket.size()};
+  how.fallback = CCCL_CACHE_FALLBACK_ERROR;
+  cccl_cache_client* client = nullptr;
+  REQUIRE(cccl_cache_open(&how, &client, nullptr) == CCCL_CACHE_OK);
+  cccl_cache_nvrtc program = {sizeof(program)};
+  program.source = {"s", 1};
+  cccl_cache_answer answer = {sizeof(answer)};
+  REQUIRE(cccl_cache_ask_nvrtc(client, &program, nullptr, &answer) == CCCL_CACHE_OK);
+  REQUIRE(answer.result != nullptr);
+  CHECK(answer.error == nullptr);
+  CHECK(answer.outcome == CCCL_CACHE_HIT);
+  CHECK(answer.kind == CCCL_CACHE_CUBIN);
+  CHECK(std::string(answer.contents.data, answer.contents.size) == "c");
+  cccl_cache_result_free(answer.result);
+  program.name = {"a\0b", 3};
+  REQUIRE(cccl_cache_ask_nvrtc(client, &program, nullptr, &answer) == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(answer.result == nullptr);
+  REQUIRE(answer.error != nullptr);
+  cccl_cache_error_free(answer.error);
+  cccl_cache_close(client);
+}

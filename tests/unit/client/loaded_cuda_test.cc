@@ -5,8 +5,21 @@
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client_c.h"
+#include "client/src/as_this_process.h"
+#include "client/src/c_handles.h"
 
-TEST_CASE("the CUDA major is that of the libraries that are loaded") {
+namespace {
+
+/// Of a build as this process would compile it.
+uint32_t Major(cccl_cache_build_options options) {
+  options.struct_size = sizeof(options);
+  options.as_this_process = 1;
+  return cccl_cache::AsThisProcess(cccl_cache_nvrtc{}, options).options().toolchain_major;
+}
+
+}  // namespace
+
+TEST_CASE("the CUDA major is that of the libraries that are loaded, unless a build chooses") {
   CHECK(cccl_cache_loaded_cuda_major() == 0);
   void* const linker =
       dlopen(FAKE_TOOLCHAINS "/fake_cuda12/lib/libnvJitLink.so.12", RTLD_NOW | RTLD_LOCAL);
@@ -17,6 +30,10 @@ TEST_CASE("the CUDA major is that of the libraries that are loaded") {
   REQUIRE(compiler != nullptr);
   CHECK(cccl_cache_loaded_cuda_major() == 13);
   CHECK(cccl_cache_loaded_cuda_major() == 13);
+
+  CHECK(Major({}) == 13);
+  CHECK(Major({.toolchain_major = 12}) == 12);
+  CHECK(Major({.toolchain_version = cccl_cache::ToBytes("12.9")}) == 0);
   dlclose(compiler);
   dlclose(linker);
 }

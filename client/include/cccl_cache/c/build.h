@@ -57,6 +57,10 @@ typedef struct cccl_cache_build_options {
   const cccl_cache_artifact_kind* wanted; /* artifacts to receive; none: all */
   size_t wanted_count;
   uint32_t timeout_ms; /* 0: ten minutes */
+  /* Not 0: what is left out is what a compiler would find in this process at the time of the call:
+   * the toolchain is that of cccl_cache_loaded_cuda_major() if any is loaded, the working directory
+   * that of the process, NVRTC's environment its NVRTC_APPEND_FLAGS. */
+  uint64_t as_this_process;
 } cccl_cache_build_options;
 
 typedef struct cccl_cache_header {
@@ -134,6 +138,23 @@ CCCL_CACHE_API void cccl_cache_result_artifact(const cccl_cache_result* result, 
 CCCL_CACHE_API void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                                    cccl_cache_lowered_name* name);
 CCCL_CACHE_API void cccl_cache_result_free(cccl_cache_result* result);
+
+/* What most callers want to know of a build. */
+typedef struct cccl_cache_answer {
+  size_t struct_size;
+  cccl_cache_result* result; /* CCCL_CACHE_OK; the caller frees it */
+  cccl_cache_error* error;   /* anything else; the caller frees it */
+  cccl_cache_outcome outcome;
+  cccl_cache_artifact_kind kind; /* of the first artifact; 0: nothing was made */
+  cccl_cache_bytes contents;     /* of the first artifact; live as long as the result */
+} cccl_cache_answer;
+
+/* As cccl_cache_build_nvrtc, with the answer in the same call: for languages whose calls into C and
+ * whose structs cost microseconds. The same for links and NVVM IR is in c/link.h. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_ask_nvrtc(cccl_cache_client* client,
+                                                      const cccl_cache_nvrtc* program,
+                                                      const cccl_cache_build_options* options,
+                                                      cccl_cache_answer* answer);
 
 #ifdef __cplusplus
 }

@@ -62,6 +62,15 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client* client
                                                        const cccl_cache_build_options* options,
                                                        cccl_cache_result** result,
                                                        cccl_cache_error** error);
+/* As cccl_cache_ask_nvrtc. */
+CCCL_CACHE_API cccl_cache_status cccl_cache_ask_link(cccl_cache_client* client,
+                                                     const cccl_cache_link* program,
+                                                     const cccl_cache_build_options* options,
+                                                     cccl_cache_answer* answer);
+CCCL_CACHE_API cccl_cache_status cccl_cache_ask_nvvm(cccl_cache_client* client,
+                                                     const cccl_cache_nvvm* program,
+                                                     const cccl_cache_build_options* options,
+                                                     cccl_cache_answer* answer);
 
 #ifdef __cplusplus
 }

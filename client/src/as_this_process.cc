@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/as_this_process.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+namespace cccl_cache {
+namespace {
+
+constexpr std::string_view kAppendedFlags = "NVRTC_APPEND_FLAGS";
+
+void SetToolchain(cccl_cache_build_options* options) {
+  const bool chosen = options->toolchain_id.size > 0 || options->toolchain_version.size > 0 ||
+                      options->toolchain_major > 0;
+  if (!chosen) options->toolchain_major = cccl_cache_loaded_cuda_major();
+}
+
+}  // namespace
+
+template <typename Program>
+AsThisProcess<Program>::AsThisProcess(const Program& program,
+                                      const cccl_cache_build_options& options)
+    : program_(program), options_(options) {
+  if (options.as_this_process == 0) return;
+  SetToolchain(&options_);
+  // Where it is gone, it stays unknown.
+  if (options.working_directory.size == 0 &&
+      getcwd(working_directory_.data(), working_directory_.size()) != nullptr) {
+    options_.working_directory = {working_directory_.data(),
+                                  std::strlen(working_directory_.data())};
+  }
+  if constexpr (std::is_same_v<Program, cccl_cache_nvrtc>) {
+    const char* const flags = std::getenv(kAppendedFlags.data());
+    if (flags == nullptr || program.environment_count > 0) return;
+    appended_flags_ = {{kAppendedFlags.data(), kAppendedFlags.size()}, {flags, std::strlen(flags)}};
+    program_.environment = &appended_flags_;
+    program_.environment_count = 1;
+  }
+}
+
+template class AsThisProcess<cccl_cache_nvrtc>;
+template class AsThisProcess<cccl_cache_link>;
+template class AsThisProcess<cccl_cache_nvvm>;
+
+}  // namespace cccl_cache

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits.h>
+
+#include <array>
+
+#include "cccl_cache/client_c.h"
+
+namespace cccl_cache {
+
+/// A build as it was asked for, and what `as_this_process` adds to it, as of now. What it hands out
+/// lives as long as it and what it was made from.
+template <typename Program>
+class AsThisProcess {
+ public:
+  AsThisProcess(const Program& program, const cccl_cache_build_options& options);
+  AsThisProcess(const AsThisProcess&) = delete;
+  AsThisProcess& operator=(const AsThisProcess&) = delete;
+
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const cccl_cache_build_options& options() const { return options_; }
+
+ private:
+  Program program_;
+  cccl_cache_build_options options_;
+  cccl_cache_variable appended_flags_ = {};
+  std::array<char, PATH_MAX> working_directory_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/as_this_process.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "client/src/c_handles.h"
+
+using cccl_cache::AsThisProcess;
+using cccl_cache::ToBytes;
+using cccl_cache::ToView;
+
+namespace {
+
+/// A variable of this process for as long as it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+cccl_cache_build_options Asked() {
+  cccl_cache_build_options options = {sizeof(options)};
+  options.as_this_process = 1;
+  return options;
+}
+
+constexpr cccl_cache_nvrtc kProgram = {sizeof(kProgram)};
+
+}  // namespace
+
+TEST_CASE("a build that does not ask for it gets nothing of this process") {
+  const Variable flags("NVRTC_APPEND_FLAGS", "-lineinfo");
+  const AsThisProcess build(kProgram, cccl_cache_build_options{sizeof(cccl_cache_build_options)});
+  CHECK(build.options().working_directory.size == 0);
+  CHECK(build.program().environment_count == 0);
+}
+
+TEST_CASE("a build gets this process' working directory where it names none") {
+  cccl_cache_build_options options = Asked();
+  const AsThisProcess build(kProgram, options);
+  CHECK(ToView(build.options().working_directory) == std::filesystem::current_path().string());
+  options.working_directory = ToBytes("/named");
+  const AsThisProcess named(kProgram, options);
+  CHECK(ToView(named.options().working_directory) == "/named");
+}
+
+TEST_CASE("NVRTC gets the flags of this process' environment, unless it is given others") {
+  const Variable flags("NVRTC_APPEND_FLAGS", "-lineinfo");
+  const AsThisProcess build(kProgram, Asked());
+  REQUIRE(build.program().environment_count == 1);
+  CHECK(ToView(build.program().environment->name) == "NVRTC_APPEND_FLAGS");
+  CHECK(ToView(build.program().environment->value) == "-lineinfo");
+  const cccl_cache_variable own = {ToBytes("NVRTC_APPEND_FLAGS"), ToBytes("-G")};
+  cccl_cache_nvrtc program = kProgram;
+  program.environment = &own;
+  program.environment_count = 1;
+  CHECK(AsThisProcess(program, Asked()).program().environment == &own);
+}
