@@ -186,10 +186,12 @@ class Result:
             from cuda.core import ObjectCode
         except ImportError:
             from cuda.core.experimental import ObjectCode
+        # As cuda.core's own compile has them: it looks kernels up by bytes.
+        lowered = {expression: name.encode() for expression, name in self.lowered_names.items()}
         makers = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx, "ltoir": ObjectCode.from_ltoir}
         for kind, make in makers.items():
             if kind in self.artifacts:
-                return make(self.artifacts[kind], name=name, symbol_mapping=self.lowered_names)
+                return make(self.artifacts[kind], name=name, symbol_mapping=lowered)
         raise ValueError(f"cuda.core takes {', '.join(makers)}, and this build made {', '.join(self.artifacts)}")
 
     @property
