@@ -8,11 +8,10 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "cli/file_descriptor.h"
+#include "cli/output_file.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -51,27 +50,6 @@ Expected<Done> WriteAll(int fd, std::string_view contents, const std::string& pa
   return Done{};
 }
 
-Expected<Done> WriteInPlace(const std::string& path, std::string_view contents) {
-  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (!file.valid()) return Failed("write", path);
-  return WriteAll(file.get(), contents, path);
-}
-
-Expected<Done> Replace(const std::string& path, std::string_view contents) {
-  std::string temporary = path + ".XXXXXX";
-  const FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.valid()) return Failed("create", path);
-  const mode_t mask = umask(0);
-  umask(mask);
-  Expected<Done> written = WriteAll(file.get(), contents, path);
-  if (written.ok() &&
-      (fchmod(file.get(), 0666 & ~mask) != 0 || rename(temporary.c_str(), path.c_str()) != 0)) {
-    written = Failed("create", path);
-  }
-  if (!written.ok()) unlink(temporary.c_str());
-  return written;
-}
-
 std::string_view LastComponent(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -87,11 +65,10 @@ Expected<std::string> ReadFile(const std::string& path) {
 }
 
 Expected<Done> WriteFile(const std::string& path, std::string_view contents) {
-  if (path == "-") return WriteAll(STDOUT_FILENO, contents, "standard output");
-  struct stat status;
-  const bool present = lstat(path.c_str(), &status) == 0;
-  if (present && !S_ISREG(status.st_mode)) return WriteInPlace(path, contents);
-  return Replace(path, contents);
+  Expected<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.error();
+  Expected<Done> written = WriteAll(file->fd(), contents, path == "-" ? "standard output" : path);
+  return written.ok() ? file->Finish(OutputFile::Until::kInPlace) : written;
 }
 
 std::string WorkingDirectory() {

@@ -12,9 +12,7 @@ namespace cccl_cache::cli {
 /// All bytes of a file; "-": of standard input.
 [[nodiscard]] Expected<std::string> ReadFile(const std::string& path);
 
-/// Puts a file in place at once: a reader sees the old one or the new one, whatever happens
-/// meanwhile. What is no regular file (a device, a pipe, "-" for standard output) is written to as
-/// it is.
+/// Puts a file in place at once, as OutputFile says.
 [[nodiscard]] Expected<Done> WriteFile(const std::string& path, std::string_view contents);
 
 /// Absolute; empty if it is gone.

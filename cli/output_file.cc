@@ -68,16 +68,18 @@ OutputFile::~OutputFile() {
 
 int OutputFile::fd() const { return file_.valid() ? file_.get() : STDOUT_FILENO; }
 
-Expected<Done> OutputFile::Finish() {
+Expected<Done> OutputFile::Finish(Until until) {
   if (temporary_.empty()) return Done{};
+  const bool on_disk = until == Until::kOnDisk;
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(file_.get(), 0666 & ~mask) != 0 || fsync(file_.get()) != 0 ||
+  if (fchmod(file_.get(), 0666 & ~mask) != 0 || (on_disk && fsync(file_.get()) != 0) ||
       rename(temporary_.c_str(), path_.c_str()) != 0) {
     return CantCreate(path_);
   }
   temporary_.clear();
-  return SyncDirectoryOf(path_) ? Expected<Done>(Done{}) : CantCreate(path_);
+  if (on_disk && !SyncDirectoryOf(path_)) return CantCreate(path_);
+  return Done{};
 }
 
 }  // namespace cccl_cache::cli

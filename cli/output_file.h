@@ -20,8 +20,9 @@ class OutputFile {
   ~OutputFile();
 
   [[nodiscard]] int fd() const;
-  /// Puts it in its place, and on the disk.
-  [[nodiscard]] Expected<Done> Finish();
+  /// How far it is to be when Finish returns: what can be made again need not survive a power cut.
+  enum class Until { kInPlace, kOnDisk };
+  [[nodiscard]] Expected<Done> Finish(Until until);
 
  private:
   OutputFile(std::string path, std::string temporary, int fd)

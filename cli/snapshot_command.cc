@@ -62,7 +62,8 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (made->records == 0 && empty == Empty::kRefused) {
     return Fail(NothingToWrite(options, *made), common);
   }
-  if (const Expected<Done> done = output->Finish(); !done.ok()) return Fail(done.error(), common);
+  const Expected<Done> done = output->Finish(OutputFile::Until::kOnDisk);
+  if (!done.ok()) return Fail(done.error(), common);
   return Tell(options, common, *made);
 }
 

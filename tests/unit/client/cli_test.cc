@@ -258,6 +258,12 @@ TEST_CASE("link tells types by extension and names the result") {
   cli.directory.Write("a.ltoir", "A");
   cli.directory.Write("b.bin", "B");
   CHECK(cli.Run({"link", "a.ltoir", "b.bin", "--arch", "sm_90", "--option=-lto"}).exit_code == 0);
+  std::filesystem::create_symlink("o", cli.directory / "s");
+  cli.directory.Write("o", "old");
+  CHECK(cli.Run({"build", "-", "--arch", "sm_90", "-o", "s"}).exit_code == 0);
+  CHECK(
+      std::filesystem::is_symlink(cli.directory / "s"));  // a link stays, and leads to the new one
+  CHECK(Contents(output) == "the cubin");
   const v1::LinkProgram& link = cli.seen.link();
   REQUIRE(link.inputs_size() == 2);
   CHECK(link.inputs(0).type() == v1::LINK_INPUT_TYPE_LTOIR);
