@@ -60,8 +60,8 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = WithExtension(name, arguments.compile.emit);
   if (plan->output == "-" && common.json) {
-    Complain("--json and -o - both want standard output: write the artifact to a file");
-    return kUsage;
+    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
+                     common);
   }
   const Expected<std::string> source = ReadFile(arguments.file);
   if (!source.ok()) return Fail(source.error(), common);

@@ -51,6 +51,11 @@ int Fail(const Error& error, const CommonOptions& common) {
   return ExitCodeOf(error.status);
 }
 
+int FailUsage(const std::string& message, const CommonOptions& common) {
+  Fail(Error{CCCL_CACHE_INVALID_REQUEST, message}, common);
+  return kUsage;
+}
+
 int Print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());

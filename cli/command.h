@@ -44,6 +44,8 @@ void Complain(const std::string& message);
 /// Says what went wrong, on stderr and with --json as an object on stdout as well; returns the exit
 /// code that belongs to it.
 int Fail(const Error& error, const CommonOptions& common);
+/// The same of a command line that asks for nothing that can be done; returns kUsage.
+int FailUsage(const std::string& message, const CommonOptions& common);
 /// All of it to stdout; not kDone if that fails.
 int Print(std::string_view text);
 

@@ -94,8 +94,7 @@ int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common)
 
 int FailPlan(const Error& error, const CommonOptions& common) {
   if (error.status != CCCL_CACHE_INVALID_REQUEST) return Fail(error, common);
-  Complain(error.message);
-  return kUsage;
+  return FailUsage(error.message, common);
 }
 
 }  // namespace cccl_cache::cli

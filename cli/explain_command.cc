@@ -26,8 +26,9 @@ std::string WrongKey(const std::string& given) {
 
 int Run(const std::string& key, const CommonOptions& common) {
   if (key.empty()) {
-    Complain(std::string(kWaysToAsk) + ": cccl-cache-cli explain -- build kernel.cu --arch sm_90");
-    return kUsage;
+    return FailUsage(
+        std::string(kWaysToAsk) + ": cccl-cache-cli explain -- build kernel.cu --arch sm_90",
+        common);
   }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);

@@ -38,8 +38,8 @@ int Run(const LinkArguments& arguments, const CommonOptions& common) {
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output.empty()) plan->output = "linked." + arguments.compile.emit;
   if (plan->output == "-" && common.json) {
-    Complain("--json and -o - both want standard output: write the artifact to a file");
-    return kUsage;
+    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
+                     common);
   }
   LinkBuild build;
   std::vector<std::string> contents;

@@ -55,6 +55,8 @@ int main(int argc, char** argv) {
   int exit_code = cccl_cache::cli::kDone;
   std::vector<std::string> words(argv + 1, argv + argc);
   common.explain = TakeExplain(&words);
+  // What is read of a line that is wrong is not told.
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   AddCommonOptions(&app, &common);
   cccl_cache::cli::AddBuildCommand(&app, common, &exit_code);
@@ -70,8 +72,8 @@ int main(int argc, char** argv) {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    cccl_cache::cli::Complain(cccl_cache::cli::DescribeMisuse(app, error));
-    return cccl_cache::cli::kUsage;
+    common.json = json;
+    return cccl_cache::cli::FailUsage(cccl_cache::cli::DescribeMisuse(app, error), common);
   }
   return exit_code;
 }

@@ -34,8 +34,8 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
   Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvvm);
   if (!plan.ok()) return FailPlan(plan.error(), common);
   if (plan->output == "-" && common.json) {
-    Complain("--json and -o - both want standard output: write the artifact to a file");
-    return kUsage;
+    return FailUsage("--json and -o - both want standard output: write the artifact to a file",
+                     common);
   }
   NvvmBuild build;
   std::vector<std::string> contents;

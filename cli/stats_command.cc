@@ -10,8 +10,7 @@ namespace {
 
 int Run(bool openmetrics, const CommonOptions& common) {
   if (openmetrics && common.json) {
-    Complain("--json and --openmetrics exclude each other");
-    return kUsage;
+    return FailUsage("--json and --openmetrics exclude each other", common);
   }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);

@@ -226,10 +226,20 @@ TEST_CASE("wrong usage is exit 2, a file that can't be read exit 5, both named")
         Words{"build", "-", "--arch", "sm_90", "--toolchain", "newest"},
         Words{"build", "-", "--arch", "sm_90", "--header", "noequals"},
         Words{"build", "-", "--arch", "sm_90", "--fallback", "sometimes"},
-        Words{"stats", "--json", "--openmetrics"}}) {
-    const CliResult result = cli.Run(words);
+        Words{"stats", "--json", "--openmetrics"}, Words{"explain"},
+        Words{"build", "-", "--arch", "sm_90", "-o", "-", "--json"},
+        Words{"build", "-", "--arch", "sm_90", "--no-such-option"}}) {
+    CAPTURE(words);
+    const CliResult plain = cli.Run(words);
+    CHECK(plain.exit_code == 2);
+    CHECK_FALSE(plain.errors.empty());
+    Words with_json = words;
+    with_json.push_back("--json");
+    const CliResult result = cli.Run(with_json);
     CHECK(result.exit_code == 2);
     CHECK_FALSE(result.errors.empty());
+    CHECK(Has(result.output, "\"status\": \"invalid-request\""));
+    CHECK(Has(result.output, "\"message\": \""));
   }
   const CliResult absent = cli.Run({"build", "absent.cu", "--arch", "sm_90"});
   CHECK(absent.exit_code == 5);
@@ -248,6 +258,12 @@ TEST_CASE("the output is replaced at once, devices are written to, failures name
   const CliResult failed = cli.Run({"build", "-", "--arch", "sm_90", "-o", "no/such/place"});
   CHECK(failed.exit_code == 5);
   CHECK(Has(failed.errors, "no/such/place: No such file"));
+  std::filesystem::create_symlink("o", cli.directory / "s");
+  cli.directory.Write("o", "old");
+  CHECK(cli.Run({"build", "-", "--arch", "sm_90", "-o", "s"}).exit_code == 0);
+  CHECK(
+      std::filesystem::is_symlink(cli.directory / "s"));  // a link stays, and leads to the new one
+  CHECK(Contents(output) == "the cubin");
   for (const auto& entry : std::filesystem::directory_iterator(cli.directory.path())) {
     CHECK_FALSE(Has(entry.path().filename(), "o."));  // no temporary file stays
   }
@@ -258,12 +274,6 @@ TEST_CASE("link tells types by extension and names the result") {
   cli.directory.Write("a.ltoir", "A");
   cli.directory.Write("b.bin", "B");
   CHECK(cli.Run({"link", "a.ltoir", "b.bin", "--arch", "sm_90", "--option=-lto"}).exit_code == 0);
-  std::filesystem::create_symlink("o", cli.directory / "s");
-  cli.directory.Write("o", "old");
-  CHECK(cli.Run({"build", "-", "--arch", "sm_90", "-o", "s"}).exit_code == 0);
-  CHECK(
-      std::filesystem::is_symlink(cli.directory / "s"));  // a link stays, and leads to the new one
-  CHECK(Contents(output) == "the cubin");
   const v1::LinkProgram& link = cli.seen.link();
   REQUIRE(link.inputs_size() == 2);
   CHECK(link.inputs(0).type() == v1::LINK_INPUT_TYPE_LTOIR);
