@@ -13,9 +13,9 @@
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
 #include "daemon/core/explainer.h"
-#include "daemon/core/file_checks.h"
 #include "daemon/core/flight_table.h"
 #include "daemon/core/flights.h"
+#include "daemon/core/parked_looks.h"
 #include "daemon/core/responder.h"
 #include "daemon/core/stopping.h"
 
@@ -28,9 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxLooks = 4;
 // Of what `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
-// Most of what they do is to wait for callers' answers.
-constexpr size_t kSentChecksPerUid = 16;
-
 // What the compiler would end with, if it were started: up to here it would be answered as it was,
 // so it would ask the same next.
 std::optional<Error> FilesNeeded(const Closure& closure, RequesterFiles& files) {
@@ -52,10 +49,9 @@ class BuildCoordinator::Impl {
                 parts_.own),
         history_(kHistoryBytes),
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
-        checks_(FileChecks::Bounds{.time = limits.compile.time}),
-        sent_checks_(
-            FileChecks::Bounds{.threads_per_uid = kSentChecksPerUid, .time = limits.compile.time}),
-        explainer_({parts_.toolchains, parts_.files, memory_, checks_, history_, parts_.departures},
+        looks_(table_, responder_, limits.compile.time),
+        explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
+                    history_, parts_.departures},
                    limits.compile.time),
         flights_({table_,
                   memory_,
@@ -64,7 +60,7 @@ class BuildCoordinator::Impl {
                    .compiler = parts_.compiler,
                    .files = parts_.files,
                    .statistics = parts_.statistics,
-                   .checks = &checks_},
+                   .checks = &looks_.files()},
                   parts_.report},
                  {limits.compile,
                   {limits.slots, limits.queued_per_uid, limits.queued},
@@ -74,8 +70,7 @@ class BuildCoordinator::Impl {
 
   ~Impl() {
     stopping_ = true;
-    checks_.Close();
-    sent_checks_.Close();
+    looks_.Close();
     flights_.Close();
     for (WaiterPtr& waiter : table_.TakeAll()) responder_.Answer(std::move(waiter), Stopping());
   }
@@ -123,26 +118,45 @@ class BuildCoordinator::Impl {
     LookUpPlan(std::move(waiter));
   }
 
-  // From what is remembered or stored; where that depends on files, once these have been looked at.
+  // From what is remembered or stored: from memory here, from the disk on a thread that may wait.
   void LookUpPlan(WaiterPtr waiter) {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
+    const uid_t uid = waiter->peer.uid;
     if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
-    waiter->manifest = memory_.ManifestOf(plan, waiter->peer.uid);
+    waiter->manifest = memory_.ManifestAtOnce(plan, uid);
+    if (waiter->manifest != nullptr) return CheckFiles(std::move(waiter));
+    if (!memory_.MayWait(uid)) return Read(std::move(waiter));
+    looks_.AtDisk(std::move(waiter), [this](WaiterPtr parked) { Read(std::move(parked)); });
+  }
+
+  // Waits for the disk.
+  void Read(WaiterPtr waiter) {
+    const BuildPlan& plan = *waiter->plan;
+    const uid_t uid = waiter->peer.uid;
+    if (const auto hit = memory_.Find(plan.key, uid)) return AnswerHit(std::move(waiter), *hit, {});
+    waiter->manifest = memory_.ManifestOf(plan, uid);
+    CheckFiles(std::move(waiter));
+  }
+
+  // Where the answer depends on files, it goes on once these have been looked at.
+  void CheckFiles(WaiterPtr waiter) {
     const KnownClosure* always = waiter->manifest->FindAlwaysTrue();
     if (waiter->manifest->closures.empty() || always != nullptr) {
       return LookFurther(std::move(waiter), always);
     }
-    const Ticket ticket = waiter->ticket;
-    const uid_t uid = waiter->peer.uid;
-    FileChecks& checks = waiter->files == nullptr ? checks_ : sent_checks_;
-    FileChecks::Look look = LookFor(*waiter);
-    table_.Park(std::move(waiter));
-    const Status added = checks.Add(uid, std::move(look));
-    if (added) return;
-    if (WaiterPtr refused = table_.TakeParked(ticket)) {
-      responder_.Refuse(std::move(refused), added.error());
-    }
+    const auto found = std::make_shared<Found>();
+    auto look = [found, manifest = waiter->manifest,
+                 files = std::shared_ptr<RequesterFiles>(OpenFiles(
+                     parts_.files, {waiter->peer, waiter->files}, waiter->plan->directories))] {
+      found->closure = manifest->FindTrue(*files);
+      if (found->closure != nullptr) return;
+      found->files_needed = FilesNeeded(manifest->closures.front().closure, *files);
+    };
+    looks_.AtFiles(std::move(waiter), std::move(look), [this, found](WaiterPtr parked) {
+      if (found->files_needed) return responder_.Answer(std::move(parked), *found->files_needed);
+      Checked(std::move(parked), found->closure);
+    });
   }
 
   // What a look at a waiter's files found.
@@ -150,34 +164,6 @@ class BuildCoordinator::Impl {
     const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
     std::optional<Error> files_needed = std::nullopt;
   };
-
-  // Which of the manifest's closures is true for this waiter, who is parked meanwhile.
-  FileChecks::Look LookFor(const Waiter& waiter) {
-    const auto found = std::make_shared<Found>();
-    return {.look =
-                [found, manifest = waiter.manifest,
-                 files = std::shared_ptr<RequesterFiles>(OpenFiles(
-                     parts_.files, {waiter.peer, waiter.files}, waiter.plan->directories))] {
-                  found->closure = manifest->FindTrue(*files);
-                  if (found->closure != nullptr) return;
-                  found->files_needed = FilesNeeded(manifest->closures.front().closure, *files);
-                },
-            .then = [this, found, ticket = waiter.ticket] { Looked(ticket, *found); },
-            .late =
-                [this, ticket = waiter.ticket] {
-                  WaiterPtr parked = table_.TakeParked(ticket);
-                  if (parked != nullptr) {
-                    responder_.Answer(std::move(parked), FilesHang(limits_.compile.time));
-                  }
-                }};
-  }
-
-  void Looked(Ticket ticket, const Found& found) {
-    WaiterPtr parked = table_.TakeParked(ticket);
-    if (parked == nullptr) return;
-    if (found.files_needed) return responder_.Answer(std::move(parked), *found.files_needed);
-    Checked(std::move(parked), found.closure);
-  }
 
   // `closure`: the one that is true; null if none is.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
@@ -225,7 +211,7 @@ class BuildCoordinator::Impl {
     return std::nullopt;
   }
 
-  // From what is remembered or stored. Takes the waiter over if it could be answered.
+  // From what is remembered or in memory. Takes the waiter over if it could be answered.
   bool TryToAnswer(WaiterPtr* waiter) {
     const BuildPlan& plan = *(*waiter)->plan;
     if (auto error = memory_.QuarantineOf(plan, (*waiter)->peer.uid)) {
@@ -241,7 +227,7 @@ class BuildCoordinator::Impl {
       responder_.Answer(std::move(*waiter), std::move(answer));
       return true;
     }
-    const std::optional<Landing> hit = memory_.Find(plan.key, (*waiter)->peer.uid);
+    const std::optional<Landing> hit = memory_.FindAtOnce(plan.key, (*waiter)->peer.uid);
     if (hit) AnswerHit(std::move(*waiter), *hit, {});
     return hit.has_value();
   }
@@ -260,9 +246,7 @@ class BuildCoordinator::Impl {
   BuildMemory memory_;
   BuildHistory history_;
   Responder responder_;
-  FileChecks checks_;  // its threads use all that is here, until it is closed
-  /// The same of callers that send their files: who does not answer holds up no check of a disk.
-  FileChecks sent_checks_;
+  ParkedLooks looks_;  // its threads use all that is here, until it is closed
   const Explainer explainer_;
   Flights flights_;  // last: its threads use all of the above
 };

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/core/tiers_at_once.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -34,11 +36,37 @@ Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
   return hasher.Finish();
 }
 
+Landing LandingOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
+  Landing landing;
+  landing.tier = tier;
+  landing.key = key;
+  landing.output.succeeded = true;
+  landing.output.artifact = std::move(artifact);
+  return landing;
+}
+
+Landing OwnLanding(const Digest& key, PrivateEntries::Found own) {
+  Landing landing = LandingOf(key, own.tier, std::move(own.artifact));
+  landing.private_to_user = true;
+  return landing;
+}
+
+std::optional<Landing> FindIn(const std::vector<Tier*>& tiers, const Digest& key) {
+  for (auto tier = tiers.begin(); tier != tiers.end(); ++tier) {
+    ArtifactPtr artifact = (*tier)->Get(key);
+    if (artifact == nullptr) continue;
+    for (auto above = tiers.begin(); above != tier; ++above) (*above)->Put(key, artifact);
+    return LandingOf(key, (*tier)->name(), std::move(artifact));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
                          const Lifetimes& lifetimes, PrivateEntries* own)
     : tiers_(std::move(tiers)),
+      at_once_(TiersAtOnce(tiers_)),
       own_(own),
       departures_(departures),
       manifests_(tiers_, own),
@@ -47,36 +75,30 @@ BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
       looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),
       may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now) {}
 
-std::optional<Landing> BuildMemory::Find(const Digest& key) {
-  for (size_t i = 0; i < tiers_.size(); ++i) {
-    ArtifactPtr artifact = tiers_[i]->Get(key);
-    if (artifact == nullptr) continue;
-    for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, artifact);
-    Landing landing;
-    landing.tier = tiers_[i]->name();
-    landing.key = key;
-    landing.output.succeeded = true;
-    landing.output.artifact = std::move(artifact);
-    return landing;
-  }
-  return std::nullopt;
-}
+std::optional<Landing> BuildMemory::Find(const Digest& key) { return FindIn(tiers_, key); }
 
 std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
-  if (own_ == nullptr || !own_->HasAny(uid)) return Find(key);
-  PrivateEntries::Found found = own_->Get(uid, key);
-  if (found.artifact == nullptr) return Find(key);
-  Landing landing;
-  landing.tier = found.tier;
-  landing.key = key;
-  landing.private_to_user = true;
-  landing.output.succeeded = true;
-  landing.output.artifact = std::move(found.artifact);
-  return landing;
+  if (HasOwn(uid)) {
+    PrivateEntries::Found own = own_->Get(uid, key);
+    if (own.artifact != nullptr) return OwnLanding(key, std::move(own));
+  }
+  return Find(key);
+}
+
+std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key, uid_t uid) {
+  if (!HasOwn(uid)) return FindIn(at_once_, key);
+  PrivateEntries::Found own = own_->GetAtOnce(uid, key);
+  // What the disk may have of the user's own comes before what all share.
+  if (own.artifact == nullptr) return std::nullopt;
+  return OwnLanding(key, std::move(own));
+}
+
+bool BuildMemory::MayWait(uid_t uid) const {
+  return at_once_.size() < tiers_.size() || HasOwn(uid);
 }
 
 std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
-  if (own_ != nullptr && own_->HasAny(uid)) {
+  if (HasOwn(uid)) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
@@ -88,6 +110,10 @@ std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
 
 std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
   return manifests_.FindFor(uid, plan.fingerprint);
+}
+
+std::shared_ptr<const Manifest> BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
+  return HasOwn(uid) ? nullptr : manifests_.FindAtOnce(plan.fingerprint);
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {

@@ -40,10 +40,16 @@ class BuildMemory {
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
   /// The same for one user, whose own entries come first.
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key, uid_t uid);
+  /// The same without waiting for a disk: what it does not find, Find may, if MayWait says so.
+  [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key, uid_t uid);
+  /// Whether anything else that finds something for this user may wait for a disk.
+  [[nodiscard]] bool MayWait(uid_t uid) const;
   /// In which tier this user's build would find an artifact.
   [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
   /// As this user has it. Never null.
   [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan, uid_t uid);
+  /// The same without waiting for a disk. Null: that may have one, or nobody has.
+  [[nodiscard]] std::shared_ptr<const Manifest> ManifestAtOnce(const BuildPlan& plan, uid_t uid);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// With which error the compiler died on this input of this uid's.
@@ -69,7 +75,10 @@ class BuildMemory {
   void NoteShowsPaths(const BuildPlan& plan, const Closure& closure);
 
  private:
+  [[nodiscard]] bool HasOwn(uid_t uid) const { return own_ != nullptr && own_->HasAny(uid); }
+
   const std::vector<Tier*> tiers_;
+  const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
   Departures& departures_;
   ManifestTable manifests_;

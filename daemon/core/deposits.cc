@@ -51,45 +51,104 @@ Deposits::Deposits(Options options, Parts parts)
 }
 
 void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
-  if (DepositContents found = Look(claim.key)) {
-    parts_.statistics.Add(Counter::kDepositHits);
-    tell(DepositFound{std::move(found)});
-    return;
-  }
   std::optional<LeaseTable::Time> until;
   if (claim.wait.count() > 0) until = options_.now() + claim.wait;
-  table_.Enter(seat, claim.key, until,
-               [this, seat, key = claim.key, tell = std::move(tell)](LeaseNews news) {
-                 if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
-                   // Published after the first look, before this lease.
-                   const DepositFound found{Look(key)};
-                   if (found.contents && table_.StartPublishing(seat, grant->fence)) {
-                     table_.Publish(seat, found);
-                     news = found;
-                   } else {
-                     parts_.statistics.Add(Counter::kLeases);
-                   }
-                 }
-                 if (std::holds_alternative<DepositFound>(news)) {
-                   parts_.statistics.Add(Counter::kDepositWaits);
-                 } else if (std::holds_alternative<LeaseLost>(news)) {
-                   parts_.statistics.Add(Counter::kLeasesLost);
-                 }
-                 tell(std::move(news));
-               });
+  const auto call =
+      std::make_shared<const Call>(Call{seat, claim.key, claim.uid, until, std::move(tell)});
+  if (!index_.Find(claim.key)) return Enter(call);
+  if (DepositContents found = parts_.store.GetAtOnce(claim.key)) {
+    NoteUse(claim.key);
+    parts_.statistics.Add(Counter::kDepositHits);
+    return call->tell(DepositFound{std::move(found)});
+  }
+  AskDisk(call);
+}
+
+void Deposits::AskDisk(const CallPtr& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    reading_.insert(call->seat);
+  }
+  const auto fail = [this, call](const Error& error) {
+    if (StopReading(call->seat)) call->tell(error);
+  };
+  const Status added =
+      reads_.Add(call->uid, {.look = [] {},
+                             .then = [this, call] { Read(call); },
+                             .late = [fail] { fail(DiskHangs(kDiskReads.time)); }});
+  if (!added) fail(added.error());
+}
+
+void Deposits::Read(const CallPtr& call) {
+  if (DepositContents found = Look(call->key)) {
+    if (!StopReading(call->seat)) return;
+    parts_.statistics.Add(Counter::kDepositHits);
+    return call->tell(DepositFound{std::move(found)});
+  }
+  Enter(call);
+  // Who left before it had a place left nothing.
+  if (!StopReading(call->seat)) table_.Leave(call->seat);
+}
+
+bool Deposits::StopReading(Seat seat) {
+  const std::lock_guard lock(mutex_);
+  return reading_.erase(seat) > 0;
+}
+
+void Deposits::Leave(Seat seat) {
+  static_cast<void>(StopReading(seat));
+  table_.Leave(seat);
+}
+
+void Deposits::Enter(const CallPtr& call) {
+  table_.Enter(call->seat, call->key, call->until, [this, call](LeaseNews news) {
+    if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
+    TellNews(*call, std::move(news));
+  });
+}
+
+void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
+  if (!index_.Find(call->key)) return TellNews(*call, grant);
+  // Published after the first look, before this lease.
+  const auto look = [this, call, grant] {
+    const DepositFound found{Look(call->key)};
+    if (found.contents == nullptr || !table_.StartPublishing(call->seat, grant.fence)) {
+      return TellNews(*call, grant);
+    }
+    table_.Publish(call->seat, found);
+    TellNews(*call, found);
+  };
+  const auto go_without = [this, call, grant] { TellNews(*call, grant); };
+  if (!reads_.Add(call->uid, {.look = [] {}, .then = look, .late = go_without})) go_without();
+}
+
+void Deposits::TellNews(const Call& call, LeaseNews news) {
+  if (std::holds_alternative<LeaseGrant>(news)) {
+    parts_.statistics.Add(Counter::kLeases);
+  } else if (std::holds_alternative<DepositFound>(news)) {
+    parts_.statistics.Add(Counter::kDepositWaits);
+  } else if (std::holds_alternative<LeaseLost>(news)) {
+    parts_.statistics.Add(Counter::kLeasesLost);
+  }
+  call.tell(std::move(news));
 }
 
 DepositContents Deposits::Look(const Digest& key) {
   const std::optional<uint64_t> addition = index_.Find(key);
   if (!addition) return nullptr;
   DepositContents contents = parts_.store.Get(key);
-  const std::lock_guard lock(changing_);
-  if (contents == nullptr) {
-    if (index_.Remove(key, *addition)) parts_.store.Remove(key);
-  } else if (const auto record = index_.Use(key, WallTime())) {
-    parts_.store.PutRecord(*record);
+  if (contents != nullptr) {
+    NoteUse(key);
+    return contents;
   }
-  return contents;
+  const std::lock_guard lock(changing_);
+  if (index_.Remove(key, *addition)) parts_.store.Remove(key);
+  return nullptr;
+}
+
+void Deposits::NoteUse(const Digest& key) {
+  const std::lock_guard lock(changing_);
+  if (const auto record = index_.Use(key, WallTime())) parts_.store.PutRecord(*record);
 }
 
 Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const DepositClaim& claim,

@@ -6,14 +6,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
 #include "daemon/core/deposit.h"
 #include "daemon/core/deposit_index.h"
+#include "daemon/core/disk_reads.h"
+#include "daemon/core/file_checks.h"
 #include "daemon/core/inserted.h"
 #include "daemon/core/lease_clock.h"
 #include "daemon/core/lease_table.h"
@@ -64,12 +68,16 @@ class Deposits {
 
   /// Takes up what the store holds; what is more than the limits goes.
   Deposits(Options options, Parts parts);
+  ~Deposits() { reads_.Close(); }
+  Deposits(const Deposits&) = delete;
+  Deposits& operator=(const Deposits&) = delete;
 
   [[nodiscard]] Seat NewSeat() { return table_.NewSeat(); }
   /// Tells the caller of what is there or of its lease, perhaps before this returns; else it waits.
+  /// What is only on the disk is read on threads of this user's.
   void Acquire(Seat seat, const DepositClaim& claim, Tell tell);
   /// The contract of both is that of LeaseTable.
-  void Leave(Seat seat) { table_.Leave(seat); }
+  void Leave(Seat seat);
   [[nodiscard]] bool Beat(Seat seat) { return table_.Beat(seat); }
   /// Keeps what the holder made and hands it to all who wait for it. LeaseLost: it is not the
   /// holder any more, or the number is another's. kOverloaded: larger than a user's quota; the
@@ -104,7 +112,25 @@ class Deposits {
   [[nodiscard]] DepositGauges gauges() const { return {index_.size(), table_.gauges()}; }
 
  private:
+  /// One call of Acquire.
+  struct Call {
+    Seat seat;
+    cccl_cache::Digest key;
+    uid_t uid;
+    std::optional<LeaseTable::Time> until;
+    Tell tell;
+  };
+  using CallPtr = std::shared_ptr<const Call>;
+  void AskDisk(const CallPtr& call);
+  void Read(const CallPtr& call);
+  void Enter(const CallPtr& call);
+  void Granted(const CallPtr& call, const LeaseGrant& grant);
+  void TellNews(const Call& call, LeaseNews news);
+  /// False: the caller has left.
+  [[nodiscard]] bool StopReading(Seat seat);
+  /// Waits for the disk.
   [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
+  void NoteUse(const cccl_cache::Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
   /// Requires changing_ held, or nobody else to know this object yet.
   void Take(const DepositRecord& record);
@@ -116,7 +142,10 @@ class Deposits {
   std::mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
-  LeaseClock clock_;
+  FileChecks reads_{kDiskReads};
+  std::mutex mutex_;
+  std::unordered_set<Seat> reading_;  // who waits for the disk; guarded by mutex_
+  LeaseClock clock_;                  // last: its thread uses all of the above
 };
 
 }  // namespace cccl_cached

@@ -11,6 +11,7 @@
 #include "daemon/core/build_difference.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
+#include "daemon/core/disk_reads.h"
 
 namespace cccl_cached {
 namespace {
@@ -84,10 +85,10 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
 
 void Explainer::OfKey(const Digest& key, uid_t uid, Done done) const {
   const auto shared = std::make_shared<const Done>(std::move(done));
-  const Status added =
-      parts_.checks.Add(uid, {.look = [] {},  // no file, but the disk that `then` waits for
-                              .then = [this, key, uid, shared] { (*shared)(Known(key, uid)); },
-                              .late = [this, shared] { (*shared)(FilesHang(patience_)); }});
+  const Status added = parts_.reads.Add(
+      uid, {.look = [] {},  // what reads is `then`: the store must not go meanwhile
+            .then = [this, key, uid, shared] { (*shared)(Known(key, uid)); },
+            .late = [this, shared] { (*shared)(DiskHangs(patience_)); }});
   if (!added) (*shared)(added.error());
 }
 
@@ -155,6 +156,14 @@ bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
 }
 
 void Explainer::LookUp(const QuestionPtr& question) const {
+  const Status added = parts_.reads.Add(
+      question->peer.uid, {.look = [] {},  // as above
+                           .then = [this, question] { Read(question); },
+                           .late = [this, question] { question->done(DiskHangs(patience_)); }});
+  if (!added) question->done(added.error());
+}
+
+void Explainer::Read(const QuestionPtr& question) const {
   if (AnswerFromMemory(*question)) return;
   question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid);
   const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));

@@ -27,7 +27,8 @@ class Explainer {
     Toolchains& toolchains;
     FileAccess& files;
     BuildMemory& memory;
-    FileChecks& checks;
+    FileChecks& checks;  ///< for what waits for the user's files
+    FileChecks& reads;   ///< for what waits for the daemon's disk
     const BuildHistory& history;
     const Departures& departures;
   };
@@ -39,12 +40,12 @@ class Explainer {
       : parts_(parts), patience_(patience) {}
 
   /// Why the last build of this uid's with this key was compiled, and what became of its entry,
-  /// which the disk is asked for: `done` runs once, on a thread of this uid's file checks, or never
-  /// if these are closed before. Before this returns where they are full.
+  /// which the disk is asked for: `done` runs once, on a thread of this uid's reads, or never if
+  /// these are closed before. Before this returns where they are full.
   void OfKey(const cccl_cache::Digest& key, uid_t uid, Done done) const;
 
   /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
-  /// on another thread, or never if the file checks are closed before.
+  /// on another thread, or never if the file checks or the reads are closed before.
   void OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
                  Done done) const;
 
@@ -58,6 +59,7 @@ class Explainer {
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
                               bool force_path_dependent) const;
   void LookUp(const QuestionPtr& question) const;
+  void Read(const QuestionPtr& question) const;
   [[nodiscard]] bool AnswerFromMemory(const Question& question) const;
   [[nodiscard]] FileChecks::Look LookFor(const QuestionPtr& question) const;
   void Checked(const QuestionPtr& question, const Looked& looked) const;

@@ -30,6 +30,8 @@ class FileChecks::State {
  public:
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
+  [[nodiscard]] std::string_view awaited() const { return bounds_.awaited; }
+
   struct Task {
     std::function<void()> look;  // of the thread that runs it, until then: it holds files open
     std::function<void()> then;  // guarded by mutex_, as all below
@@ -52,9 +54,9 @@ class FileChecks::State {
     if (!more && (user.threads == 0 || user.waiting.size() >= bounds_.waiting_per_uid)) {
       if (user.threads == 0) users_.erase(uid);
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("too many builds of uid {} wait for the file system; come back "
-                               "later, or see whether a mount hangs",
-                               uid),
+                   fmt::format("too many requests of uid {} wait for {}; come back later, or see "
+                               "whether it hangs",
+                               uid, bounds_.awaited),
                    kRetryAfter};
     }
     const auto task = std::make_shared<Task>(Task{std::move(look.look), std::move(look.then),
@@ -193,10 +195,10 @@ Status FileChecks::Add(uid_t uid, Look look) {
       std::thread([state = state_, uid] { Serve(*state, uid); }).detach();
     } catch (const std::system_error& error) {
       if (state_->GoWithoutThread(uid, added->task)) return Ok{};
-      return Error{
-          ErrorCode::kOverloaded,
-          fmt::format("the daemon can't start a thread to look at files: {}", error.what()),
-          kRetryAfter};
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("the daemon can't start a thread to wait for {}: {}",
+                               state_->awaited(), error.what()),
+                   kRetryAfter};
     }
   }
   return Ok{};

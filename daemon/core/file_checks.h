@@ -7,18 +7,20 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
 
-/// Threads for looking at requesters' files, which may hang: each user has a few of its own, so
-/// that a mount that hangs holds up nobody else. They come when there is work and go when there is
-/// none. Thread-safe.
+/// Threads for looking at requesters' files, or reading the daemon's own disk, which may hang: each
+/// user has a few of its own, so that a mount that hangs holds up nobody else. They come when there
+/// is work and go when there is none. Thread-safe.
 class FileChecks {
  public:
   struct Bounds {
+    std::string_view awaited = "the file system";  ///< what may hang: said to who is refused
     size_t threads_per_uid = 2;
     size_t waiting_per_uid = 4096;
     size_t threads = 256;                     ///< of all users

@@ -19,14 +19,24 @@ size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size()
 }  // namespace
 
 std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
+  const ManifestPtr found = FindIn(tiers_, fingerprint);
+  return found == nullptr ? std::make_shared<const Manifest>() : found;
+}
+
+std::shared_ptr<const Manifest> ManifestTable::FindAtOnce(const Digest& fingerprint) {
+  return FindIn(at_once_, fingerprint);
+}
+
+ManifestTable::ManifestPtr ManifestTable::FindIn(const std::vector<Tier*>& tiers,
+                                                 const Digest& fingerprint) {
   const Digest key = ManifestKey(fingerprint);
-  for (size_t i = 0; i < tiers_.size(); ++i) {
-    const ArtifactPtr entry = tiers_[i]->Get(key);
+  for (auto tier = tiers.begin(); tier != tiers.end(); ++tier) {
+    const ArtifactPtr entry = (*tier)->Get(key);
     if (entry == nullptr) continue;
-    for (size_t above = 0; above < i; ++above) tiers_[above]->Put(key, entry);
+    for (auto above = tiers.begin(); above != tier; ++above) (*above)->Put(key, entry);
     return Decode(fingerprint, fingerprint, entry);
   }
-  return std::make_shared<const Manifest>();
+  return nullptr;
 }
 
 ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& fingerprint) {

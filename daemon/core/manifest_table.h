@@ -12,6 +12,7 @@
 #include "daemon/core/private_entries.h"
 #include "daemon/core/result.h"
 #include "daemon/core/tier.h"
+#include "daemon/core/tiers_at_once.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
@@ -21,10 +22,12 @@ class ManifestTable {
  public:
   /// The tiers and users' own entries, which may be null, must outlive the table.
   explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr)
-      : tiers_(std::move(tiers)), own_(own) {}
+      : tiers_(std::move(tiers)), at_once_(TiersAtOnce(tiers_)), own_(own) {}
 
   /// Never null; empty if nothing is known. With the keys of all closures.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const cccl_cache::Digest& fingerprint);
+  /// The same without waiting for a disk. Null: that may have one, or nobody has.
+  [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const cccl_cache::Digest& fingerprint);
   void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure);
 
   /// The same as one user has it: what is that user's own comes first.
@@ -40,6 +43,9 @@ class ManifestTable {
     ArtifactPtr entry;
     ManifestPtr manifest;
   };
+  /// Null: none of these tiers has one.
+  [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers,
+                                   const cccl_cache::Digest& fingerprint);
   /// Null: the user has none.
   [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const cccl_cache::Digest& fingerprint);
   /// `place`: where it is remembered.
@@ -48,6 +54,7 @@ class ManifestTable {
   void Remember(const cccl_cache::Digest& place, Decoded decoded);
 
   const std::vector<Tier*> tiers_;
+  const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
   std::mutex adding_;      // one at a time: none gets lost
   std::mutex adding_own_;  // the same of users' own, which wait for the disk: no build waits for it

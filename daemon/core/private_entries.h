@@ -28,6 +28,8 @@ class PrivateEntries {
   /// Whether the user has any. Costs next to nothing: asked at each look-up.
   virtual bool HasAny(uid_t uid) = 0;
   virtual Found Get(uid_t uid, const cccl_cache::Digest& key) = 0;
+  /// The same without a look at the disk: what it finds nothing of, Get may find.
+  virtual Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) = 0;
 
   /// What one user may have, all entries together.
   [[nodiscard]] virtual uint64_t limit_bytes() const = 0;

@@ -68,12 +68,15 @@ bool PrivateStore::HasAny(uid_t uid) {
   return users_.contains(uid);
 }
 
+PrivateEntries::Found PrivateStore::GetAtOnce(uid_t uid, const Digest& key) {
+  if (memory_ == nullptr) return {};
+  ArtifactPtr artifact = memory_->Get(MemoryKey(uid, key));
+  if (artifact == nullptr) return {};
+  return {std::move(artifact), memory_->name()};
+}
+
 PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
-  const Digest memory_key = MemoryKey(uid, key);
-  if (memory_ != nullptr) {
-    ArtifactPtr artifact = memory_->Get(memory_key);
-    if (artifact != nullptr) return {std::move(artifact), memory_->name()};
-  }
+  if (Found found = GetAtOnce(uid, key); found.artifact != nullptr) return found;
   const uint64_t changes = Changes();
   const auto database = slot_.Get();
   if (!database) return {};
@@ -97,7 +100,9 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
   }
   const std::lock_guard lock(mutex_);
   // What was read before a change must not be found after it.
-  if (memory_ != nullptr && changes_ == changes) memory_->Put(memory_key, found.artifact);
+  if (memory_ != nullptr && changes_ == changes) {
+    memory_->Put(MemoryKey(uid, key), found.artifact);
+  }
   return found;
 }
 

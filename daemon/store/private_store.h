@@ -41,6 +41,7 @@ class PrivateStore final : public PrivateEntries {
 
   bool HasAny(uid_t uid) override;
   Found Get(uid_t uid, const cccl_cache::Digest& key) override;
+  Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
   uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
   Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,

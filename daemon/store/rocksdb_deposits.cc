@@ -30,6 +30,10 @@ DepositContents RocksdbDeposits::Get(const Digest& key) {
   return contents;
 }
 
+DepositContents RocksdbDeposits::GetAtOnce(const Digest& key) {
+  return queue_.FindDeposit(key).value_or(nullptr);
+}
+
 bool RocksdbDeposits::Put(const DepositRecord& record, DepositContents contents) {
   if (queue_.PutDeposit(record.key, {EncodeDepositRecord(record), std::move(contents)}))
     return true;

@@ -21,6 +21,7 @@ class RocksdbDeposits final : public DepositStore {
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 
   DepositContents Get(const cccl_cache::Digest& key) override;
+  DepositContents GetAtOnce(const cccl_cache::Digest& key) override;
   bool Put(const DepositRecord& record, DepositContents contents) override;
   void PutRecord(const DepositRecord& record) override;
   void Remove(const cccl_cache::Digest& key) override;

@@ -39,7 +39,7 @@ std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory
 }
 
 TEST_CASE("a build with files from outside is a hit as long as they are the same") {
-  CoordinatorBench bench(IncludesLocal);
+  CoordinatorBench bench(IncludesLocal, {.second_tier = TierName::kDisk});
   bench.files.disk->Write("/home/someone/local.h", "one");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
   CHECK(bench.BuildOne("a").outcome == Outcome::kHit);

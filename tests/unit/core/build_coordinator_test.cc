@@ -34,7 +34,7 @@ TEST_CASE("a build is compiled once and then answered from memory") {
 }
 
 TEST_CASE("a hit on disk moves up into memory") {
-  CoordinatorBench bench(SourceAsOutput);
+  CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
   bench.BuildOne("a");
   bench.memory.Clear();
   CHECK(bench.BuildOne("a").tier == TierName::kDisk);

@@ -8,7 +8,7 @@
 namespace cccl_cached::testing {
 
 CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Options& options)
-    : compiler(std::move(behaviour)) {
+    : compiler(std::move(behaviour)), disk(options.second_tier) {
   BuildLimits limits;
   limits.slots = options.slots;
   limits.compile.time = options.time;

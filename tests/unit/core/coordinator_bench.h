@@ -24,6 +24,9 @@ struct CoordinatorBench {
     size_t slots = 2;
     std::chrono::milliseconds time = std::chrono::minutes(2);
     uint64_t shadow_check_every = 0;
+    /// One that keeps nobody waiting: then all that a build does before its compile is done when
+    /// Build returns.
+    TierName second_tier = TierName::kArena;
   };
 
   explicit CoordinatorBench(FakeCompiler::Behaviour behaviour)
@@ -42,7 +45,7 @@ struct CoordinatorBench {
   FakeCompiler compiler;
   FakeFileAccess files;
   MapTier memory{TierName::kMemory};
-  MapTier disk{TierName::kDisk};
+  MapTier disk;
   Statistics statistics;
   Departures departures;
   FakePrivateEntries own;

@@ -6,8 +6,12 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "tests/unit/core/fake_deposits.h"
+#include "tests/unit/core/fakes.h"
+#include "tests/unit/core/stall.h"
 
 namespace cccl_cached {
 namespace {
@@ -26,21 +30,22 @@ struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {})
       : deposits(std::move(options), {in, in, statistics}) {}
 
-  /// Acquires for a caller who is told once, at once: "lease", the contents, or "refused".
+  /// Acquires for a caller who is told without another's doing anything: "lease", the contents, or
+  /// "refused".
   std::string Ask(const DepositClaim& claim) {
     seat = deposits.NewSeat();
-    std::string told;
-    deposits.Acquire(seat, claim, [&](const LeaseNews& news) {
-      if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
-        fence = grant->fence;
-        told = "lease";
-      } else if (const auto* found = std::get_if<DepositFound>(&news)) {
-        told = *found->contents;
-      } else {
-        told = "refused";
-      }
+    const auto told = std::make_shared<std::promise<LeaseNews>>();
+    deposits.Acquire(seat, claim, [told, first = true](const LeaseNews& news) mutable {
+      if (std::exchange(first, false)) told->set_value(news);
     });
-    return told;
+    std::future<LeaseNews> answer = told->get_future();
+    if (answer.wait_for(testing::kPatience) != std::future_status::ready) return "nothing";
+    const LeaseNews news = answer.get();
+    if (const auto* found = std::get_if<DepositFound>(&news)) return *found->contents;
+    const auto* grant = std::get_if<LeaseGrant>(&news);
+    if (grant == nullptr) return "refused";
+    fence = grant->fence;
+    return "lease";
   }
   Deposits::Publication Publish(const DepositClaim& claim, const std::string& bytes) {
     return deposits.Publish(seat, fence, claim, {std::make_shared<const std::string>(bytes)});
@@ -196,6 +201,42 @@ TEST_CASE("who gets the lease after it was published elsewhere is handed that") 
   CHECK(told == "anew");
   CHECK(scene.statistics.Get(Counter::kDepositWaits) == 1);
   scene.deposits.Leave(holder);
+}
+
+TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
+  FakeDepositStore store;
+  testing::Stall stall;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  store.during_get = [&] { stall.Enter(); };
+  std::promise<LeaseNews> told;
+  std::future<LeaseNews> answer = told.get_future();
+  scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"),
+                         [&](const LeaseNews& news) { told.set_value(news); });
+  REQUIRE(stall.WaitUntilEntered(1));
+  CHECK(answer.wait_for(milliseconds(0)) == std::future_status::timeout);
+  CHECK(scene.Ask(Claim("b")) == "lease");
+  scene.deposits.Leave(scene.seat);
+  stall.End();
+  REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
+}
+
+TEST_CASE("who leaves while the disk is read for it keeps no lease") {
+  FakeDepositStore store;
+  testing::Stall stall;
+  // A holder that says nothing is no holder soon, but for this long.
+  Scene scene(store, {.heartbeat = 2 * testing::kPatience});
+  scene.Deposit(Claim("a"), "bytes");
+  store.during_get = [&] { stall.Enter(); };  // and finds nothing, so there would be a lease
+  const auto seat = scene.deposits.NewSeat();
+  scene.deposits.Acquire(seat, Claim("a"), [](const LeaseNews&) {});
+  REQUIRE(stall.WaitUntilEntered(1));
+  scene.deposits.Leave(seat);
+  stall.End();
+  const auto until = std::chrono::steady_clock::now() + testing::kPatience;
+  while (store.size() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  CHECK(scene.Ask(Claim("a")) == "lease");
+  scene.deposits.Leave(scene.seat);
 }
 
 TEST_CASE("a look that finds nothing removes nothing that was published meanwhile") {

@@ -227,8 +227,12 @@ class MapTier final : public Tier {
  public:
   explicit MapTier(TierName name) : name_(name) {}
 
+  /// Called by each Get, with no lock held; set while nobody calls.
+  std::function<void()> during_get;
+
   TierName name() const override { return name_; }
   ArtifactPtr Get(const cccl_cache::Digest& key) override {
+    if (during_get) during_get();
     std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : found->second;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/deposit.grpc.pb.h"
+#include "tests/unit/core/stall.h"
 #include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
@@ -21,7 +22,10 @@ using Stream = grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireReply>;
 /// One call of Acquire; its key is sent.
 struct Talk {
   explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0)
-      : stub(v1::Deposit::NewStub(running.Connect())), stream(stub->Acquire(&context)) {
+      : Talk(running.Connect(), name, wait_ms) {}
+  explicit Talk(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "a",
+                uint32_t wait_ms = 0)
+      : stub(v1::Deposit::NewStub(channel)), stream(stub->Acquire(&context)) {
     v1::AcquireRequest first;
     first.mutable_key()->set_namespace_("n");
     auto& field = *first.mutable_key()->add_fields();
@@ -100,6 +104,24 @@ TEST_CASE("what one caller publishes is handed to those who wait, and to who com
   CHECK(waits.Error().empty());
   Talk later(running);
   CHECK((later.Found() == contents));
+}
+
+TEST_CASE("a disk that stalls holds up no other call of the same connection") {
+  testing::Stall stall;
+  RunningServer running;
+  {
+    Talk holder(running);
+    REQUIRE(holder.GetsLease());
+    holder.Publish("bytes");
+  }
+  running.store.during_get = [&] { stall.Enter(); };
+  const auto channel = running.Connect();
+  Talk reads(channel);
+  REQUIRE(stall.WaitUntilEntered(1));
+  const auto other = v1::Build::NewStub(channel);
+  CHECK(BuildOver(*other) == "cubin");
+  stall.End();
+  CHECK(reads.GetsLease());  // for the fake finds nothing
 }
 
 TEST_CASE("an empty deposit is one") {

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "daemon/core/file_checks.h"
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// For FileChecks that read what is only on the daemon's own disk. What reads is `then`, for which
+/// Close waits: the store must not go meanwhile. A disk that is asked for so much at once is busy.
+inline constexpr FileChecks::Bounds kDiskReads{.awaited = "the daemon's disk",
+                                               .threads_per_uid = 4};
+
+/// Others of the same user's wait for the disk, and kept this one waiting for too long.
+[[nodiscard]] Error DiskHangs(std::chrono::milliseconds limit);
+
+}  // namespace cccl_cached
