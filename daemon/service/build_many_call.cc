@@ -35,8 +35,11 @@ Status BuildManyCall::Begin() {
   if (!call) return call.error();
   auto stream = backend_.budget.Take(peer_.uid, Resource::kBatches);
   if (!stream) return stream.error();
+  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, backend_.limits.message_bytes);
+  if (!bytes) return bytes.error();
   call_ = std::move(*call);
   stream_ = std::move(*stream);
+  next_message_ = std::move(*bytes);
   return Ok{};
 }
 

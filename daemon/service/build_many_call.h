@@ -19,11 +19,12 @@
 
 namespace cccl_cached {
 
-/// One call of BuildMany. Each of its builds counts as a call, and its bytes as a call's do; such
-/// streams are few, because their messages wait for no turn. Who does not read its answers is not
-/// read from. Requests come on the server's thread, answers on the core's: each leaves a mark under
-/// the lock, and whoever left one does what can be done now (GoOn). Deletes itself when the call is
-/// done.
+/// One call of BuildMany. Each of its builds counts as a call, and its bytes as a call's do. The
+/// next message may come at any time, and waits for no turn (ReadGate), which a stream that says
+/// nothing would keep for ever: so such streams are few, and each counts from its beginning among
+/// its user's bytes what a message can hold. Who does not read its answers is not read from.
+/// Requests come on the server's thread, answers on the core's: each leaves a mark under the lock,
+/// and whoever left one does what can be done now (GoOn). Deletes itself when the call is done.
 class BuildManyCall final : public RawCall {
  public:
   BuildManyCall(BuildBackend& backend, Peer peer, CallStream& stream);
@@ -73,6 +74,7 @@ class BuildManyCall final : public RawCall {
   const std::shared_ptr<Link> link_;
   Share call_;
   Share stream_;
+  Share next_message_;        ///< what it may hold: it is in memory before it can be counted
   grpc::ByteBuffer message_;  ///< of who reads
 
   // Guarded by the link's mutex.

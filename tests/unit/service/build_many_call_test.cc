@@ -251,7 +251,7 @@ TEST_CASE("each build of a stream counts as a call, and gives its place back") {
 
 TEST_CASE("the bytes of a stream's builds are counted") {
   ServiceLimits limits;
-  limits.bytes_in_flight_per_uid = 100'000;
+  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;  // the stream's next message
   RunningServer running(limits);
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -265,9 +265,47 @@ TEST_CASE("the bytes of a stream's builds are counted") {
   CHECK(Ask(*other, request).error == "overloaded");
 }
 
+TEST_CASE("what the next message of a stream can hold is counted before it comes") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 2 * limits.message_bytes + 100'000;
+  RunningServer running(limits);
+  const auto opens = [&] {
+    ManyBuilds many(running);
+    many.Ask(1);
+    return many.Next() == 1u;
+  };
+  ManyBuilds one(running);
+  ManyBuilds two(running);
+  for (ManyBuilds* many : {&one, &two}) {
+    many->Ask(1);
+    REQUIRE(many->Next() == 1u);
+  }
+  ManyBuilds refused(running);
+  CHECK_FALSE(refused.Next());
+  CHECK(refused.stream->Finish().error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  one.stream->WritesDone();
+  CHECK_FALSE(one.Next());
+  CHECK(one.stream->Finish().ok());
+  CHECK(Eventually(opens));
+}
+
+TEST_CASE("an answer is counted until its caller reads it") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = limits.message_bytes + 15'000'000;
+  RunningServer running(limits);
+  running.builder.AnswerWith(
+      [](const auto&, const Peer&) { return MakeAnswer(std::string(10'000'000, 'c')); });
+  const auto other = running.BuildStub();
+  ManyBuilds many(running);
+  many.Ask(1);
+  CHECK(Eventually([&] { return Ask(*other, SmallRequest()).error == "overloaded"; }));
+  REQUIRE(many.Next() == 1u);
+  CHECK(Eventually([&] { return Ask(*other, SmallRequest()).status.ok(); }));
+}
+
 TEST_CASE("all that an answer holds is counted, whatever call it goes over") {
   ServiceLimits limits;
-  limits.bytes_in_flight_per_uid = 100'000;
+  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;  // the stream's next message
   RunningServer running(limits);
   BuildAnswer answer = MakeAnswer("cubin");
   SECTION("its log") { answer.log = std::string(120'000, 'l'); }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 namespace cccl_cached {
@@ -53,6 +54,15 @@ std::shared_ptr<grpc::Channel> RunningServer::Connect() const {
 
 std::unique_ptr<cccl_cache::v1::Build::Stub> RunningServer::BuildStub() const {
   return cccl_cache::v1::Build::NewStub(Connect());
+}
+
+bool Eventually(const std::function<bool()>& holds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 int ConnectRaw(const std::string& path) {

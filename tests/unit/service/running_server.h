@@ -4,6 +4,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,8 @@ class RunningServer {
   std::unique_ptr<Server> server;
 };
 
+/// Whether this becomes true within a generous time.
+[[nodiscard]] bool Eventually(const std::function<bool()>& holds);
 /// A connected socket, or -1.
 [[nodiscard]] int ConnectRaw(const std::string& path);
 /// Whether the other side closed the socket within a generous time.
