@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cccl_cache/v1/info.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cached {
@@ -213,6 +215,28 @@ TEST_CASE("many callers are asked at one time") {
     CHECK(talk->stream->Finish().ok());
   }
   CHECK(built == kCallers);
+}
+
+TEST_CASE("callers who are asked for files and say nothing keep no request from being received") {
+  RunningServer running;
+  const ReadingBuilds builds(running, "/p/a.h");
+  // More than may have a turn at one time.
+  constexpr int kSilent = 33;
+  std::vector<std::unique_ptr<Conversation>> talks;
+  for (int i = 0; i < kSilent; ++i) {
+    talks.push_back(std::make_unique<Conversation>(running));
+    REQUIRE(talks.back()->NextPath() == "/p/a.h");
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  v1::InfoReply reply;
+  CHECK(v1::Info::NewStub(running.Connect())->Get(&context, {}, &reply).ok());
+  for (auto& talk : talks) talk->Answer(v1::FILE_KIND_REGULAR, "text");
+  for (auto& talk : talks) {
+    while (talk->stream->Read(&talk->reply)) {
+    }
+    CHECK(talk->stream->Finish().ok());
+  }
 }
 
 }  // namespace
