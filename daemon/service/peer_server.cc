@@ -98,31 +98,49 @@ bool PeerServer::StartServer() {
   BoundPeer(builder, quota_);
   auto server = CallServer::Start(builder, methods_);
   if (server == nullptr) return false;
-  servers_.push_back({std::move(server)});
+  servers_.emplace(next_server_++, Served{std::move(server)});
   return true;
 }
 
-size_t PeerServer::LeastBusy() {
+PeerServer::Servers::iterator PeerServer::LeastBusy() {
   static const size_t at_once = ServersAtOnce();
-  const auto least = std::ranges::min_element(servers_, {}, &Served::connections);
-  const bool another = least->connections >= limits_.connections_per_server ||
-                       (least->connections > 0 && servers_.size() < at_once);
-  if (another && StartServer()) return servers_.size() - 1;
-  return static_cast<size_t>(least - servers_.begin());
+  const auto least = std::ranges::min_element(
+      servers_, {}, [](const auto& served) { return served.second.connections; });
+  const size_t connections = least->second.connections;
+  const bool another = connections >= limits_.connections_per_server ||
+                       (connections > 0 && servers_.size() < at_once);
+  return another && StartServer() ? std::prev(servers_.end()) : least;
 }
 
-size_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
+uint64_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
   std::lock_guard lock(mutex_);
   pids_[socket.get()] = pid;
-  const size_t served = LeastBusy();
-  ++servers_[served].connections;
-  servers_[served].server->Serve(std::move(socket));
-  return served;
+  auto& [number, served] = *LeastBusy();
+  ++served.connections;
+  served.server->Serve(std::move(socket));
+  return number;
 }
 
-void PeerServer::Ended(size_t served) {
+void PeerServer::Ended(uint64_t served) {
   std::lock_guard lock(mutex_);
-  --servers_[served].connections;
+  Served& left = servers_.at(served);
+  if (--left.connections == 0) left.idle_since = std::chrono::steady_clock::now();
+}
+
+std::vector<std::unique_ptr<CallServer>> PeerServer::TakeIdle() {
+  const auto kept_since = std::chrono::steady_clock::now() - limits_.idle_server_kept;
+  std::vector<std::unique_ptr<CallServer>> idle;
+  std::lock_guard lock(mutex_);
+  for (auto each = std::next(servers_.begin()); each != servers_.end();) {
+    const auto next = std::next(each);
+    Served& served = each->second;
+    if (served.connections == 0 && served.idle_since <= kept_since) {
+      idle.push_back(std::move(served.server));
+      servers_.erase(each);
+    }
+    each = next;
+  }
+  return idle;
 }
 
 Peer PeerServer::PeerOf(const CallStream& stream) const {
@@ -145,7 +163,7 @@ void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   {
     // Not while they end: calls that still come ask for the lock.
     std::lock_guard lock(mutex_);
-    for (const Served& served : servers_) servers.push_back(served.server.get());
+    for (const auto& [number, served] : servers_) servers.push_back(served.server.get());
   }
   AtOnce(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });
 }

@@ -5,6 +5,7 @@
 #include <grpcpp/resource_quota.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,8 +37,8 @@ struct PeerServerParts {
 
 /// gRPC servers for the connections of one set of credentials: whose calls these are is a fact of
 /// this object and not looked up. One server, with one thread, for a first connection; others for
-/// further ones where there are processors for it, or where those that there are have enough.
-/// Thread-safe.
+/// further ones where there are processors for it, or where those that there are have enough. These
+/// are given back when they have had no connection for a while. Thread-safe.
 class PeerServer {
  public:
   PeerServer(Peer credentials, const PeerServerParts& parts);
@@ -49,8 +50,11 @@ class PeerServer {
   [[nodiscard]] bool started() const { return !servers_.empty(); }
   /// A connection whose peer has these credentials, and the pid. Returns what is to be told when it
   /// has ended.
-  [[nodiscard]] size_t Serve(FileDescriptor socket, pid_t pid);
-  void Ended(size_t served);
+  [[nodiscard]] uint64_t Serve(FileDescriptor socket, pid_t pid);
+  void Ended(uint64_t served);
+  /// The servers, but for the first one, that have had no connection for as long as the limits say:
+  /// the caller ends them, before this object.
+  [[nodiscard]] std::vector<std::unique_ptr<CallServer>> TakeIdle();
   /// Ends every connection: at once those without calls, the others when their calls end or the
   /// deadline comes.
   void Shutdown(std::chrono::system_clock::time_point deadline);
@@ -60,11 +64,13 @@ class PeerServer {
   struct Served {
     std::unique_ptr<CallServer> server;
     size_t connections = 0;
+    std::chrono::steady_clock::time_point idle_since{};  ///< without connections
   };
+  using Servers = std::map<uint64_t, Served>;
   /// False if gRPC could not start another one.
   bool StartServer();
-  /// Number of the server that gets the next connection; mutex_ is held.
-  [[nodiscard]] size_t LeastBusy();
+  /// The server that gets the next connection; mutex_ is held.
+  [[nodiscard]] Servers::iterator LeastBusy();
 
   const Peer credentials_;
   const ServiceLimits& limits_;
@@ -79,7 +85,8 @@ class PeerServer {
   ReflectionService reflection_;
   MethodTable methods_;
   grpc::ResourceQuota quota_{"peer"};  ///< of all servers together
-  std::vector<Served> servers_;        // guarded by mutex_; never fewer
+  Servers servers_;                    // guarded by mutex_; in the order of their coming
+  uint64_t next_server_ = 0;           // guarded by mutex_
 };
 
 }  // namespace cccl_cached

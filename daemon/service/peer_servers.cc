@@ -20,7 +20,7 @@ constexpr int64_t kMostServersPerUid = 16;
 /// Counts one connection for its uid and for its server.
 class PeerServers::OpenConnection final : public Connection {
  public:
-  OpenConnection(PeerServers& servers, Credentials credentials, size_t served, Share share)
+  OpenConnection(PeerServers& servers, Credentials credentials, uint64_t served, Share share)
       : servers_(servers),
         credentials_(std::move(credentials)),
         served_(served),
@@ -30,7 +30,7 @@ class PeerServers::OpenConnection final : public Connection {
  private:
   PeerServers& servers_;
   const Credentials credentials_;
-  const size_t served_;
+  const uint64_t served_;
   const Share share_;
 };
 
@@ -84,12 +84,19 @@ std::vector<std::unique_ptr<PeerServer>> PeerServers::TakeSurplus() {
   return surplus;
 }
 
-void PeerServers::Ended(const Credentials& credentials, size_t served) {
+void PeerServers::Ended(const Credentials& credentials, uint64_t served) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(credentials);
   if (found == entries_.end()) return;
   --found->second.connections;
   found->second.server->Ended(served);
+}
+
+void PeerServers::EndIdle() {
+  std::lock_guard lock(mutex_);
+  for (auto& [credentials, entry] : entries_) {
+    for (auto& server : entry.server->TakeIdle()) retired_.Add(std::move(server));
+  }
 }
 
 void PeerServers::Shutdown(std::chrono::milliseconds deadline) {

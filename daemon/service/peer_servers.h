@@ -32,6 +32,9 @@ class PeerServers {
   /// Serves the socket, or closes it if the peer has too many connections or sets of groups
   /// already. Waits for no call of anybody. The result counts the connection until it is destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
+  /// Ends what servers have had no connection for a while, but each user's first. To be called
+  /// every few seconds.
+  void EndIdle();
   /// All at once; returns when the last one has ended.
   void Shutdown(std::chrono::milliseconds deadline);
 
@@ -47,7 +50,7 @@ class PeerServers {
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
   /// Of those without connections the least recently used ones, down to the number that is kept.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
-  void Ended(const Credentials& credentials, size_t served);
+  void Ended(const Credentials& credentials, uint64_t served);
 
   const PeerServerParts parts_;
   const size_t idle_kept_;
@@ -55,7 +58,7 @@ class PeerServers {
   bool stopped_ = false;                  // guarded by mutex_
   uint64_t uses_ = 0;                     // guarded by mutex_
   std::map<Credentials, Entry> entries_;  // guarded by mutex_
-  RetiredServers retired_;
+  RetiredServers retired_;                // last: they end before those whose methods they serve
 };
 
 }  // namespace cccl_cached

@@ -17,7 +17,7 @@ RetiredServers::~RetiredServers() {
   thread_.join();
 }
 
-void RetiredServers::Add(std::unique_ptr<PeerServer> server) {
+void RetiredServers::Add(std::shared_ptr<void> server) {
   {
     std::lock_guard lock(mutex_);
     servers_.push_back(std::move(server));
@@ -40,7 +40,7 @@ void RetiredServers::Run() {
   for (;;) {
     changed_.wait(lock, [this] { return stopped_ || !servers_.empty(); });
     if (servers_.empty()) return;
-    std::unique_ptr<PeerServer> ending = std::move(servers_.front());
+    std::shared_ptr<void> ending = std::move(servers_.front());
     lock.unlock();
     ending.reset();
     lock.lock();

@@ -8,12 +8,10 @@
 #include <mutex>
 #include <thread>
 
-#include "daemon/service/peer_server.h"
-
 namespace cccl_cached {
 
-/// Ends servers in a thread of its own: the end of one waits for the last of its calls, and nobody
-/// else is to wait for that. Thread-safe.
+/// Ends servers in a thread of its own, in the order of their coming: the end of one waits for the
+/// last of its calls, and nobody else is to wait for that. Thread-safe.
 class RetiredServers {
  public:
   RetiredServers();
@@ -22,7 +20,8 @@ class RetiredServers {
   RetiredServers(const RetiredServers&) = delete;
   RetiredServers& operator=(const RetiredServers&) = delete;
 
-  void Add(std::unique_ptr<PeerServer> server);
+  /// A server of whatever kind, which nobody else holds.
+  void Add(std::shared_ptr<void> server);
   /// Those whose end has not come.
   [[nodiscard]] size_t Count() const;
   /// Returns when the last one has ended.
@@ -33,8 +32,8 @@ class RetiredServers {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopped_ = false;                             // guarded by mutex_
-  std::deque<std::unique_ptr<PeerServer>> servers_;  // guarded by mutex_; the first one is ending
+  bool stopped_ = false;                       // guarded by mutex_
+  std::deque<std::shared_ptr<void>> servers_;  // guarded by mutex_; the first one is ending
   std::thread thread_;
 };
 

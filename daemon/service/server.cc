@@ -94,7 +94,10 @@ class Server::Impl {
                                                      return peer_servers_.Connect(std::move(socket),
                                                                                   peer);
                                                    },
-                                                   [this] { uploads_.Forget(); }});
+                                                   [this] {
+                                                     uploads_.Forget();
+                                                     peer_servers_.EndIdle();
+                                                   }});
     return acceptor_->Start();
   }
 

@@ -36,6 +36,8 @@ struct ServiceLimits {
   /// A server looks at each of its connections before it waits: with 64 of them this takes a hit
   /// some 10 us, with 1,000 some 300 us.
   size_t connections_per_server = 64;
+  /// How long a user's second and further servers stay without connections.
+  std::chrono::milliseconds idle_server_kept{60'000};
 };
 
 }  // namespace cccl_cached

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -115,12 +116,17 @@ std::string Trailer(const grpc::ClientContext& context, const std::string& name)
   return {found->second.data(), found->second.size()};
 }
 
-size_t OpenDescriptors() {
-  size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
+namespace {
+
+size_t EntriesOf(const char* directory) {
+  const std::filesystem::directory_iterator entries(directory);
+  return static_cast<size_t>(std::distance(begin(entries), end(entries)));
 }
+
+}  // namespace
+
+size_t OpenDescriptors() { return EntriesOf("/proc/self/fd"); }
+
+size_t Threads() { return EntriesOf("/proc/self/task"); }
 
 }  // namespace cccl_cached

@@ -64,5 +64,7 @@ struct Answered {
 [[nodiscard]] std::string Trailer(const grpc::ClientContext& context, const std::string& name);
 /// Descriptors that this process has open.
 [[nodiscard]] size_t OpenDescriptors();
+/// Threads of this process.
+[[nodiscard]] size_t Threads();
 
 }  // namespace cccl_cached

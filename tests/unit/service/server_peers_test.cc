@@ -10,8 +10,6 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -97,11 +95,6 @@ Result<BuildAnswer> AnswerWithPeer(const cccl_cache::BuildRequest&, const Peer& 
   std::string text = std::to_string(peer.uid) + ":" + std::to_string(peer.gid);
   for (const gid_t group : peer.groups) text += "," + std::to_string(group);
   return MakeAnswer(text);
-}
-
-size_t Threads() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
 TEST_CASE("two_users: each call is known by the credentials of its own connection", "[root]") {

@@ -204,6 +204,24 @@ TEST_CASE("a user's connections beyond those of one server are served by another
   for (const auto& stub : stubs) CHECK(BuildOver(*stub) == "cubin");
 }
 
+TEST_CASE("servers of a user beyond the first are given back once they have had no connection") {
+  ServiceLimits limits;
+  limits.connections_per_server = 1;
+  limits.idle_server_kept = std::chrono::milliseconds(0);
+  RunningServer running(limits);
+  const auto stays = running.BuildStub();
+  CHECK(BuildOver(*stays) == "cubin");
+  const size_t before = Threads();
+  constexpr size_t kMore = 10;
+  std::vector<FileDescriptor> open;
+  for (size_t i = 0; i < kMore; ++i) open.emplace_back(ConnectRaw(running.socket()));
+  CHECK(Eventually([&] { return Threads() >= before + kMore; }));
+  open.clear();
+  CHECK(Eventually([&] { return Threads() < before + kMore / 2; }));
+  CHECK(BuildOver(*stays) == "cubin");
+  CHECK(BuildOver(*running.BuildStub()) == "cubin");
+}
+
 TEST_CASE("shutdown ends the calls of all servers of a user") {
   ServiceLimits limits;
   limits.connections_per_server = 1;
