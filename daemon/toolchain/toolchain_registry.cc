@@ -45,7 +45,8 @@ std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(
       if (!EntryOf(snapshot->found, (*chosen)->serial)->ChangedLately()) return chosen;
     } else if (chosen.error().code != ErrorCode::kToolchainNotFound) {
       return chosen;
-    } else if (std::chrono::steady_clock::now() - snapshot->taken_at < options_.unknown_interval) {
+    } else if (!snapshot->found.unsettled &&
+               std::chrono::steady_clock::now() - snapshot->taken_at < options_.unknown_interval) {
       return NotFound(chosen.error().message, snapshot->toolchains, snapshot->found.rejected);
     }
   }

@@ -28,7 +28,8 @@ struct RegistryOptions {
   uid_t own_uid = 0;
   /// How often installations that came without a request asking for them are looked for.
   std::chrono::milliseconds rescan_interval{30'000};
-  /// How soon after a scan a request that names something unknown causes another.
+  /// How soon after a scan a request that names something unknown causes another; at once if files
+  /// changed during that one.
   std::chrono::milliseconds unknown_interval{1'000};
 };
 

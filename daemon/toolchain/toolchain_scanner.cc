@@ -71,7 +71,8 @@ ScanResult ToolchainScanner::Scan(const ScanResult& former, const std::stop_toke
   now.rejected = std::move(found.incomplete);
   for (const Installation& installation : found.installations) {
     if (stop.stop_requested()) break;
-    Result<IdentifiedPtr> entry = EntryOf(installation, former, stop);
+    const auto [entry, unsettled] = EntryOf(installation, former, stop);
+    now.unsettled = now.unsettled || unsettled;
     if (!entry.ok()) {
       now.rejected.push_back({installation.root, entry.error().message});
     } else if (SameId(now.present, *(*entry)->toolchain()) != nullptr) {
@@ -87,26 +88,41 @@ ScanResult ToolchainScanner::Scan(const ScanResult& former, const std::stop_toke
   return now;
 }
 
-Result<IdentifiedPtr> ToolchainScanner::EntryOf(const Installation& installation,
-                                                const ScanResult& former,
-                                                const std::stop_token& stop) {
+ToolchainScanner::Look ToolchainScanner::EntryOf(const Installation& installation,
+                                                 const ScanResult& former,
+                                                 const std::stop_token& stop) {
   for (const auto* entries : {&former.present, &former.duplicates}) {
     for (const IdentifiedPtr& entry : *entries) {
       if (entry->installation() != installation) continue;
-      if (!entry->Changed() && !entry->StampsDiffer()) return entry;
+      if (!entry->Changed() && !entry->StampsDiffer()) return {entry};
     }
   }
   return IdentifyAnew(installation, stop);
 }
 
-Result<IdentifiedPtr> ToolchainScanner::IdentifyAnew(const Installation& installation,
-                                                     const std::stop_token& stop) {
+ToolchainScanner::Look ToolchainScanner::IdentifyAnew(const Installation& installation,
+                                                      const std::stop_token& stop) {
   auto watch = std::make_unique<InstallationWatch>();
   Result<Survey> survey = SettledSurvey(installation, setup_.own_uid, watch.get());
-  if (!survey.ok()) return survey.error();
-  const Result<Identity> identity = identifier_.Identify(*survey, stop);
+  if (!survey.ok()) return {survey.error()};
+  const Result<ToolchainPtr> toolchain = Identify(installation, *survey, stop);
+  if (!toolchain.ok()) {
+    const Result<Survey> now = TakeSurvey(installation, setup_.own_uid, nullptr);
+    return {toolchain.error(), !now.ok() || now->stamps != survey->stamps};
+  }
+  return {
+      std::make_shared<IdentifiedToolchain>(IdentifiedToolchain::Parts{.toolchain = *toolchain,
+                                                                       .installation = installation,
+                                                                       .survey = *std::move(survey),
+                                                                       .watch = std::move(watch)},
+                                            setup_.own_uid)};
+}
+
+Result<ToolchainPtr> ToolchainScanner::Identify(const Installation& installation,
+                                                const Survey& survey, const std::stop_token& stop) {
+  const Result<Identity> identity = identifier_.Identify(survey, stop);
   if (!identity.ok()) return identity.error();
-  Toolchain toolchain = Describe(installation, *survey, *identity);
+  Toolchain toolchain = Describe(installation, survey, *identity);
   toolchain.serial = ++last_serial_;
   if (toolchain.nvrtc) {
     const Result<Capabilities> capabilities =
@@ -114,12 +130,7 @@ Result<IdentifiedPtr> ToolchainScanner::IdentifyAnew(const Installation& install
     if (!capabilities.ok()) return capabilities.error();
     toolchain.capabilities = *capabilities;
   }
-  return std::make_shared<IdentifiedToolchain>(
-      IdentifiedToolchain::Parts{.toolchain = std::make_shared<const Toolchain>(toolchain),
-                                 .installation = installation,
-                                 .survey = std::move(*survey),
-                                 .watch = std::move(watch)},
-      setup_.own_uid);
+  return std::make_shared<const Toolchain>(std::move(toolchain));
 }
 
 void ToolchainScanner::ReportChanges(const ScanResult& former, const ScanResult& now) const {

@@ -34,6 +34,7 @@ struct ScanResult {
   std::vector<IdentifiedPtr> present;     ///< newest first; equal versions in search order
   std::vector<IdentifiedPtr> duplicates;  ///< same contents as one of `present`, elsewhere
   std::vector<RejectedToolchain> rejected;
+  bool unsettled = false;  ///< one was rejected whose files changed while they were looked at
 };
 
 /// Finds, identifies and probes all toolchains. What a former scan identified and did not change
@@ -56,10 +57,16 @@ class ToolchainScanner {
  private:
   using IdentifiedPtr = ScanResult::IdentifiedPtr;
 
+  struct Look {
+    Result<IdentifiedPtr> entry;
+    bool unsettled = false;  ///< none, and the files changed meanwhile
+  };
   /// The former entry if it is still true; else a new one.
-  Result<IdentifiedPtr> EntryOf(const Installation& installation, const ScanResult& former,
+  Look EntryOf(const Installation& installation, const ScanResult& former,
+               const std::stop_token& stop);
+  Look IdentifyAnew(const Installation& installation, const std::stop_token& stop);
+  Result<ToolchainPtr> Identify(const Installation& installation, const Survey& survey,
                                 const std::stop_token& stop);
-  Result<IdentifiedPtr> IdentifyAnew(const Installation& installation, const std::stop_token& stop);
   void ReportChanges(const ScanResult& former, const ScanResult& now) const;
   void ReportArrival(const IdentifiedToolchain& entry) const;
 

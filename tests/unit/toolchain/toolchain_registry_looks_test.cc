@@ -3,9 +3,14 @@
 // When a registry looks, and who waits for it.
 #include <catch2/catch.hpp>
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "daemon/toolchain/toolchain_registry.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
@@ -50,6 +55,21 @@ class Gate final : public Compiler {
   int waiting_ = 0;
 };
 
+/// Knows nothing, and is asked for the digest of files that were surveyed already: the first time
+/// something happens to them.
+class ChangeDuringLook final : public MetaStore {
+ public:
+  explicit ChangeDuringLook(std::function<void()> change) : change_(std::move(change)) {}
+  std::optional<std::string> GetMeta(std::string_view) override {
+    if (const auto change = std::exchange(change_, nullptr)) change();
+    return std::nullopt;
+  }
+  void PutMeta(std::string_view, std::string_view) override {}
+
+ private:
+  std::function<void()> change_;
+};
+
 bool Ready(std::future<void>& future) {
   return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
 }
@@ -77,6 +97,22 @@ TEST_CASE("an unknown toolchain is looked for, but not each time") {
     registry.Rescan();
     CHECK(registry.Select({.major = 12}, BuildKind::kNvrtc).ok());
   }
+}
+
+TEST_CASE("a toolchain that changes while it is identified is waited for, not told to be absent") {
+  Node node;
+  ChangeDuringLook meta([&] { node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER"); });
+  ToolchainRegistry registry(OnlyWhenAsked(Roots({node.tree.Path("cuda")})), meta, node.compiler,
+                             [](const ToolchainReport&) {});
+  REQUIRE(registry.Present().empty());
+  CHECK_FALSE(registry.Select({}, 0, BuildKind::kNvrtc));
+  std::promise<void> looked;
+  registry.Rescan([&] { looked.set_value(); });
+  std::future<void> look = looked.get_future();
+  REQUIRE(Ready(look));
+  const auto chosen = registry.Select({}, 0, BuildKind::kNvrtc);
+  REQUIRE(chosen);
+  CHECK(chosen->ok());
 }
 
 TEST_CASE("new installations are found without anybody asking") {
