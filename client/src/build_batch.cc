@@ -100,7 +100,9 @@ void BuildBatch::Rearm() {
 
 void BuildBatch::Fail(uint64_t number, Error error) {
   const BuildLedger::Build& build = *builds_.Find(number);
-  if (!build.here) fallback_.Failed(error.status);
+  // A daemon that said that it has no room was not silent.
+  const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
+  if (!build.here && !postponed) fallback_.Failed(error.status);
   if (build.here || !fallback_.MayDoBetter(error.status, build.deadline)) {
     return builds_.Finish(number, std::move(error));
   }

@@ -145,6 +145,37 @@ TEST_CASE("what the daemon takes too long for is taken from it, and compiled her
   CHECK(cancelled.get_future().wait_for(20s) == std::future_status::ready);
 }
 
+TEST_CASE("a daemon that says that it has no room is asked for the next build nevertheless") {
+  Scene scene(AnswerLocal());
+  StandInAnswers answers;
+  answers.many = [](auto*, auto* stream) {
+    v1::BuildManyRequest request;
+    while (stream->Read(&request)) {
+      v1::BuildManyReply reply;
+      reply.set_tag(request.tag());
+      if (request.build().nvrtc().source().inline_bytes() == "no room") {
+        reply.mutable_error()->set_name("overloaded");
+        reply.mutable_error()->set_message("no room");
+        reply.mutable_error()->set_retry_ms(10);
+      } else {
+        *reply.mutable_reply() = HitWithCubin("cubin");
+      }
+      stream->Write(reply);
+    }
+    return grpc::Status::OK;
+  };
+  StandInDaemon daemon(scene.socket, answers);
+  scene.options.local_after = 100ms;
+  Batch batch = scene.Open();
+  REQUIRE(batch.Add(Source("no room"), 1).ok());
+  CheckIsLocal(batch.Next(), "no room");
+  REQUIRE(batch.Add(Source("taken"), 2).ok());
+  const auto finished = batch.Next();
+  REQUIRE(finished);
+  REQUIRE(finished->result.ok());
+  CHECK(finished->result->outcome() == Outcome::kHit);
+}
+
 TEST_CASE("a cancelled build of a batch is compiled here no further") {
   Scene scene("");
   const std::string file = scene.directory / "pid";
