@@ -8,6 +8,7 @@
 #include <array>
 
 #include "cccl_cache/driver.h"
+#include "cli/driver_memory.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -20,14 +21,17 @@ bool HasDevice() {
                      [](const char* device) { return access(device, F_OK) == 0; });
 }
 
-}  // namespace
-
-uint32_t DriverVersion() {
-  if (!HasDevice()) return 0;
+uint32_t AskDriver() {
   const Expected<Driver> driver = Driver::Open();
   if (!driver.ok()) return 0;
   const Expected<uint32_t> version = driver->Version();
   return version.ok() ? *version : 0;
+}
+
+}  // namespace
+
+uint32_t DriverVersion() {
+  return HasDevice() ? DriverMemory::OfThisProcess().Version(AskDriver) : 0;
 }
 
 Expected<std::string> NativeArchitecture() {

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace cccl_cache::cli {
+
+/// The driver's version as libcuda told it, kept in a file of this user's: to load libcuda again
+/// for it would take longer than a whole hit. An immutable value; processes may share the file.
+class DriverMemory {
+ public:
+  /// In $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache, and true as long as all is as it is
+  /// now for this process: the machine's start, its driver, the mounts, and where libraries are
+  /// looked for.
+  [[nodiscard]] static DriverMemory OfThisProcess();
+
+  /// What is kept at `path` is believed where it was kept under the same `surroundings`. One of
+  /// them empty: nothing is kept.
+  DriverMemory(std::string path, std::string surroundings)
+      : path_(std::move(path)), surroundings_(std::move(surroundings)) {}
+
+  /// What was kept, or else what `ask` answers, which is then kept unless it is 0. A file that
+  /// can't be read, understood or written is no error.
+  [[nodiscard]] uint32_t Version(const std::function<uint32_t()>& ask) const;
+
+ private:
+  [[nodiscard]] uint32_t Kept() const;
+  void Keep(uint32_t version) const;
+
+  std::string path_;
+  std::string surroundings_;
+};
+
+}  // namespace cccl_cache::cli

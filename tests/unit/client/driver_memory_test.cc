@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/driver_memory.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+
+namespace {
+
+using cccl_cache::cli::DriverMemory;
+
+/// A driver that counts how often it is asked.
+struct Scene {
+  /// Asks as a command would that finds these surroundings.
+  uint32_t Ask(const std::string& surroundings) {
+    return DriverMemory(path, surroundings).Version([this] {
+      ++asked;
+      return version;
+    });
+  }
+
+  void Damage(const std::string& contents) const { std::ofstream(path) << contents; }
+
+  cccl_cached::TemporaryDirectory directory;
+  std::string path = directory.path() + "/cache/cccl-cache/driver";
+  uint32_t version = 13000;
+  int asked = 0;
+};
+
+}  // namespace
+
+TEST_CASE("the driver is loaded for its version once, as long as nothing around it changes") {
+  Scene scene;
+  CHECK(scene.Ask("one start") == 13000);
+  scene.version = 13010;
+  CHECK(scene.Ask("one start") == 13000);
+  CHECK(scene.asked == 1);
+  CHECK(scene.Ask("another start") == 13010);
+  CHECK(scene.Ask("another start") == 13010);
+  CHECK(scene.asked == 2);
+}
+
+TEST_CASE("a driver that can't be asked is asked again") {
+  Scene scene;
+  scene.version = 0;
+  CHECK(scene.Ask("one start") == 0);
+  scene.version = 12040;
+  CHECK(scene.Ask("one start") == 12040);
+  CHECK(scene.asked == 2);
+}
+
+TEST_CASE("what is not a version is not taken for one") {
+  Scene scene;
+  scene.Ask("one start");
+  for (const char* contents : {"", "13000", "one start", "-1\none start", "99999999999\none start",
+                               "13000 \none start", "13000\none start and more", "0\none start"}) {
+    INFO(contents);
+    scene.Damage(contents);
+    scene.asked = 0;
+    CHECK(scene.Ask("one start") == 13000);
+    CHECK(scene.asked == 1);
+  }
+}
+
+TEST_CASE("a place that can't be written to costs a question each time, and nothing else") {
+  Scene scene;
+  scene.Ask("one start");
+  scene.path += "/beneath/a/file";
+  scene.asked = 0;
+  CHECK(scene.Ask("one start") == 13000);
+  CHECK(scene.Ask("one start") == 13000);
+  CHECK(scene.asked == 2);
+}
