@@ -31,8 +31,9 @@ BuildLimits BuildLimitsOf(const Configuration& configuration) {
   return limits;
 }
 
-Deposits::Options DepositOptionsOf(const Configuration& configuration) {
+Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t run) {
   Deposits::Options options;
+  options.run = run;
   options.limits.bytes = configuration.deposit_limit;
   options.limits.bytes_per_uid = configuration.deposit_limit_per_uid;
   options.heartbeat = configuration.lease_heartbeat;

@@ -17,7 +17,7 @@
 namespace cccl_cached {
 
 [[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
-[[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration);
+[[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t run);
 [[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
 /// The directories whose contents are the daemon's alone: its state, and what systemd made for its
 /// socket. A directory that merely holds the socket may be anybody's.

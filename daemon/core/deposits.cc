@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 #include <utility>
 
 namespace cccl_cached {
@@ -14,20 +12,10 @@ namespace {
 
 using cccl_cache::Digest;
 
-constexpr std::string_view kEpochName = "lease-epoch";
-/// A run of the daemon grants fewer leases than this.
-constexpr int kFenceBits = 32;
+/// A run of the daemon grants fewer leases than this: at a hundred thousand a second, in months.
+constexpr int kFenceBits = 40;
 /// A holder may miss so many heartbeats.
 constexpr int kHeartbeats = 3;
-
-/// Counts the runs of the daemon, so that no number is given out twice.
-uint64_t FirstFence(MetaStore& meta) {
-  uint64_t epoch = 0;
-  const std::string last = meta.GetMeta(kEpochName).value_or("");
-  std::from_chars(last.data(), last.data() + last.size(), epoch);
-  meta.PutMeta(kEpochName, std::to_string(++epoch));
-  return epoch << kFenceBits;
-}
 
 std::chrono::sys_seconds WallTime() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -39,7 +27,8 @@ Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
       index_(options_.limits),
-      table_({.first_fence = FirstFence(parts.meta),
+      // Zero says that somebody waits.
+      table_({.first_fence = (options_.run << kFenceBits) + 1,
               .patience = kHeartbeats * options_.heartbeat,
               .longest = options_.longest_lease,
               .now = options_.now,

@@ -57,12 +57,14 @@ class Deposits {
     std::chrono::milliseconds heartbeat{5'000};
     /// How long a lease that others wait for may be held.
     std::chrono::milliseconds longest_lease{600'000};
+    /// Of the daemon over this store, greater than that of each before: so no number of a lease is
+    /// given out twice.
+    uint64_t run = 0;
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.
   struct Parts {
     DepositStore& store;
-    MetaStore& meta;
     Statistics& statistics;
   };
 

@@ -23,10 +23,12 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   if (!options.report) options.report = [](std::string_view) {};
   auto directory = StateDirectory::Open(options.directory);
   if (!directory) return directory.error();
+  const Result<uint64_t> run = (*directory)->CountRun();
+  if (!run) return run.error();
   const DatabaseOptions database_options{options.limit_bytes, options.cache_bytes};
   const Report report = options.report;
   std::unique_ptr<RocksdbStore> store(
-      new RocksdbStore(std::move(options), std::move(*directory), statistics));
+      new RocksdbStore(std::move(options), std::move(*directory), *run, statistics));
 
   auto opened = OpenDatabase(*store->directory_, database_options, report);
   if (!opened) return opened.error();
@@ -49,10 +51,11 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
 }
 
 RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
-                           Statistics& statistics)
+                           uint64_t run, Statistics& statistics)
     : statistics_(statistics),
       departed_(options.departed),
       directory_(std::move(directory)),
+      run_(run),
       table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),

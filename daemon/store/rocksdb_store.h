@@ -72,6 +72,8 @@ class RocksdbStore final : public Tier, public MetaStore {
 
   /// What users inserted for themselves, in the same database. Lives as long as the store.
   [[nodiscard]] PrivateEntries& own() { return own_; }
+  /// Which run of a daemon over the directory this is: see StateDirectory::CountRun.
+  [[nodiscard]] uint64_t run() const { return run_; }
   /// Returns when there is room to Put much, or after a while.
   void AwaitRoom();
 
@@ -79,12 +81,13 @@ class RocksdbStore final : public Tier, public MetaStore {
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
  private:
-  RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
+  RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory, uint64_t run,
                Statistics& statistics);
 
   Statistics& statistics_;
   const Departed departed_;
   const std::unique_ptr<StateDirectory> directory_;
+  const uint64_t run_;
   DatabaseSlot slot_;
   ArtifactTable table_;
   WriteQueue queue_;

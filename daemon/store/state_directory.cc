@@ -12,7 +12,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
+
+#include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {
@@ -61,6 +64,22 @@ std::string Holder(int lock) {
   return digits.empty() ? "another process" : "process " + digits;
 }
 
+/// A file with this text, on the disk when it returns, or what was there before. An errno value.
+int Replace(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  const FileDescriptor file(
+      open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return errno;
+  errno = ENOSPC;  // what a short write means
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      fsync(file.get()) != 0 || rename(draft.c_str(), path.c_str()) != 0) {
+    return errno;
+  }
+  const std::string directory = path.substr(0, path.rfind('/'));
+  const FileDescriptor place(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return place.valid() && fsync(place.get()) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& path) {
@@ -86,6 +105,22 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
 }
 
 StateDirectory::~StateDirectory() { close(lock_); }
+
+Result<uint64_t> StateDirectory::CountRun() const {
+  const std::string path = path_ + "/runs";
+  uint64_t run = 0;
+  std::ifstream file(path);
+  if (file.is_open() && !(file >> run)) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("{} holds no number: write one there that is greater than the fence "
+                             "of any lease so far, divided by 2^40",
+                             path)};
+  }
+  if (const int error = Replace(path, fmt::format("{}\n", ++run)); error != 0) {
+    return Unusable(path_, "cannot be written", error);
+  }
+  return run;
+}
 
 Status StateDirectory::SetDatabaseAside() const {
   std::error_code error;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,9 @@ class StateDirectory {
   /// old ones: what lay there before is deleted.
   [[nodiscard]] std::string set_aside_path() const { return path_ + "/database.set-aside"; }
 
+  /// Counts this run of a daemon here, on the disk before it returns: greater than that of each run
+  /// before, whatever became of them and of their database. Once an object.
+  [[nodiscard]] Result<uint64_t> CountRun() const;
   /// Moves the database out of the way. It must be closed.
   Status SetDatabaseAside() const;
 

@@ -87,6 +87,15 @@ def test_a_client_waits_as_long_as_it_said(daemon):
     assert holder.ask("publish x") == "published"
 
 
+def test_numbers_grow_though_the_daemon_is_killed_right_after_a_grant(daemon):
+    fences = []
+    for _ in range(3):
+        fences.append(int(LeaseClient(daemon).hear().split()[1]))
+        daemon.kill()
+        daemon.start()
+    assert fences == sorted(set(fences))
+
+
 def test_the_daemon_killed_between_acquire_and_publish(daemon):
     holder = LeaseClient(daemon)
     first = int(holder.hear().split()[1])

@@ -15,8 +15,8 @@
 
 namespace cccl_cached {
 
-/// Keeps deposits, and facts, as long as the test lasts. Thread-safe.
-class FakeDepositStore final : public DepositStore, public MetaStore {
+/// Keeps deposits as long as the test lasts. Thread-safe.
+class FakeDepositStore final : public DepositStore {
  public:
   DepositContents Get(const cccl_cache::Digest& key) override {
     if (auto meanwhile = std::exchange(during_get, {})) {
@@ -50,16 +50,6 @@ class FakeDepositStore final : public DepositStore, public MetaStore {
     return records;
   }
 
-  std::optional<std::string> GetMeta(std::string_view name) override {
-    const std::lock_guard lock(mutex_);
-    const auto found = meta_.find(name);
-    return found == meta_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void PutMeta(std::string_view name, std::string_view value) override {
-    const std::lock_guard lock(mutex_);
-    meta_[std::string(name)] = value;
-  }
-
   /// Set while nobody calls. What happens during the next Get, which finds nothing, or before the
   /// next Remove does anything.
   std::function<void()> during_get;
@@ -83,7 +73,6 @@ class FakeDepositStore final : public DepositStore, public MetaStore {
  private:
   std::mutex mutex_;
   std::map<cccl_cache::Digest, std::pair<DepositRecord, DepositContents>> deposits_;
-  std::map<std::string, std::string, std::less<>> meta_;
   int gets_ = 0;
 };
 

@@ -19,7 +19,7 @@
 namespace cccl_cached {
 
 RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_options)
-    : deposits(std::move(deposit_options), {store, store, statistics}),
+    : deposits(std::move(deposit_options), {store, statistics}),
       socket_(directory_.path() + "/socket") {
   // Other users of a test must reach the socket.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));

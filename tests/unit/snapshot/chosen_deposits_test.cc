@@ -45,7 +45,7 @@ struct Scene {
       REQUIRE(store.Put(record, std::make_shared<const std::string>("bytes")));
     }
     Statistics statistics;
-    const Deposits deposits({}, {store, store, statistics});
+    const Deposits deposits({}, {store, statistics});
     const auto chosen = ChooseDeposits(deposits, PeerOf(uid), filter);
     CHECK(std::ranges::is_sorted(chosen, {}, &ChosenDeposit::identity));
     Names names;

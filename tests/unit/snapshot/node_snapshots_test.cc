@@ -104,7 +104,7 @@ struct Scene {
   BuildMemory memory{{&disk}, departures, {}, &own};
   FakeDepositStore store;
   Statistics statistics;
-  Deposits deposits{{}, {store, store, statistics}};
+  Deposits deposits{{}, {store, statistics}};
   NodeSnapshots snapshots{{.answered = answered,
                            .own = own,
                            .memory = memory,

@@ -49,6 +49,29 @@ TEST_CASE("a second open says who has the state directory locked, and which it i
   CHECK(StateDirectory::Open(temporary / "state"));
 }
 
+TEST_CASE("each run has a number of its own, greater than those before") {
+  const TemporaryDirectory temporary;
+  uint64_t last = 0;
+  for (int run = 0; run < 3; ++run) {
+    auto directory = StateDirectory::Open(temporary / "state");
+    REQUIRE(directory);
+    const Result<uint64_t> number = (*directory)->CountRun();
+    REQUIRE(number);
+    CHECK(*number > last);
+    last = *number;
+    // On the disk already: a process that is killed now has counted.
+    uint64_t written = 0;
+    std::ifstream(temporary / "state/runs") >> written;
+    CHECK(written == last);
+  }
+  std::ofstream(temporary / "state/runs") << "garbage";
+  auto directory = StateDirectory::Open(temporary / "state");
+  REQUIRE(directory);
+  const Result<uint64_t> refused = (*directory)->CountRun();
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message, Contains("state/runs") && Contains("holds no number"));
+}
+
 TEST_CASE("a state directory that can't be made names the path, the uid and the way out") {
   const TemporaryDirectory temporary;
   std::ofstream(temporary / "file") << "not a directory";
