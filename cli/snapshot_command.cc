@@ -32,8 +32,8 @@ CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common
 
 int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summary& summary) {
   if (options.file == "-") return kDone;
-  return Print(common.json ? SummaryJson(summary)
-                           : SummaryText(summary, "written", "not kept any more"));
+  const char* left_out = options.AsksForOthers() ? "not kept for everybody" : "not kept any more";
+  return Print(common.json ? SummaryJson(summary) : SummaryText(summary, "written", left_out));
 }
 
 /// Whoever asks for a snapshot wants something in it, and would lose what the file held before.
@@ -44,6 +44,11 @@ Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
   if (!options.Narrows())
     message = "the daemon knows no build of yours that it has answered yet, and no deposit";
   if (made.left_out > 0) message = "nothing of what fits is kept any more: build it again";
+  if (made.left_out > 0 && options.AsksForOthers()) {
+    message =
+        "nothing of what fits is kept for everybody: build it again, or let the users who inserted "
+        "it for themselves make snapshots of it";
+  }
   if (options.file != "-") message += "; " + options.file + " is left as it was";
   return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};
 }

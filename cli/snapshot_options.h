@@ -21,6 +21,8 @@ struct SnapshotOptions {
 
   /// Whether less is asked for than all that this user was answered.
   [[nodiscard]] bool Narrows() const;
+  /// Whether others' entries are asked for as well: then what users inserted for themselves is not.
+  [[nodiscard]] bool AsksForOthers() const { return filter.all_users || !filter.uids.empty(); }
 };
 
 void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::string& help);

@@ -150,11 +150,13 @@ Result<Inserted> BuildMemory::Insert(const Digest& fingerprint, const Closure& c
                "what comes; insert the file again once it has room (the daemon's log says more)"};
 }
 
-Status BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
-                              const ArtifactPtr& artifact, uint64_t generation) {
-  const Status kept = own_->Put(uid, KeyOf(fingerprint, closure), artifact, generation);
+Result<Inserted> BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint,
+                                        const Closure& closure, const ArtifactPtr& artifact,
+                                        uint64_t generation) {
+  const Result<Inserted> kept = own_->Put(uid, KeyOf(fingerprint, closure), artifact, generation);
   if (!kept || closure.entries.empty()) return kept;
-  return manifests_.AddFor(uid, fingerprint, {closure}, generation);
+  const Status known = manifests_.AddFor(uid, fingerprint, {closure}, generation);
+  return known ? kept : known.error();
 }
 
 void BuildMemory::Drop(const Digest& key) {

@@ -67,8 +67,9 @@ class BuildMemory {
   Result<Inserted> Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
   /// The same for one user: see PrivateEntries::Put.
-  Status InsertFor(uid_t uid, const cccl_cache::Digest& fingerprint, const Closure& closure,
-                   const ArtifactPtr& artifact, uint64_t generation);
+  Result<Inserted> InsertFor(uid_t uid, const cccl_cache::Digest& fingerprint,
+                             const Closure& closure, const ArtifactPtr& artifact,
+                             uint64_t generation);
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);

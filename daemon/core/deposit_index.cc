@@ -12,8 +12,6 @@ using cccl_cache::Digest;
 
 constexpr std::chrono::hours kUseWritten{1};
 
-uint64_t Charge(uint64_t size) { return std::max(size, DepositIndex::kLeastCharge); }
-
 }  // namespace
 
 bool DepositIndex::Fits(uint64_t size) const {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -35,6 +36,8 @@ class DepositIndex {
 
   /// Whether one of this size may be kept at all.
   [[nodiscard]] bool Fits(uint64_t size) const;
+  /// What a deposit of this size counts.
+  [[nodiscard]] static uint64_t Charge(uint64_t size) { return std::max(size, kLeastCharge); }
   /// As the most recently used; in place of one of the same key. Returns what had to go for it.
   [[nodiscard]] std::vector<cccl_cache::Digest> Add(const DepositRecord& record);
   /// Which addition it came with: another one of the same key has another number.

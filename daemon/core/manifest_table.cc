@@ -105,7 +105,8 @@ Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownCl
   manifest.Add(closure);
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
-  return own_->Put(uid, ManifestKey(fingerprint), entry, generation);
+  const Result<Inserted> kept = own_->Put(uid, ManifestKey(fingerprint), entry, generation);
+  return kept ? Status(Ok{}) : kept.error();
 }
 
 }  // namespace cccl_cached

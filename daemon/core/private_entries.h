@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "daemon/core/artifact.h"
+#include "daemon/core/inserted.h"
 #include "daemon/core/result.h"
 #include "daemon/core/tier.h"
 #include "proto/digest.h"
@@ -36,11 +37,11 @@ class PrivateEntries {
   /// The number of an insertion that begins now: greater than that of each earlier one of this
   /// user, whatever the clock says. Reads the disk.
   virtual uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) = 0;
-  /// Keeps the entry; what the user inserted in the oldest generations, all of them before this
-  /// one, goes for it, the oldest first. kOverloaded: there is no room; kUnavailable: the disk
-  /// refused. Waits for the disk.
-  virtual Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
-                     uint64_t generation) = 0;
+  /// Keeps the entry, in place of one of this key; what the user inserted in the oldest
+  /// generations, all of them before this one, goes for it, the oldest first. kOverloaded: there is
+  /// no room; kUnavailable: the disk refused. Waits for the disk.
+  virtual Result<Inserted> Put(uid_t uid, const cccl_cache::Digest& key,
+                               const ArtifactPtr& artifact, uint64_t generation) = 0;
 };
 
 }  // namespace cccl_cached

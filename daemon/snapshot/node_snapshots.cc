@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -160,7 +161,11 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
   }
   const std::optional<uid_t> owner = OwnerFor(peer);
   const uint64_t limit = owner ? parts_.own.limit_bytes() : parts_.shared_limit;
-  ReceivedSnapshot::Options options{.limit_bytes = limit, .shared = !owner};
+  const DepositIndex::Limits& deposits = parts_.deposits.options().limits;
+  ReceivedSnapshot::Options options{
+      .limit_bytes = limit,
+      .deposit_limit_bytes = std::min(deposits.bytes_per_uid, deposits.bytes),
+      .shared = !owner};
   Result<std::shared_ptr<void>> place = TakePlace(caller);
   if (!place) return place.error();
   options.place = *std::move(place);
@@ -187,10 +192,7 @@ Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t genera
     parts_.await_room();
     return parts_.memory.Insert(record.fingerprint, record.closure, artifact);
   }
-  const Status kept =
-      parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
-  if (!kept) return kept.error();
-  return Inserted::kNow;
+  return parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
 }
 
 Result<Inserted> NodeSnapshots::KeepDeposit(uid_t uid, const DepositCopy& copy) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/core/deposit_index.h"
 #include "daemon/snapshot/compression.h"
 
 namespace cccl_cached {
@@ -97,6 +98,21 @@ Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
                            options_.shared ? "store_limit" : "private_limit_per_uid")};
 }
 
+Status ReceivedSnapshot::CheckDeposits(const SnapshotReader& reader) const {
+  uint64_t bytes = 0;
+  const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t) {
+    if (item.kind == SnapshotKind::kDeposit) bytes += DepositIndex::Charge(item.bytes);
+    return true;
+  });
+  if (!unread.empty()) return Refused(unread);
+  if (bytes <= options_.deposit_limit_bytes) return Ok{};
+  return Error{ErrorCode::kOverloaded,
+               fmt::format("the snapshot's deposits take {} bytes, and a user may have {} bytes of "
+                           "them together: make a smaller one with filters, or raise the daemon's "
+                           "deposit_limit_per_uid",
+                           bytes, options_.deposit_limit_bytes)};
+}
+
 Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   const auto file = SnapshotFile::Open(file_.fd());
   if (const auto* wrong = std::get_if<std::string>(&file)) return Refused(*wrong);
@@ -106,6 +122,7 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   if (const std::string wrong = reader.Verify(); !wrong.empty()) return Refused(wrong);
   const uint64_t bytes = reader.record_bytes() + reader.count() * kRecordOverhead;
   if (Status fits = CheckSize(bytes); !fits) return fits.error();
+  if (Status fit = CheckDeposits(reader); !fit) return fit.error();
   const Status sound =
       ForEachRecord(reader, [](const auto&, const auto&) -> Status { return Ok{}; });
   if (!sound) return sound.error();

@@ -24,7 +24,8 @@ class ReceivedSnapshot final : public IncomingSnapshot {
  public:
   struct Options {
     SnapshotCaller caller;
-    uint64_t limit_bytes = 0;  ///< of all records together, decompressed
+    uint64_t limit_bytes = 0;          ///< of all records together, decompressed
+    uint64_t deposit_limit_bytes = 0;  ///< of all deposits together, as they are charged
     bool shared = false;
     std::function<Result<Inserted>(const ArtifactRecord&)> keep;
     std::function<Result<Inserted>(const DepositCopy&)> keep_deposit;
@@ -48,6 +49,8 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] Status Admit(const cccl_cache::SnapshotItem& item) const;
   /// Whether so much may be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
+  /// Whether all deposits can be kept: those that came first would go for the last ones.
+  [[nodiscard]] Status CheckDeposits(const cccl_cache::SnapshotReader& reader) const;
 
   SpoolFile file_;
   uint64_t received_ = 0;

@@ -136,16 +136,17 @@ uint64_t PrivateStore::NextGeneration(uid_t uid, std::chrono::system_clock::time
   return std::max(clock, UsageOf(*database, UserRowPrefix(uid)).generation + 1);
 }
 
-Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
-                         uint64_t generation) {
+Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
+                                   uint64_t generation) {
   std::string entry = EncodeEntry(key, *artifact);
   const PrivateUsage usage{entry.size() + kEntryOverhead, generation};
   const std::lock_guard lock(changing_);
   const auto database = slot_.Get();
   if (!database) return Error{ErrorCode::kUnavailable, "the cache's database is being repaired"};
-  if (const Status room = MakeRoom(*database, uid, usage); !room) return room;
-  Plan plan;
   const std::string row = UserRowKey(uid, key);
+  const bool before = UsageOf(*database, row).bytes > 0;
+  if (const Status room = MakeRoom(*database, uid, usage); !room) return room.error();
+  Plan plan;
   if (const PrivateUsage old = UsageOf(*database, row); old.bytes > 0) {
     Remove(*database, uid, key, old, plan);
   }
@@ -161,7 +162,7 @@ Status PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactPtr& artifa
   if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
   const std::lock_guard users(mutex_);
   users_.insert(uid);
-  return Ok{};
+  return before ? Inserted::kBefore : Inserted::kNow;
 }
 
 Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {

@@ -44,8 +44,8 @@ class PrivateStore final : public PrivateEntries {
   Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
   uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
-  Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
-             uint64_t generation) override;
+  Result<Inserted> Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+                       uint64_t generation) override;
 
  private:
   /// Changes that were not written yet, and totals as they will be then.

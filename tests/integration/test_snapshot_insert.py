@@ -72,7 +72,9 @@ def test_what_a_user_inserts_serves_that_user_alone(shared, fresh, place):
     file = place / "a.snap"
     snapshot(shared, "create", file)
     file.chmod(0o644)
-    snapshot(fresh, "insert", file, user=BOB)
+    assert snapshot(fresh, "insert", file, user=BOB)["records"] == 1
+    again = snapshot(fresh, "insert", file, user=BOB)
+    assert (again["records"], again["left_out"]) == (0, 1)
     assert build(fresh, 1, user=BOB)["outcome"] == "hit"
     assert build(fresh, 1, user=ALICE)["outcome"] == "built"
     assert fresh.stats()["compiles_total"] == 1
@@ -100,6 +102,7 @@ def test_what_a_user_inserted_gets_into_no_administrators_file(shared, fresh, pl
     assert build(fresh, 1, user=BOB)["outcome"] == "hit"
     refused = snapshot(fresh, "create", place / "all.snap", "--all-users", check=False)
     assert refused.returncode == 4 and not (place / "all.snap").exists()
+    assert b"inserted it for themselves" in refused.stderr
     assert snapshot(fresh, "create", place / "bob.snap", user=BOB)["records"] == 1
 
 

@@ -31,12 +31,12 @@ class FakePrivateEntries final : public PrivateEntries {
   uint64_t NextGeneration(uid_t, std::chrono::system_clock::time_point) override {
     return ++generations_;
   }
-  Status Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
-             uint64_t) override {
+  Result<Inserted> Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+                       uint64_t) override {
     if (on_put) on_put();
     const std::lock_guard lock(mutex_);
-    entries_[{uid, key}] = artifact;
-    return Ok{};
+    const bool now = entries_.insert_or_assign({uid, key}, artifact).second;
+    return now ? Inserted::kNow : Inserted::kBefore;
   }
 
   std::function<void()> on_put;  ///< called first, with no lock held

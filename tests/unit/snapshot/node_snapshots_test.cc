@@ -33,6 +33,7 @@ using Names = std::vector<std::string>;
 
 constexpr uid_t kAlice = 54321;
 constexpr uid_t kBob = 54322;
+constexpr uint64_t kDepositQuota = 1 << 20;
 
 Peer PeerOf(uid_t uid) {
   Peer peer;
@@ -104,7 +105,7 @@ struct Scene {
   BuildMemory memory{{&disk}, departures, {}, &own};
   FakeDepositStore store;
   Statistics statistics;
-  Deposits deposits{{}, {store, statistics}};
+  Deposits deposits{{.limits = {.bytes_per_uid = kDepositQuota}}, {store, statistics}};
   NodeSnapshots snapshots{{.answered = answered,
                            .own = own,
                            .memory = memory,
@@ -124,6 +125,15 @@ TEST_CASE("what a user inserts is kept for that user alone") {
   CHECK(scene.own.Get(kBob, testing::RecordOf("one").key()).artifact != nullptr);
   CHECK_FALSE(scene.own.HasAny(kAlice));
   CHECK(scene.disk.size() == 0);
+}
+
+TEST_CASE("what a user inserts again is told to be there already") {
+  Scene scene;
+  REQUIRE(scene.Insert(kBob, SnapshotNamed({"one"})).ok());
+  const auto again = scene.Insert(kBob, SnapshotNamed({"one", "two"}));
+  REQUIRE(again.ok());
+  CHECK(again->records == 1);
+  CHECK(again->left_out == 1);
 }
 
 TEST_CASE("what an administrator inserts is kept for everybody") {
@@ -157,12 +167,33 @@ TEST_CASE("deposits go into their user's file, and are whoever's who inserts it 
   CHECK(file == scene.Create(kAlice));
   for (const uid_t uid : {kBob, uid_t{0}}) {
     INFO(uid);
-    CHECK(scene.Insert(uid, file)->records + scene.Insert(uid, file)->left_out >= 2);
+    const auto first = scene.Insert(uid, file);
+    REQUIRE(first.ok());
+    CHECK(first->records == (uid == kBob ? 2 : 1));  // the shared artifact is there already
+    CHECK(first->records + first->left_out == 2);
+    CHECK(scene.Insert(uid, file)->left_out == 2);
     const auto kept = scene.deposits.List(uid, std::nullopt, 9);
     REQUIRE(kept.size() == 1);
     CHECK(kept[0].scope == cccl_cache::DepositScope{cccl_cache::DepositScope::Kind::kUser, uid});
     CHECK(*scene.deposits.Read(kept[0].key) == "what a client made");
   }
+}
+
+TEST_CASE("deposits beyond a user's quota are refused whole, and push nothing out") {
+  Scene scene;
+  const auto bytes = std::make_shared<const std::string>("bob's before");
+  REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("before"), bytes).ok());
+  std::vector<testing::StoredRecord> most;
+  for (uint64_t i = 0; i < kDepositQuota / DepositIndex::kLeastCharge; ++i) {
+    most.push_back(testing::StoredDeposit(std::to_string(i)));
+  }
+  std::vector<testing::StoredRecord> too_many = most;
+  too_many.push_back(testing::StoredDeposit("one more"));
+  const auto refused = scene.Insert(kBob, testing::SnapshotOf(too_many));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(scene.deposits.List(kBob, std::nullopt, 99).size() == 1);
+  CHECK(scene.Insert(kBob, testing::SnapshotOf(most))->records == most.size());
 }
 
 TEST_CASE("what users inserted never gets into an administrator's file") {
@@ -197,6 +228,17 @@ TEST_CASE("what a record takes in memory is counted while it is made and taken i
   const auto kept = scene.Insert(kBob, file);
   REQUIRE_FALSE(kept.ok());
   CHECK(kept.error().code == ErrorCode::kOverloaded);
+}
+
+TEST_CASE("what a deposit takes in memory is counted as well") {
+  Scene scene;
+  const auto bytes = std::make_shared<const std::string>(100'000, 'x');
+  REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("fields"), bytes).ok());
+  const std::string file = scene.Create(kBob);
+  CHECK(scene.most_held > 2 * bytes->size());
+  scene.most_held = 0;
+  REQUIRE(scene.Insert(kAlice, file).ok());
+  CHECK(scene.most_held > 2 * bytes->size());
 }
 
 TEST_CASE("what is too large for a record is left out") {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/deposit_index.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/snapshot/snapshot_maker.h"
 
@@ -22,6 +23,7 @@ using cccl_cache::Sha256;
 using testing::RecordOf;
 using testing::SnapshotNamed;
 using testing::SnapshotOf;
+using testing::StoredDeposit;
 using testing::StoredFrom;
 using testing::StoredRecord;
 using Names = std::vector<std::string>;
@@ -34,6 +36,7 @@ struct Receiver {
     ReceivedSnapshot incoming(*std::move(spool),
                               {.caller = {.peer = {}, .hold = hold, .left = std::move(left)},
                                .limit_bytes = limit,
+                               .deposit_limit_bytes = deposit_limit,
                                .shared = true,
                                .keep = [this](const ArtifactRecord& record) -> Result<Inserted> {
                                  if (full && kept.size() == room) return *full;
@@ -64,6 +67,7 @@ struct Receiver {
 
   TemporaryDirectory directory;
   uint64_t limit = 1 << 20;
+  uint64_t deposit_limit = 1 << 20;
   std::function<Status(uint64_t)> hold = [](uint64_t) -> Status { return Ok{}; };
   bool there = false;
   std::optional<Error> full;  ///< what is said beyond `room`
@@ -93,14 +97,23 @@ TEST_CASE("what was there already is counted apart") {
   CHECK(received->left_out == 2);
 }
 
+TEST_CASE("deposits of which not all can be kept are refused before the first is") {
+  Receiver receiver;
+  receiver.deposit_limit = 2 * DepositIndex::kLeastCharge;
+  const std::string two = SnapshotOf({StoredDeposit("a"), StoredDeposit("b")});
+  const std::string three =
+      SnapshotOf({StoredDeposit("a"), StoredDeposit("b"), StoredDeposit("c")});
+  const auto refused = receiver.Receive(three);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(refused.error().message.find("deposit_limit_per_uid") != std::string::npos);
+  CHECK(receiver.deposited.empty());
+  REQUIRE(receiver.Receive(two).ok());
+  CHECK(receiver.deposited.size() == 2);
+}
+
 TEST_CASE("deposits are handed over as what they are") {
-  const DepositCopy copy{"n", cccl_cache::Sha256("fields"),
-                         std::make_shared<const std::string>("bytes")};
-  StoredRecord deposit;
-  deposit.bytes = EncodeDepositCopy(copy);
-  deposit.item.kind = cccl_cache::SnapshotKind::kDeposit;
-  deposit.item.key = copy.identity();
-  deposit.item.bytes = deposit.bytes.size();
+  StoredRecord deposit = StoredDeposit("fields");
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotOf({StoredFrom(RecordOf("one")), deposit}));
   REQUIRE(received.ok());

@@ -10,6 +10,7 @@
 
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/compression.h"
+#include "daemon/snapshot/deposit_copy.h"
 #include "proto/snapshot_writer.h"
 
 namespace cccl_cached::testing {
@@ -30,6 +31,19 @@ inline StoredRecord StoredFrom(const ArtifactRecord& record) {
   StoredRecord stored;
   stored.bytes = EncodeArtifactRecord(record);
   stored.item.key = record.key();
+  stored.item.bytes = stored.bytes.size();
+  return stored;
+}
+
+/// A deposit that was made from these fields.
+inline StoredRecord StoredDeposit(const std::string& fields,
+                                  const std::string& contents = "bytes") {
+  const DepositCopy copy{"n", cccl_cache::Sha256(fields),
+                         std::make_shared<const std::string>(contents)};
+  StoredRecord stored;
+  stored.bytes = EncodeDepositCopy(copy);
+  stored.item.kind = cccl_cache::SnapshotKind::kDeposit;
+  stored.item.key = copy.identity();
   stored.item.bytes = stored.bytes.size();
   return stored;
 }

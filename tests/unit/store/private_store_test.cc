@@ -28,7 +28,7 @@ constexpr uid_t kAlice = 1000;
 constexpr uid_t kBob = 0x12345678;
 constexpr size_t kBytes = 10'000;
 
-Status Put(StoreScene& scene, uid_t uid, uint64_t number, uint64_t generation = 1) {
+Result<Inserted> Put(StoreScene& scene, uid_t uid, uint64_t number, uint64_t generation = 1) {
   return scene->own().Put(uid, Key(number), Numbered(number, kBytes), generation);
 }
 
@@ -64,6 +64,14 @@ TEST_CASE("a private entry is its user's alone, at once and after a restart") {
     CHECK_FALSE(Has(scene, kAlice, 2));
     scene.Reopen();
   }
+}
+
+TEST_CASE("who inserts again is told that it was there, and has the new one") {
+  StoreScene scene;
+  CHECK(*Put(scene, kAlice, 1) == Inserted::kNow);
+  CHECK(*scene->own().Put(kAlice, Key(1), Numbered(2, 300), 2) == Inserted::kBefore);
+  CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
+  CHECK(*Put(scene, kBob, 1) == Inserted::kNow);
 }
 
 TEST_CASE("what is private, another's and shared under one key do not meet") {
@@ -177,7 +185,7 @@ TEST_CASE("nothing goes for another part of the same insertion") {
   StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
   REQUIRE(Put(scene, kAlice, 1, 7));
   REQUIRE(Put(scene, kAlice, 2, 7));
-  const Status refused = Put(scene, kAlice, 3, 7);
+  const Result<Inserted> refused = Put(scene, kAlice, 3, 7);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::kOverloaded);
   CHECK(refused.error().message.find("private_limit_per_uid") != std::string::npos);
@@ -189,7 +197,7 @@ TEST_CASE("one user's entries never go for another's") {
   StoreScene scene(Limited(10 * kBytes, 2 * kBytes + 2'000));
   REQUIRE(Put(scene, kAlice, 1, 1));
   REQUIRE(Put(scene, kAlice, 2, 2));
-  const Status refused = Put(scene, kBob, 3, 3);
+  const Result<Inserted> refused = Put(scene, kBob, 3, 3);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::kOverloaded);
   REQUIRE(Put(scene, kAlice, 4, 4));
