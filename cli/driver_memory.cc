@@ -9,15 +9,16 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "cli/file_descriptor.h"
-#include "cli/files.h"
 
 namespace cccl_cache::cli {
 namespace {
 
 /// More than a path for libraries has that anybody uses.
 constexpr size_t kMaxBytes = 16 << 10;
+constexpr const char* kFile = "driver";
 
 /// The first bytes of a file, up to kMaxBytes; empty if there is none.
 std::string Beginning(const FileDescriptor& file) {
@@ -32,7 +33,7 @@ std::string Beginning(const char* path) {
 }
 
 std::string_view Variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
@@ -43,6 +44,16 @@ std::string Directory() {
   if (cache.starts_with('/')) return std::string(cache) + "/cccl-cache";
   if (home.starts_with('/')) return std::string(home) + "/.cache/cccl-cache";
   return {};
+}
+
+/// A directory into which nobody but this user and root puts anything. Not valid if it is not that:
+/// somebody else's word about what this user's programs load is not asked for.
+FileDescriptor OwnDirectory(const std::string& path) {
+  FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found = {};
+  const bool own = directory.valid() && fstat(directory.get(), &found) == 0 &&
+                   found.st_uid == geteuid() && (found.st_mode & 022) == 0;
+  return own ? std::move(directory) : FileDescriptor(-1);
 }
 
 std::string Mounts() {
@@ -68,17 +79,15 @@ std::string LibraryCache() {
 }  // namespace
 
 DriverMemory DriverMemory::OfThisProcess() {
-  const std::string directory = Directory();
   const std::string start = Beginning("/proc/sys/kernel/random/boot_id");
-  if (directory.empty() || start.empty()) return {{}, {}};
-  return {directory + "/driver", start + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' +
-                                     LibraryCache() + '\n' +
-                                     std::string(Variable("LD_LIBRARY_PATH"))};
+  if (start.empty()) return {{}, {}};
+  return {Directory(), start + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' +
+                           LibraryCache() + '\n' + std::string(Variable("LD_LIBRARY_PATH"))};
 }
 
 uint32_t DriverMemory::Version(const std::function<uint32_t()>& ask) const {
   const bool keeps =
-      !path_.empty() && !surroundings_.empty() && surroundings_.size() < kMaxBytes - 16;
+      !directory_.empty() && !surroundings_.empty() && surroundings_.size() < kMaxBytes - 16;
   if (!keeps) return ask();
   if (const uint32_t kept = Kept(); kept != 0) return kept;
   const uint32_t version = ask();
@@ -87,11 +96,10 @@ uint32_t DriverMemory::Version(const std::function<uint32_t()>& ask) const {
 }
 
 uint32_t DriverMemory::Kept() const {
-  const FileDescriptor file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat found = {};
-  // Somebody else's word about what this user's programs load is not asked for.
-  if (!file.valid() || fstat(file.get(), &found) != 0 || found.st_uid != geteuid()) return 0;
-  const std::string contents = Beginning(file);
+  const FileDescriptor directory = OwnDirectory(directory_);
+  if (!directory.valid()) return 0;
+  const std::string contents = Beginning(FileDescriptor(
+      openat(directory.get(), kFile, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
   uint32_t version = 0;
   const char* const end = contents.data() + contents.size();
   const auto [after, error] = std::from_chars(contents.data(), end, version);
@@ -99,12 +107,23 @@ uint32_t DriverMemory::Kept() const {
   return std::string_view(after + 1, end) == surroundings_ ? version : 0;
 }
 
+// The next command asks again where this fails.
 void DriverMemory::Keep(uint32_t version) const {
-  const std::string directory = path_.substr(0, path_.rfind('/'));
-  mkdir(directory.substr(0, directory.rfind('/')).c_str(), 0700);
-  mkdir(directory.c_str(), 0700);
-  // The next command asks again where this fails.
-  static_cast<void>(WriteFile(path_, std::to_string(version) + '\n' + surroundings_));
+  mkdir(directory_.substr(0, directory_.rfind('/')).c_str(), 0700);
+  mkdir(directory_.c_str(), 0700);
+  const FileDescriptor directory = OwnDirectory(directory_);
+  if (!directory.valid()) return;
+  // Under a name of its own until it is whole: another command may be reading or writing the same.
+  const std::string draft = kFile + ('.' + std::to_string(getpid()));
+  const FileDescriptor file(openat(directory.get(), draft.c_str(),
+                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return;
+  const std::string text = std::to_string(version) + '\n' + surroundings_;
+  const bool whole =
+      write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!whole || renameat(directory.get(), draft.c_str(), directory.get(), kFile) != 0) {
+    unlinkat(directory.get(), draft.c_str(), 0);
+  }
 }
 
 }  // namespace cccl_cache::cli

@@ -17,10 +17,10 @@ class DriverMemory {
   /// looked for.
   [[nodiscard]] static DriverMemory OfThisProcess();
 
-  /// What is kept at `path` is believed where it was kept under the same `surroundings`. One of
-  /// them empty: nothing is kept.
-  DriverMemory(std::string path, std::string surroundings)
-      : path_(std::move(path)), surroundings_(std::move(surroundings)) {}
+  /// What is kept in `directory`, which has to be this user's alone, is believed where it was kept
+  /// under the same `surroundings`. One of them empty: nothing is kept.
+  DriverMemory(std::string directory, std::string surroundings)
+      : directory_(std::move(directory)), surroundings_(std::move(surroundings)) {}
 
   /// What was kept, or else what `ask` answers, which is then kept unless it is 0. A file that
   /// can't be read, understood or written is no error.
@@ -30,7 +30,7 @@ class DriverMemory {
   [[nodiscard]] uint32_t Kept() const;
   void Keep(uint32_t version) const;
 
-  std::string path_;
+  std::string directory_;
   std::string surroundings_;
 };
 

@@ -35,9 +35,11 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
                                   std::strlen(working_directory_.data())};
   }
   if constexpr (std::is_same_v<Program, cccl_cache_nvrtc>) {
-    const char* const flags = std::getenv(kAppendedFlags.data());
+    const char* const flags = secure_getenv(kAppendedFlags.data());
     if (flags == nullptr || program.environment_count > 0) return;
-    appended_flags_ = {{kAppendedFlags.data(), kAppendedFlags.size()}, {flags, std::strlen(flags)}};
+    flags_ = flags;  // the program may change its environment meanwhile
+    appended_flags_ = {{kAppendedFlags.data(), kAppendedFlags.size()},
+                       {flags_.data(), flags_.size()}};
     program_.environment = &appended_flags_;
     program_.environment_count = 1;
   }

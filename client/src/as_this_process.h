@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include <array>
+#include <string>
 
 #include "cccl_cache/client_c.h"
 
@@ -25,6 +26,7 @@ class AsThisProcess {
  private:
   Program program_;
   cccl_cache_build_options options_;
+  std::string flags_;
   cccl_cache_variable appended_flags_ = {};
   std::array<char, PATH_MAX> working_directory_;
 };

@@ -12,8 +12,9 @@
 namespace cccl_cached {
 
 /// Looks for which a build waits parked, without the thread that brought it: at its files, or at
-/// what is only on the daemon's disk. One that takes too long, or finds too many before it, ends
-/// with the build's being answered so. Thread-safe.
+/// what is only on the daemon's disk. A look at files that takes too long, and one at either that
+/// finds too many before it, ends with the build's being answered so; a read of the disk that has
+/// begun is waited for. Thread-safe.
 class ParkedLooks {
  public:
   using Then = std::function<void(WaiterPtr)>;
@@ -25,7 +26,8 @@ class ParkedLooks {
   void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
   /// `then` is what reads the disk: Close waits for it.
   void AtDisk(WaiterPtr waiter, Then then);
-  /// No `then` follows, nor runs when this returns. Who is parked stays so.
+  /// No `then` follows, nor runs when this returns: it waits for the disk, if that is being read.
+  /// Who is parked stays so.
   void Close();
 
   /// The threads for what is no build.

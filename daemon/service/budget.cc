@@ -22,6 +22,9 @@ constexpr uint64_t kLeasesInAll = 256;
 /// And for streams of builds: a process with many builds at once has one.
 constexpr uint64_t kBatchesPerUid = 32;
 constexpr uint64_t kBatchesInAll = 128;
+/// All of these together, while nobody says anything, take no more than half of the bytes in
+/// flight.
+constexpr uint64_t kBatchesPartOfBytes = 2;
 
 constexpr std::string_view kNames[] = {"connections",
                                        "calls in flight",
@@ -31,6 +34,12 @@ constexpr std::string_view kNames[] = {"connections",
                                        "leases held",
                                        "streams of builds (BuildMany)"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
+
+/// As many streams of builds as that part has room for, each with its next message.
+uint64_t BatchesInAll(const ServiceLimits& limits) {
+  const uint64_t bytes = limits.bytes_in_flight / kBatchesPartOfBytes;
+  return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
+}
 
 size_t Index(Resource resource) { return static_cast<size_t>(resource); }
 
@@ -75,7 +84,7 @@ Budget::Budget(const ServiceLimits& limits)
                kLeasesPerUid,
                kBatchesPerUid},
       in_all_{limits.connections,  limits.calls, limits.bytes_in_flight, kStreamsInAll,
-              limits.upload_bytes, kLeasesInAll, kBatchesInAll} {}
+              limits.upload_bytes, kLeasesInAll, BatchesInAll(limits)} {}
 
 Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
@@ -83,9 +92,9 @@ Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
   const auto found = users_.find(uid);
   const uint64_t mine = found == users_.end() ? 0 : found->second[index];
   const uint64_t free = in_all_[index] - used_[index];
-  const uint64_t most = resource == Resource::kLeases
-                            ? std::min(per_uid_[index], std::max(free, mine))
-                            : per_uid_[index];
+  // Held for as long as their holder likes.
+  const bool held = resource == Resource::kLeases || resource == Resource::kBatches;
+  const uint64_t most = held ? std::min(per_uid_[index], std::max(free, mine)) : per_uid_[index];
   if (amount > per_uid_[index]) {
     // Waiting does not help: no hint when to come back.
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",

@@ -27,7 +27,7 @@ enum class Resource : uint8_t {
 };
 
 /// A uid may hold so many leases at one time, and no more than are free: so it takes many uids to
-/// take them all, and each that comes gets some.
+/// take them all, and each that comes gets some. So it is with streams of builds.
 inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;

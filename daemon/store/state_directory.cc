@@ -10,15 +10,18 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "daemon/core/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {
+
+/// A run has 2^40 numbers for leases, out of 64 bits.
+constexpr uint64_t kMostRuns = uint64_t{1} << 23;
 
 Error Unusable(const std::string& path, std::string_view what, int error) {
   return {ErrorCode::kUnavailable,
@@ -77,7 +80,27 @@ int Replace(const std::string& path, const std::string& text) {
   }
   const std::string directory = path.substr(0, path.rfind('/'));
   const FileDescriptor place(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return place.valid() && fsync(place.get()) == 0 ? 0 : errno;
+  // Some file systems know no such thing for a directory.
+  return place.valid() && (fsync(place.get()) == 0 || errno == EINVAL) ? 0 : errno;
+}
+
+/// How many runs were counted here; 0 if none was.
+Result<uint64_t> FormerRuns(const std::string& directory) {
+  const std::string path = directory + "/runs";
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.valid() && errno == ENOENT) return uint64_t{0};
+  std::array<char, 32> text{};
+  const ssize_t size = file.valid() ? read(file.get(), text.data(), text.size()) : -1;
+  if (size < 0) return Unusable(directory, "its file runs cannot be read", errno);
+  uint64_t number = 0;
+  const char* const end = text.data() + size;
+  const auto [after, error] = std::from_chars(text.data(), end, number);
+  const bool whole = error == std::errc() && (after == end || (*after == '\n' && after + 1 == end));
+  if (whole && number < kMostRuns) return number;
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("{} holds no number below {}: write one there that is greater than the "
+                           "fence of any lease so far, divided by 2^40",
+                           path, kMostRuns)};
 }
 
 }  // namespace
@@ -107,16 +130,10 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
 StateDirectory::~StateDirectory() { close(lock_); }
 
 Result<uint64_t> StateDirectory::CountRun() const {
-  const std::string path = path_ + "/runs";
-  uint64_t run = 0;
-  std::ifstream file(path);
-  if (file.is_open() && !(file >> run)) {
-    return Error{ErrorCode::kUnavailable,
-                 fmt::format("{} holds no number: write one there that is greater than the fence "
-                             "of any lease so far, divided by 2^40",
-                             path)};
-  }
-  if (const int error = Replace(path, fmt::format("{}\n", ++run)); error != 0) {
+  const Result<uint64_t> former = FormerRuns(path_);
+  if (!former.ok()) return former.error();
+  const uint64_t run = *former + 1;
+  if (const int error = Replace(path_ + "/runs", fmt::format("{}\n", run)); error != 0) {
     return Unusable(path_, "cannot be written", error);
   }
   return run;

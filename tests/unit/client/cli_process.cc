@@ -3,10 +3,10 @@
 #include "tests/unit/client/cli_process.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -16,25 +16,37 @@ using cccl_cached::TemporaryDirectory;
 
 namespace {
 
-[[noreturn]] void Become(const std::vector<std::string>& arguments, const std::string& directory,
-                         const TemporaryDirectory& streams,
-                         const std::vector<std::pair<std::string, std::string>>& environment) {
-  const auto connect = [&](const char* name, int flags, int fd) {
-    const int file = open((streams / name).c_str(), flags, 0600);
-    if (file < 0 || dup2(file, fd) < 0) _exit(127);
-  };
-  connect("in", O_RDONLY, STDIN_FILENO);
-  connect("out", O_WRONLY | O_CREAT, STDOUT_FILENO);
-  connect("err", O_WRONLY | O_CREAT, STDERR_FILENO);
-  if (chdir(directory.c_str()) != 0) _exit(127);
-  clearenv();
-  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> words = {const_cast<char*>(CCCL_CACHE_CLI)};
-  for (const std::string& argument : arguments)
-    words.push_back(const_cast<char*>(argument.c_str()));
+std::vector<char*> Words(std::vector<std::string>& texts) {
+  std::vector<char*> words;
+  for (std::string& text : texts) words.push_back(text.data());
   words.push_back(nullptr);
-  execv(words[0], words.data());
-  _exit(127);
+  return words;
+}
+
+/// -1 if it can't be started. Not by fork: the server's threads of this process go on meanwhile,
+/// and AddressSanitizer's allocator, unlike the C library's, may be locked for ever in what they
+/// leave.
+pid_t Start(const std::vector<std::string>& arguments, const std::string& directory,
+            const TemporaryDirectory& streams,
+            const std::vector<std::pair<std::string, std::string>>& environment) {
+  std::vector<std::string> command = {CCCL_CACHE_CLI};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + '=' + value);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const auto connect = [&](int fd, const char* name, int flags) {
+    posix_spawn_file_actions_addopen(&actions, fd, (streams / name).c_str(), flags, 0600);
+  };
+  connect(STDIN_FILENO, "in", O_RDONLY);
+  connect(STDOUT_FILENO, "out", O_WRONLY | O_CREAT);
+  connect(STDERR_FILENO, "err", O_WRONLY | O_CREAT);
+  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  pid_t child = -1;
+  const int failed = posix_spawn(&child, CCCL_CACHE_CLI, &actions, nullptr, Words(command).data(),
+                                 Words(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  return failed == 0 ? child : -1;
 }
 
 }  // namespace
@@ -44,11 +56,10 @@ CliResult RunCli(const std::vector<std::string>& arguments, const std::string& d
                  const std::vector<std::pair<std::string, std::string>>& environment) {
   const TemporaryDirectory streams;
   streams.Write("in", input);
-  const pid_t child = fork();
-  if (child == 0) Become(arguments, directory, streams, environment);
+  const pid_t child = Start(arguments, directory, streams, environment);
   int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(streams / "out"),
+  const bool ended = child > 0 && waitpid(child, &status, 0) == child;
+  return {ended && WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(streams / "out"),
           Contents(streams / "err")};
 }
 

@@ -3,6 +3,7 @@
 #include "cli/driver_memory.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -16,16 +17,16 @@ using cccl_cache::cli::DriverMemory;
 struct Scene {
   /// Asks as a command would that finds these surroundings.
   uint32_t Ask(const std::string& surroundings) {
-    return DriverMemory(path, surroundings).Version([this] {
+    return DriverMemory(place, surroundings).Version([this] {
       ++asked;
       return version;
     });
   }
 
-  void Damage(const std::string& contents) const { std::ofstream(path) << contents; }
+  void Damage(const std::string& contents) const { std::ofstream(place + "/driver") << contents; }
 
   cccl_cached::TemporaryDirectory directory;
-  std::string path = directory.path() + "/cache/cccl-cache/driver";
+  std::string place = directory.path() + "/cache/cccl-cache";
   uint32_t version = 13000;
   int asked = 0;
 };
@@ -68,9 +69,31 @@ TEST_CASE("what is not a version is not taken for one") {
 TEST_CASE("a place that can't be written to costs a question each time, and nothing else") {
   Scene scene;
   scene.Ask("one start");
-  scene.path += "/beneath/a/file";
+  scene.place += "/driver/beneath/a/file";
   scene.asked = 0;
   CHECK(scene.Ask("one start") == 13000);
   CHECK(scene.Ask("one start") == 13000);
   CHECK(scene.asked == 2);
+}
+
+TEST_CASE("a directory that others can write to is not asked, and nothing is put there") {
+  Scene scene;
+  std::filesystem::create_directories(scene.place);
+  std::filesystem::permissions(scene.place, std::filesystem::perms::all);
+  scene.Damage("12000\none start");
+  CHECK(scene.Ask("one start") == 13000);
+  CHECK(scene.Ask("another start") == 13000);
+  CHECK(scene.asked == 2);
+}
+
+TEST_CASE("what a link in its place leads to stays as it is") {
+  Scene scene;
+  const std::string other = scene.directory.Write("other", "precious");
+  std::filesystem::create_directories(scene.place);
+  std::filesystem::permissions(scene.place, std::filesystem::perms::owner_all);
+  std::filesystem::create_symlink(other, scene.place + "/driver");
+  CHECK(scene.Ask("one start") == 13000);
+  std::string contents;
+  std::ifstream(other) >> contents;
+  CHECK(contents == "precious");
 }

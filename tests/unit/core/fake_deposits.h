@@ -19,7 +19,7 @@ namespace cccl_cached {
 class FakeDepositStore final : public DepositStore {
  public:
   DepositContents Get(const cccl_cache::Digest& key) override {
-    if (auto meanwhile = std::exchange(during_get, {})) {
+    if (auto meanwhile = TakeMeanwhile()) {
       meanwhile();
       return nullptr;
     }
@@ -71,6 +71,11 @@ class FakeDepositStore final : public DepositStore {
   }
 
  private:
+  std::function<void()> TakeMeanwhile() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(during_get, {});
+  }
+
   std::mutex mutex_;
   std::map<cccl_cache::Digest, std::pair<DepositRecord, DepositContents>> deposits_;
   int gets_ = 0;

@@ -3,6 +3,7 @@
 #include "daemon/service/budget.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,21 @@ ServiceLimits FewCalls() {
   limits.calls_per_uid = 2;
   limits.calls = 3;
   return limits;
+}
+
+/// How many each of seven users gets that takes as many as it can, one user after another.
+std::vector<size_t> TakenInTurn(const ServiceLimits& limits, Resource resource) {
+  Budget budget(limits);
+  std::vector<Share> held;
+  std::vector<size_t> counts;
+  for (uid_t uid = 1; uid <= 7; ++uid) {
+    const size_t before = held.size();
+    for (auto share = budget.Take(uid, resource); share.ok(); share = budget.Take(uid, resource)) {
+      held.push_back(*std::move(share));
+    }
+    counts.push_back(held.size() - before);
+  }
+  return counts;
 }
 
 TEST_CASE("a share goes back to the budget when it ends") {
@@ -43,18 +59,21 @@ TEST_CASE("one user's bound does not touch another user, the bound of all does")
 }
 
 TEST_CASE("no few users hold all leases, and each that comes gets some") {
-  Budget budget(ServiceLimits{});
-  std::vector<Share> held;
-  std::vector<size_t> counts;
-  for (uid_t uid = 1; uid <= 7; ++uid) {
-    const size_t before = held.size();
-    for (auto lease = budget.Take(uid, Resource::kLeases); lease.ok();
-         lease = budget.Take(uid, Resource::kLeases)) {
-      held.push_back(*std::move(lease));
-    }
-    counts.push_back(held.size() - before);
-  }
-  CHECK(counts == std::vector<size_t>{64, 64, 64, 32, 16, 8, 4});
+  CHECK(TakenInTurn(ServiceLimits{}, Resource::kLeases) ==
+        std::vector<size_t>{64, 64, 64, 32, 16, 8, 4});
+}
+
+TEST_CASE("no few users hold all streams of builds, and each that comes gets some") {
+  CHECK(TakenInTurn(ServiceLimits{}, Resource::kBatches) ==
+        std::vector<size_t>{32, 32, 32, 16, 8, 4, 2});
+}
+
+TEST_CASE("streams of builds that say nothing leave half of the bytes to others") {
+  ServiceLimits limits;
+  limits.bytes_in_flight = 10 * limits.message_bytes;
+  const std::vector<size_t> taken = TakenInTurn(limits, Resource::kBatches);
+  CHECK(taken.front() <= 4);
+  CHECK(std::accumulate(taken.begin(), taken.end(), size_t{0}) <= 5);
 }
 
 TEST_CASE("what is more than a user may ever have gives no hint when to come back") {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 
 #include "tests/support/root.h"
@@ -64,12 +65,24 @@ TEST_CASE("each run has a number of its own, greater than those before") {
     std::ifstream(temporary / "state/runs") >> written;
     CHECK(written == last);
   }
-  std::ofstream(temporary / "state/runs") << "garbage";
+}
+
+TEST_CASE("runs are not counted anew where their number can't be told") {
+  const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
   REQUIRE(directory);
+  for (const char* contents : {"", "garbage", "-5", "12abc", "12\n13\n", "8388608"}) {
+    INFO(contents);
+    std::ofstream(temporary / "state/runs") << contents;
+    const Result<uint64_t> refused = (*directory)->CountRun();
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Contains("state/runs") && Contains("holds no number"));
+  }
+  std::filesystem::remove(temporary / "state/runs");
+  std::filesystem::create_symlink("elsewhere", temporary / "state/runs");
   const Result<uint64_t> refused = (*directory)->CountRun();
   REQUIRE_FALSE(refused);
-  CHECK_THAT(refused.error().message, Contains("state/runs") && Contains("holds no number"));
+  CHECK_THAT(refused.error().message, Contains("runs cannot be read"));
 }
 
 TEST_CASE("a state directory that can't be made names the path, the uid and the way out") {
