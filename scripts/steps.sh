@@ -55,6 +55,8 @@ build_preset() {
   local preset=$1 launchers=()
   shift
   if command -v ccache >/dev/null; then
+    # Precompiled headers are kept too.
+    export CCACHE_SLOPPINESS=pch_defines,time_macros
     launchers=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   quietly "configuring $preset" cmake --preset "$preset" "${launchers[@]}"
