@@ -133,21 +133,3 @@ def test_a_changed_header_of_the_preamble_is_noticed(pair, directory):
     assert artifacts(again) == artifacts(without.build(source(4), f"-I{include}"))
     header.write_text("#define MINE 1\n")  # what was compiled with it is a hit, whatever it was compiled with
     assert with_headers.build(source(2), f"-I{include}").outcome == build_pb2.OUTCOME_HIT
-
-
-def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
-    daemon = make_daemon(*WITH, "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
-
-    def build(value, user):
-        source = daemon.directory / f"{value}.cu"
-        source.write_text(small(value))
-        daemon.cli("build", str(source), "--arch", "sm_90", "-o", os.devnull, user=user, cwd="/")
-
-    for value in "12":
-        build(value, 65534)
-    for value in "34":
-        build(value, 65533)
-    # They are made one after the other, in the order in which they were wished for.
-    wait_for(lambda: daemon.stats()["preambles_total"] > 0, "the other user's preamble")
-    assert daemon.stats()["preambles_total"] == 1
-    assert daemon.stats()["pch_builds_total"] == 0

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 
 import pytest
-from conftest import PLACES, run_cli
+from conftest import PLACES, run_cli, wait_for
 
 ALICE, BOB = 54321, 54322
 HEADER_FROM_OUTSIDE = '#include "local.h"\nextern "C" __global__ void k() {}\n'
@@ -148,3 +148,21 @@ def test_a_user_is_told_nothing_of_what_others_built(shared):
     other = explain(*another, user=BOB)
     assert other["verdict"] == "never-seen"
     assert other["nearest"] == {} and other["differences"] == []
+
+
+def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
+    """Whoever has no uid here has that one: it may be anybody."""
+    daemon = make_daemon("--pch-memory-limit", "4GiB", "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
+
+    def build(value, user):
+        kernel = f'#include <cuda_fp16.h>\nextern "C" __global__ void k(__half* p) {{ p[0] = __half({value}.0f); }}\n'
+        daemon.build_json(kernel, user=user, cwd="/")
+
+    for value in "12":
+        build(value, 65534)
+    for value in "34":
+        build(value, 65533)
+    # They are made one after the other, in the order in which they were wished for.
+    wait_for(lambda: daemon.stats()["preambles_total"] > 0, "the other user's preamble")
+    assert daemon.stats()["preambles_total"] == 1
+    assert daemon.stats()["pch_builds_total"] == 0
