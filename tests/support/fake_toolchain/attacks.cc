@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "daemon/compile/frame.h"
+#include "daemon/worker/isolation.h"
 #include "tests/support/fake_toolchain/futex.h"
 
 namespace fake_toolchain {
@@ -53,13 +54,16 @@ void Crash() {
   _exit(0);
 }
 
-/// The head of an answer that promises so many bytes, then what a hostile worker lets follow.
-[[noreturn]] void Answer(const std::string& kind) {
+/// The head of an answer that promises so many bytes, then what a hostile worker lets follow; to
+/// where the daemon waits for it, and nowhere else. Returns if it can't be written there.
+void Answer(const std::string& kind) {
   const uint64_t promised = kind == "huge" ? ~0ull : kind == "malformed" ? 64 : 1 << 20;
   std::string bytes = "CCRF";
   bytes.append(reinterpret_cast<const char*>(&cccl_cached::kWorkerProtocol), 4);
   bytes.append(reinterpret_cast<const char*>(&promised), 8);
-  Say(bytes + std::string(64, '\xff'));
+  bytes.append(64, '\xff');
+  const ssize_t size = static_cast<ssize_t>(bytes.size());
+  if (write(cccl_cached::kReplyFd, bytes.data(), bytes.size()) == size) _exit(0);
 }
 
 }  // namespace
