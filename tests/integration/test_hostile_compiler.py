@@ -7,6 +7,7 @@ nothing to do with walls (EFAULT and EINVAL of the calls that are made with zero
 retry looks for a zygote that the first attempt has killed). Floods and other junk for
 answers: test_failing_compilers.py."""
 
+import concurrent.futures
 import os
 import pathlib
 import socket
@@ -169,6 +170,31 @@ def test_a_false_closure_can_not_be_named(shared, directory):
     assert [build(), build()] == ["built", "hit"]
     (includes / "harmless.h").write_text("// else\n")
     assert build() == "built"
+
+
+def told_by_kernel(pid):
+    """The lines of /proc/PID/status by their names, and the soft and hard values of /proc/PID/limits by theirs."""
+    status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+    limits = pathlib.Path(f"/proc/{pid}/limits").read_text().splitlines()[1:]
+    return status, {line[:26].strip(): line[26:].split()[:2] for line in limits}
+
+
+def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
+    """As the kernel says of it; what each limit is for: daemon/worker/isolation.cc."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        build = pool.submit(shared.build_json, "//fake: wait-for gate\n", cwd="/", user=MALLORY)
+        toolkit.await_arrivals("gate", 1)
+        told = [told_by_kernel(pid) for pid in shared.children()]
+        toolkit.open("gate")
+        build.result()
+    (status, limits), = [each for each in told if each[0]["Seccomp"] == "2"]
+    assert status["NoNewPrivs"] == "1"
+    assert {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Amb")} == {"0" * 16}
+    assert limits["Max open files"] == ["64", "64"]
+    assert limits["Max file size"] == [str(64 << 20)] * 2
+    assert limits["Max processes"] == ["4096", "4096"]
+    assert limits["Max core file size"] == ["0", "0"]
+    assert limits["Max data size"][0] == limits["Max data size"][1] != "unlimited"
 
 
 def test_the_sandbox_in_force_is_in_the_log(shared):
