@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -51,9 +52,19 @@ bool SpareWorker::Give(const Packet& request) {
   return static_cast<bool>(SendPacket(socket_.get(), request.bytes, fds));
 }
 
-void TouchedBytes::Learn(size_t worker_bytes, size_t own_bytes) {
+size_t InheritedBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0;
+  size_t resident = 0;
+  size_t of_files = 0;  // in pages, as proc(5) says
+  if (!(statm >> all >> resident >> of_files) || of_files > resident) return 0;
+  return (resident - of_files) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes) {
   // Of a worker's growth a quarter is the compiler's own code and tables.
-  const size_t grown = worker_bytes > own_bytes ? (worker_bytes - own_bytes) / 4 * 3 : 0;
+  const size_t grown =
+      worker_bytes > inherited_bytes ? (worker_bytes - inherited_bytes) / 4 * 3 : 0;
   bytes_ = std::max(grown, bytes_ / 4 * 3);
 }
 

@@ -44,11 +44,15 @@ class SpareWorker {
   FileDescriptor socket_;
 };
 
+/// What a child of this process would have in memory at its fork: the kernel gives it none of the
+/// pages of files, as of compilers, before it asks for them. 0 where /proc is not mounted.
+[[nodiscard]] size_t InheritedBytes();
+
 /// How much a spare worker is to touch: what those before it took, which is forgotten by and by.
 class TouchedBytes {
  public:
-  /// A worker's peak, and what the zygote has itself.
-  void Learn(size_t worker_bytes, size_t own_bytes);
+  /// A worker's peak, and what it had of that at its fork.
+  void Learn(size_t worker_bytes, size_t inherited_bytes);
   /// Of a job that may have so much in all.
   [[nodiscard]] size_t For(size_t memory_bytes) const;
 

@@ -102,12 +102,6 @@ uint64_t ResidentBytes(const rusage& usage) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-rusage OwnUsage() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage;
-}
-
 /// The daemon may have lost interest: nothing follows from a status that can't be sent.
 void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
@@ -279,7 +273,7 @@ void Zygote::ReapWorkers() {
     Report(worker->second.get(), Exited{.wait_status = wait_status,
                                         .peak_resident_bytes = ResidentBytes(usage),
                                         .cpu_time = CpuTime(usage)});
-    touched_bytes_.Learn(ResidentBytes(usage), ResidentBytes(OwnUsage()));
+    touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes());
     workers_.erase(worker);
   }
 }

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/spare_worker.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,6 +14,7 @@
 #include <string>
 
 #include "daemon/worker/touched_heap.h"
+#include "tests/support/temporary_directory.h"
 
 namespace cccl_cached {
 namespace {
@@ -105,6 +108,20 @@ TEST_CASE("memory is touched as far as is asked, and none when there is somethin
   REQUIRE(recv(here.get(), &byte, 1, 0) == 1);
   TouchHeap(512 * kMiB, here.get());
   CHECK(PeakBytes() - before >= 512 * kMiB);
+}
+
+TEST_CASE(
+    "what a fork has in memory at once is what this process wrote, not what it read of files") {
+  const TemporaryDirectory place;
+  const std::string contents(64 * kMiB, 'x');
+  const FileDescriptor file(open(place.Write("file", contents).c_str(), O_RDONLY | O_CLOEXEC));
+  const size_t before = InheritedBytes();
+  CHECK(before >= contents.size());
+  void* pages =
+      mmap(nullptr, contents.size(), PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(), 0);
+  REQUIRE(pages != MAP_FAILED);
+  CHECK(InheritedBytes() < before + kMiB);
+  munmap(pages, contents.size());
 }
 
 TEST_CASE("what is touched follows what workers took, and forgets it by and by") {
