@@ -66,6 +66,7 @@ struct BuildLimits {
 struct BuildGauges {
   size_t in_flight = 0;  ///< compiles running
   size_t queued = 0;     ///< flights waiting for a slot
+  size_t waiting = 0;    ///< callers waiting for a flight
 };
 
 /// One line of the log: what became of one build.

@@ -182,6 +182,13 @@ FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
   return left;
 }
 
+size_t FlightTable::Waiting() const {
+  std::lock_guard lock(mutex_);
+  size_t waiting = 0;
+  for (const auto& [id, flight] : flights_) waiting += flight.waiters.size();
+  return waiting;
+}
+
 void FlightTable::CancelAll() {
   std::vector<std::stop_source> stops;
   {

@@ -96,6 +96,9 @@ class FlightTable {
   /// otherwise: its ticket stays open.
   Left TakeOutOfLine(Ticket ticket);
 
+  /// Callers in flights, those who lead among them.
+  [[nodiscard]] size_t Waiting() const;
+
   /// Cancels all compiles that run; no other begins.
   void CancelAll();
   /// Everybody who waits, in no flight any more.
@@ -125,7 +128,7 @@ class FlightTable {
   Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop);
   void StopJoining(uint64_t id, Flight* flight);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable idle_;
   uint64_t last_ticket_ = 0;                         // guarded by mutex_
   uint64_t last_flight_ = 0;                         // guarded by mutex_

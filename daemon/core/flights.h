@@ -55,7 +55,9 @@ class Flights {
   /// A hit that is answered, as it may be one of those that are checked, and what it was made of.
   void Hit(const Waiter& waiter, const Landing& hit, const Closure& closure);
 
-  [[nodiscard]] BuildGauges Gauges() const { return {queue_.running(), queue_.waiting()}; }
+  [[nodiscard]] BuildGauges Gauges() const {
+    return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
+  }
 
  private:
   cccl_cache::Digest KeyFor(const Waiter& waiter);

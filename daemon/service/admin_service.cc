@@ -86,6 +86,8 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
   AddGauge(reply, "queued", static_cast<double>(building.queued),
            "Compiles waiting for a slot now.");
+  AddGauge(reply, "waiting", static_cast<double>(building.waiting),
+           "Callers waiting for a compile now.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Deposits kept.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),

@@ -23,7 +23,7 @@ def start_cli(daemon, directory, number):
 
 def joined(daemon, callers):
     """True once all callers wait for the flight."""
-    return daemon.stats()["builds_total"] >= callers
+    return daemon.stats()["waiting"] >= callers
 
 
 class LastPlace:

@@ -36,7 +36,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                           return TierSize{7, 4096};
                         },
                         [] {
-                          return BuildGauges{2, 3};
+                          return BuildGauges{2, 3, 4};
                         }};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
