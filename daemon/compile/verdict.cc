@@ -80,9 +80,10 @@ bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
     return reply.log.find(text) != std::string::npos;
   };
   switch (kind) {
-    case BuildKind::kNvrtc:
+    case BuildKind::kNvrtc:  // the second with a place in the program, the third without
       return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
-             says("catastrophic error: out of memory");
+             says("catastrophic error: out of memory") ||
+             says("Catastrophic error: out of memory");
     case BuildKind::kLink:  // has no code for it
       return says("out of memory");
     case BuildKind::kNvvm:

@@ -87,6 +87,49 @@ def test_exhausted_compiler(make_daemon, command):
     assert_goes_on(daemon)
 
 
+REDUCE = """#include <cub/cub.cuh>
+extern "C" __global__ void k(int* p) {
+  using Block = cub::BlockReduce<int, 128>;
+  __shared__ typename Block::TempStorage storage;
+  *p = Block(storage).Sum(p[threadIdx.x]);
+}
+"""
+
+
+@pytest.mark.parametrize("limit, program", [
+    ("96MiB", REDUCE),  # "cub/...(12): catastrophic error: out of memory"
+    ("412MiB", f'__device__ const char text[] = "{"a" * 60_000_000}";\n'),  # "Catastrophic error: out of memory"
+    ("512MiB", "__device__ char table[1u << 30] = {1};\n"),  # abort()
+], ids=["among headers", "in the program", "without a word"])
+def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, directory, limit, program):
+    """What it says and does then is NVRTC's own: the fake compiler only repeats it."""
+    daemon = make_daemon("--worker-memory-limit", limit, roots=(PLACES.cuda13,)).start()
+    source = directory / "large.cu"
+    source.write_text(program)
+    for compiles in (1, 2):
+        done = daemon.cli("--json", "build", str(source), "--arch", "sm_90", "-o", os.devnull, check=False)
+        assert done.returncode == 5, done.stdout
+        assert b"the compiler ran out of memory" in done.stderr, done.stderr
+        assert daemon.stats()["compiles_total"] == compiles
+    assert_goes_on(daemon)
+
+
+@pytest.mark.parametrize("program", [
+    "__device__ int x = " + "(" * 200_000 + "1" + ")" * 200_000 + ";\n",
+    "__device__ int x = " + "- " * 400_000 + "1;\n",
+], ids=["parentheses", "operators"])
+def test_nvrtc_that_crashes_is_a_crash_and_not_remembered(real, program):
+    """It ends its stack. The quarantine of what crashed twice lies in memory alone: no restart keeps it."""
+    for compiles in (1, 2):
+        error, name = ask(real, program)
+        assert name == "worker-crashed", error
+        assert "SIGSEGV" in error.details()
+        assert real.stats()["compiles_total"] == compiles
+        real.stop()
+        real.start()
+    assert_goes_on(real)
+
+
 def test_a_worker_that_writes_junk_into_every_descriptor_harms_nobody(make_daemon):
     daemon = make_daemon("--build-timeout", "10s").start()
     for command in ("flood", "say hello"):
