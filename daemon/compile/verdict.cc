@@ -82,8 +82,7 @@ bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
   switch (kind) {
     case BuildKind::kNvrtc:  // the second with a place in the program, the third without
       return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
-             says("catastrophic error: out of memory") ||
-             says("Catastrophic error: out of memory");
+             says("catastrophic error: out of memory") || says("Catastrophic error: out of memory");
     case BuildKind::kLink:  // has no code for it
       return says("out of memory");
     case BuildKind::kNvvm:

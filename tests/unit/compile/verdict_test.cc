@@ -108,8 +108,7 @@ TEST_CASE("a compile failure is an output, unless it is want of memory") {
   CHECK(JudgeNvrtc(AnswerOf(Failure("a.cu(1): error: no"))).ok());
   CHECK(CodeOf(AnswerOf(Failure("a.cu(1): catastrophic error: out of memory"))) ==
         ErrorCode::kOutOfMemory);
-  CHECK(CodeOf(AnswerOf(Failure("Catastrophic error: out of memory"))) ==
-        ErrorCode::kOutOfMemory);
+  CHECK(CodeOf(AnswerOf(Failure("Catastrophic error: out of memory"))) == ErrorCode::kOutOfMemory);
   CHECK(CodeOf(AnswerOf(Failure("error: no"), 95)) == ErrorCode::kOutOfMemory);
   CHECK(CodeOf(AnswerOf({.native_code = 1, .native_name = "NVRTC_ERROR_OUT_OF_MEMORY"})) ==
         ErrorCode::kOutOfMemory);
