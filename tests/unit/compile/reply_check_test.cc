@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/reply_check.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::ArtifactKind;
+using cccl_cache::BuildRequest;
+
+CompileJob JobOf(decltype(BuildRequest::program) program) {
+  auto request = std::make_shared<BuildRequest>();
+  request->program = std::move(program);
+  CompileJob job;
+  job.request = std::move(request);
+  return job;
+}
+
+WorkerReply Made(ArtifactKind kind, std::string bytes = "bytes") {
+  WorkerReply reply{.succeeded = true};
+  reply.parts = {{kind, std::move(bytes)}};
+  return reply;
+}
+
+const CompileJob kNvrtcJob = JobOf(cccl_cache::NvrtcProgram{.name_expressions = {"f<int>", "g"}});
+const CompileJob kLinkJob = JobOf(cccl_cache::LinkProgram{});
+const CompileJob kNvvmJob = JobOf(cccl_cache::NvvmProgram{});
+
+TEST_CASE("each compiler has outputs of its own kinds only") {
+  CHECK(CheckReply(kNvrtcJob, Made(ArtifactKind::kLtoIr)));
+  CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kCubin)));
+  CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kPtx)));
+  CHECK_FALSE(CheckReply(kLinkJob, Made(ArtifactKind::kLtoIr)));
+  CHECK(CheckReply(kNvvmJob, Made(ArtifactKind::kPtx)));
+  CHECK(CheckReply(kNvvmJob, Made(ArtifactKind::kLtoIr)));
+  CHECK_FALSE(CheckReply(kNvvmJob, Made(ArtifactKind::kCubin)));
+}
+
+TEST_CASE("a success has outputs, and none of them is empty") {
+  CHECK_FALSE(CheckReply(kNvrtcJob, WorkerReply{.succeeded = true}));
+  CHECK_FALSE(CheckReply(kNvrtcJob, Made(ArtifactKind::kCubin, "")));
+  CHECK(CheckReply(kNvrtcJob, WorkerReply{.native_code = 6, .log = "an error"}));
+}
+
+TEST_CASE("a lowered name is one that was asked for, once") {
+  WorkerReply reply = Made(ArtifactKind::kCubin);
+  reply.lowered_names = {{"g", "_Z1gv"}, {"f<int>", "_Z1fIiEvv"}};
+  CHECK(CheckReply(kNvrtcJob, reply));
+  reply.lowered_names = {{"g", "_Z1gv"}, {"g", "_Z1hv"}};
+  CHECK_FALSE(CheckReply(kNvrtcJob, reply));
+  reply.lowered_names = {{"h", "_Z1hv"}};
+  CHECK_FALSE(CheckReply(kNvrtcJob, reply));
+  CHECK_FALSE(CheckReply(kLinkJob, reply));
+}
+
+TEST_CASE("the name of a result is short and can be printed") {
+  WorkerReply reply{.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"};
+  CHECK(CheckReply(kNvrtcJob, reply));
+  reply.native_name = "\x1b[2J";
+  const Status status = CheckReply(kNvrtcJob, reply);
+  REQUIRE_FALSE(status);
+  CHECK(status.error().code == ErrorCode::kWorkerCrashed);
+  CHECK(status.error().message == "the worker's answer is impossible: the name of its result");
+  reply.native_name = std::string(129, 'N');
+  CHECK_FALSE(CheckReply(kNvrtcJob, reply));
+}
+
+}  // namespace
+}  // namespace cccl_cached
