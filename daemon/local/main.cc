@@ -6,24 +6,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "cccl_cache/v1/build.pb.h"
 #include "daemon/configuration/load.h"
 #include "daemon/local/exchange.h"
 #include "daemon/local/identity_cache.h"
 #include "daemon/local/local_builder.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/convert.h"
+#include "daemon/service/reply_head.h"
 
 namespace cccl_cached {
 namespace {
-
-namespace v1 = cccl_cache::v1;
 
 /// The client's own program: no bound protects it from itself.
 ServiceLimits NoLimits() {
@@ -34,33 +34,27 @@ ServiceLimits NoLimits() {
   return limits;
 }
 
-Result<ConvertedRequest> Parse(const std::string& bytes) {
-  v1::BuildRequest message;
-  if (!message.ParseFromString(bytes)) {
-    return Error{ErrorCode::kInvalidRequest,
-                 "the request can't be read: a name or option in it is not UTF-8, or the client "
-                 "library and cccl-cache-compile are not of one version"};
-  }
-  return FromProto(std::move(message), NoLimits(), [](const auto&) { return nullptr; });
+Result<ConvertedRequest> Parse(std::string_view bytes) {
+  WireInput input({&bytes, 1});
+  return ReadBuild(input, NoLimits(), [](const auto&) { return nullptr; });
 }
 
 bool Wants(const ConvertedRequest& request, cccl_cache::ArtifactKind kind) {
   return request.wanted.empty() || std::ranges::find(request.wanted, kind) != request.wanted.end();
 }
 
-std::string Encode(const BuildAnswer& answer, const ConvertedRequest& request) {
-  v1::BuildReply reply = ToProto(answer);
+std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
   if (answer.outcome != Outcome::kFailed) {
-    reply.set_outcome(v1::OUTCOME_LOCAL);
-    reply.clear_reason();
+    answer.outcome = kLocalOutcome;
+    answer.reason.clear();
   }
+  std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart& part : answer.artifact->parts) {
     if (!Wants(request, part.kind)) continue;
-    v1::Artifact* artifact = reply.add_artifacts();
-    *artifact = ToProto(part);
-    artifact->set_contents(part.bytes);
+    reply += EncodeArtifactHead(part, ArtifactBytes::kFollow);
+    reply += part.bytes;
   }
-  return reply.SerializeAsString();
+  return reply;
 }
 
 Result<std::string> Build(const std::string& request_bytes) {

@@ -2,33 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/build_call.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <utility>
 
 #include "daemon/service/counted_request.h"
-#include "daemon/service/field_count.h"
 #include "daemon/service/grpc_status.h"
 
 namespace cccl_cached {
-namespace {
-
-/// Whatever is in a message of this size, parsing it costs little.
-constexpr uint64_t kHarmlessBytes = 64u << 10;
-
-Result<cccl_cache::v1::BuildRequest> Parse(grpc::ByteBuffer& message, const ServiceLimits& limits) {
-  if (message.Length() > kHarmlessBytes) {
-    grpc::ProtoBufferReader counted(&message);
-    if (auto counts = CheckFieldCounts(counted, limits); !counts) return counts.error();
-  }
-  cccl_cache::v1::BuildRequest request;
-  grpc::ProtoBufferReader bytes(&message);
-  if (!request.ParseFromZeroCopyStream(&bytes)) return NotARequest();
-  return request;
-}
-
-}  // namespace
-
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)
     : RawCall(stream),
       backend_(backend),
@@ -60,7 +39,7 @@ void BuildCall::OnReadDone(bool ok) {
 }
 
 Status BuildCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_.uid, message_, &Parse);
+  auto read = ReadCounted(backend_, peer_.uid, message_, &ReadBuild);
   if (!read) return read.error();
   bytes_ = std::move(read->bytes);
   request_ = std::move(read->converted);

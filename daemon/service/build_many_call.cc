@@ -65,7 +65,7 @@ Status BuildManyCall::TakeRequest() {
     CancelBuild(request->tag);
     return Ok{};
   }
-  auto build = ReadCounted(backend_, peer_.uid, message_, &ParseOfMany);
+  auto build = ReadCounted(backend_, peer_.uid, message_, &ReadOfMany);
   if (build) return StartBuild(request->tag, *std::move(build));
   Refuse(request->tag, build.error());
   return Ok{};

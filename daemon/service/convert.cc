@@ -5,17 +5,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "daemon/service/api_version.h"
-#include "daemon/service/request_fields.h"
-#include "daemon/service/utf8.h"
 
 namespace cccl_cached {
 namespace {
 
-namespace v1 = cccl_cache::v1;
+/// A list of which no more is read than it may hold.
+struct BoundedList {
+  std::string_view field;
+  size_t limit;
+  size_t count = 0;
+
+  /// Whether there is room for the entry at hand.
+  bool Takes() { return ++count <= limit; }
+};
 
 // One lowered name each is all that a compiler tells.
 std::vector<std::string> Distinct(std::vector<std::string> texts) {
@@ -24,177 +30,262 @@ std::vector<std::string> Distinct(std::vector<std::string> texts) {
   return texts;
 }
 
-/// A reply has room for this much of a log, and a person for less.
-constexpr size_t kLongestLog = 4u << 20;
+/// Reads the parts of one request; the numbers of fields are those of build.proto.
+class RequestReader {
+ public:
+  RequestReader(WireInput& input, const ServiceLimits& limits, const FindUpload& find_upload)
+      : input_(input), limits_(limits), fields_(limits, find_upload) {}
 
-cccl_cache::NvrtcProgram FromProto(v1::NvrtcProgram&& message, const ServiceLimits& limits,
-                                   RequestFields& fields) {
+  Result<ConvertedRequest> Read();
+
+ private:
+  void ReadField(uint32_t number, cccl_cache::BuildRequest& request);
+  cccl_cache::NvrtcProgram Nvrtc();
+  cccl_cache::LinkProgram Link();
+  cccl_cache::NvvmProgram Nvvm();
+  cccl_cache::InlineHeader Header();
+  std::pair<std::string, std::string> Variable();
+  cccl_cache::LinkInput Input();
+  cccl_cache::NvvmModule Module();
+  cccl_cache::ToolchainSelector Toolchain();
+  cccl_cache::FilesView View();
+  std::string WorkingDirectory();
+  Blob ReadBlob();
+  void ReadWanted();
+  void AddWanted(uint64_t number);
+  void ReadOption(BoundedList& list, std::vector<std::string>& options);
+  void Check(const BoundedList& list) { fields_.CheckCount(list.field, list.count, list.limit); }
+
+  WireInput& input_;
+  const ServiceLimits& limits_;
+  RequestFields fields_;
+  std::vector<cccl_cache::ArtifactKind> wanted_;
+  uint32_t min_api_minor_ = 0;
+  size_t programs_ = 0;
+};
+
+Result<ConvertedRequest> RequestReader::Read() {
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  while (const uint32_t number = input_.Next()) ReadField(number, *request);
+  if (!input_.well_formed()) return NotARequest();
+  // Whoever asks for more than this daemon knows hears that, and not what it does not understand.
+  if (min_api_minor_ > kApiMinor) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
+                             "the daemon",
+                             min_api_minor_, kApiMinor)};
+  }
+  if (programs_ != 1) fields_.Refuse("exactly one of nvrtc, link and nvvm must be set");
+  if (fields_.error()) return *fields_.error();
+  return ConvertedRequest{std::move(request), std::move(wanted_), fields_.bytes()};
+}
+
+void RequestReader::ReadField(uint32_t number, cccl_cache::BuildRequest& request) {
+  if (number == 1) request.program = Nvrtc();
+  if (number == 2) request.program = Link();
+  if (number == 3) request.program = Nvvm();
+  if (number == 10) request.toolchain = Toolchain();
+  if (number == 11) request.driver_version = static_cast<uint32_t>(input_.Number());
+  if (number == 12) request.working_directory = WorkingDirectory();
+  if (number == 13) min_api_minor_ = static_cast<uint32_t>(input_.Number());
+  if (number == 14) ReadWanted();
+  if (number == 15) request.files_view = View();
+}
+
+cccl_cache::NvrtcProgram RequestReader::Nvrtc() {
+  ++programs_;
   cccl_cache::NvrtcProgram program;
-  fields.CheckCount("nvrtc.headers", static_cast<size_t>(message.headers_size()), limits.headers);
-  fields.CheckCount("nvrtc.environment", static_cast<size_t>(message.environment_size()),
-                    limits.options);
-  program.source = fields.SourceText("nvrtc.source", std::move(*message.mutable_source()));
-  program.name = fields.Name("nvrtc.name", std::move(*message.mutable_name()));
-  program.options = fields.Options("nvrtc.options", *message.mutable_options());
-  for (auto& header : *message.mutable_headers()) {
-    if (fields.error()) break;
-    auto name = fields.Name("nvrtc.headers.name", std::move(*header.mutable_name()));
-    auto contents =
-        fields.SourceText("nvrtc.headers.contents", std::move(*header.mutable_contents()));
-    program.headers.push_back({std::move(name), std::move(contents)});
+  BoundedList options{"nvrtc.options", limits_.options};
+  BoundedList headers{"nvrtc.headers", limits_.headers};
+  BoundedList expressions{"nvrtc.name_expressions", limits_.options};
+  BoundedList environment{"nvrtc.environment", limits_.options};
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) program.source = fields_.SourceText("nvrtc.source", ReadBlob());
+    if (number == 2) program.name = fields_.Name("nvrtc.name", input_.Text());
+    if (number == 3) ReadOption(options, program.options);
+    if (number == 4 && headers.Takes()) program.headers.push_back(Header());
+    if (number == 5) ReadOption(expressions, program.name_expressions);
+    if (number == 6 && environment.Takes()) program.environment.push_back(Variable());
+    if (number == 7) program.append_toolchain_headers = input_.Number() != 0;
   }
-  program.name_expressions =
-      Distinct(fields.Options("nvrtc.name_expressions", *message.mutable_name_expressions()));
-  for (auto& variable : *message.mutable_environment()) {
-    if (fields.error()) break;
-    auto name = fields.Name("nvrtc.environment.name", std::move(*variable.mutable_name()));
-    auto value = fields.Option("nvrtc.environment.value", std::move(*variable.mutable_value()));
-    program.environment.emplace_back(std::move(name), std::move(value));
-  }
-  program.append_toolchain_headers = message.append_toolchain_headers();
+  for (const auto& list : {options, headers, expressions, environment}) Check(list);
+  program.name_expressions = Distinct(std::move(program.name_expressions));
   return program;
 }
 
-cccl_cache::LinkProgram FromProto(v1::LinkProgram&& message, const ServiceLimits& limits,
-                                  RequestFields& fields) {
+cccl_cache::LinkProgram RequestReader::Link() {
+  ++programs_;
   cccl_cache::LinkProgram program;
-  fields.CheckCount("link.inputs", static_cast<size_t>(message.inputs_size()), limits.options);
-  for (auto& input : *message.mutable_inputs()) {
-    if (fields.error()) break;
-    if (!v1::LinkInputType_IsValid(input.type())) {
-      fields.Refuse(fmt::format("link.inputs.type: {} is not a type of input",
-                                static_cast<int>(input.type())));
-    }
-    auto name = fields.Name("link.inputs.name", std::move(*input.mutable_name()));
-    auto contents = fields.Contents("link.inputs.contents", std::move(*input.mutable_contents()));
-    program.inputs.push_back({static_cast<cccl_cache::LinkInputType>(input.type()), std::move(name),
-                              std::move(contents)});
+  BoundedList inputs{"link.inputs", limits_.options};
+  BoundedList options{"link.options", limits_.options};
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1 && inputs.Takes()) program.inputs.push_back(Input());
+    if (number == 2) ReadOption(options, program.options);
   }
-  program.options = fields.Options("link.options", *message.mutable_options());
+  for (const auto& list : {inputs, options}) Check(list);
   return program;
 }
 
-cccl_cache::NvvmProgram FromProto(v1::NvvmProgram&& message, const ServiceLimits& limits,
-                                  RequestFields& fields) {
+cccl_cache::NvvmProgram RequestReader::Nvvm() {
+  ++programs_;
   cccl_cache::NvvmProgram program;
-  fields.CheckCount("nvvm.modules", static_cast<size_t>(message.modules_size()), limits.options);
-  for (auto& module : *message.mutable_modules()) {
-    if (fields.error()) break;
-    auto name = fields.Name("nvvm.modules.name", std::move(*module.mutable_name()));
-    auto contents = fields.Contents("nvvm.modules.contents", std::move(*module.mutable_contents()));
-    program.modules.push_back({std::move(name), std::move(contents), module.lazy()});
+  BoundedList modules{"nvvm.modules", limits_.options};
+  BoundedList options{"nvvm.options", limits_.options};
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1 && modules.Takes()) program.modules.push_back(Module());
+    if (number == 2) ReadOption(options, program.options);
+    if (number == 3) program.add_libdevice = input_.Number() != 0;
   }
-  program.options = fields.Options("nvvm.options", *message.mutable_options());
-  program.add_libdevice = message.add_libdevice();
+  for (const auto& list : {modules, options}) Check(list);
   return program;
 }
 
-cccl_cache::ToolchainSelector FromProto(v1::ToolchainSelector&& message, RequestFields& fields) {
+cccl_cache::InlineHeader RequestReader::Header() {
+  cccl_cache::InlineHeader header;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) header.name = fields_.Name("nvrtc.headers.name", input_.Text());
+    if (number == 2) header.contents = fields_.SourceText("nvrtc.headers.contents", ReadBlob());
+  }
+  return header;
+}
+
+std::pair<std::string, std::string> RequestReader::Variable() {
+  std::pair<std::string, std::string> variable;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) variable.first = fields_.Name("nvrtc.environment.name", input_.Text());
+    if (number == 2) variable.second = fields_.Option("nvrtc.environment.value", input_.Text());
+  }
+  return variable;
+}
+
+cccl_cache::LinkInput RequestReader::Input() {
+  cccl_cache::LinkInput file;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) {
+      const auto type = static_cast<int32_t>(input_.Number());
+      if (type < 0 || type > static_cast<int32_t>(cccl_cache::LinkInputType::kLibrary)) {
+        fields_.Refuse(fmt::format("link.inputs.type: {} is not a type of input", type));
+      } else {
+        file.type = static_cast<cccl_cache::LinkInputType>(type);
+      }
+    }
+    if (number == 2) file.name = fields_.Name("link.inputs.name", input_.Text());
+    if (number == 3) file.contents = fields_.Contents("link.inputs.contents", ReadBlob());
+  }
+  return file;
+}
+
+cccl_cache::NvvmModule RequestReader::Module() {
+  cccl_cache::NvvmModule module;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) module.name = fields_.Name("nvvm.modules.name", input_.Text());
+    if (number == 2) module.contents = fields_.Contents("nvvm.modules.contents", ReadBlob());
+    if (number == 3) module.lazy = input_.Number() != 0;
+  }
+  return module;
+}
+
+cccl_cache::ToolchainSelector RequestReader::Toolchain() {
   cccl_cache::ToolchainSelector selector;
-  const int set = static_cast<int>(!message.id().empty()) +
-                  static_cast<int>(!message.version().empty()) +
-                  static_cast<int>(message.major() != 0);
-  if (set > 1) fields.Refuse("toolchain: set at most one of id, version and major");
-  selector.id = fields.Name("toolchain.id", std::move(*message.mutable_id()));
-  selector.version = fields.Name("toolchain.version", std::move(*message.mutable_version()));
-  selector.major = message.major();
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) selector.id = fields_.Name("toolchain.id", input_.Text());
+    if (number == 2) selector.version = fields_.Name("toolchain.version", input_.Text());
+    if (number == 3) selector.major = static_cast<uint32_t>(input_.Number());
+  }
+  const int set = static_cast<int>(!selector.id.empty()) +
+                  static_cast<int>(!selector.version.empty()) +
+                  static_cast<int>(selector.major != 0);
+  if (set > 1) fields_.Refuse("toolchain: set at most one of id, version and major");
   return selector;
 }
 
-std::vector<cccl_cache::ArtifactKind> Wanted(const v1::BuildRequest& message,
-                                             RequestFields& fields) {
-  std::vector<cccl_cache::ArtifactKind> wanted;
-  for (const int kind : message.wanted()) {
-    if (kind == v1::ARTIFACT_KIND_UNSPECIFIED || !v1::ArtifactKind_IsValid(kind)) {
-      fields.Refuse(fmt::format("wanted: {} is not a kind of artifact", kind));
-      break;
-    }
-    const auto value = static_cast<cccl_cache::ArtifactKind>(kind);
-    if (std::ranges::find(wanted, value) == wanted.end()) wanted.push_back(value);
+cccl_cache::FilesView RequestReader::View() {
+  cccl_cache::FilesView view;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) view.mount_namespace = input_.Number();
+    if (number == 2) view.root_device = input_.Number();
+    if (number == 3) view.root_inode = input_.Number();
+    if (number == 4) view.root_mount = input_.Number();
   }
-  return wanted;
+  return view;
 }
 
-/// A failure, for one, has no key.
-std::string HexOrNothing(const cccl_cache::Digest& digest) {
-  return digest == cccl_cache::Digest{} ? std::string() : digest.Hex();
+std::string RequestReader::WorkingDirectory() {
+  std::string directory = fields_.Name("working_directory", input_.Text());
+  const bool absolute = directory.empty() || directory.front() == '/';
+  if (!absolute) fields_.Refuse("working_directory: must be absolute");
+  return directory;
+}
+
+Blob RequestReader::ReadBlob() {
+  Blob blob;
+  const WireInput::Nested message(input_);
+  while (const uint32_t number = input_.Next()) {
+    if (number == 1) blob.inline_bytes = input_.Bytes();
+    if (number == 2) blob.upload_sha256 = input_.Bytes();
+  }
+  return blob;
+}
+
+/// Enums may come one by one or many in one field.
+void RequestReader::ReadWanted() {
+  if (!input_.is_bytes()) {
+    AddWanted(input_.Number());
+    return;
+  }
+  const WireInput::Nested numbers(input_);
+  while (numbers.more()) AddWanted(input_.NextOfNumbers());
+}
+
+void RequestReader::AddWanted(uint64_t number) {
+  const auto value = static_cast<int32_t>(number);
+  if (value <= 0 || value > static_cast<int32_t>(cccl_cache::ArtifactKind::kOptixIr)) {
+    fields_.Refuse(fmt::format("wanted: {} is not a kind of artifact", value));
+    return;
+  }
+  const auto kind = static_cast<cccl_cache::ArtifactKind>(value);
+  if (std::ranges::find(wanted_, kind) == wanted_.end()) wanted_.push_back(kind);
+}
+
+void RequestReader::ReadOption(BoundedList& list, std::vector<std::string>& options) {
+  if (list.Takes()) options.push_back(fields_.Option(list.field, input_.Text()));
 }
 
 }  // namespace
 
-Result<ConvertedRequest> FromProto(v1::BuildRequest&& message, const ServiceLimits& limits,
+Error NotARequest() {
+  return Error{
+      ErrorCode::kInvalidRequest,
+      "the message is not a cccl_cache.v1.BuildRequest: it is damaged, compressed, or a name or "
+      "option in it is not UTF-8"};
+}
+
+Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
-  RequestFields fields(limits, find_upload);
-  if (message.min_api_minor() > kApiMinor) {
-    fields.Refuse(
-        fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
-                    "the daemon",
-                    message.min_api_minor(), kApiMinor));
-  }
-  const int programs = static_cast<int>(message.has_nvrtc()) +
-                       static_cast<int>(message.has_link()) + static_cast<int>(message.has_nvvm());
-  if (programs != 1) fields.Refuse("exactly one of nvrtc, link and nvvm must be set");
-
-  auto request = std::make_shared<cccl_cache::BuildRequest>();
-  if (message.has_nvrtc()) {
-    request->program = FromProto(std::move(*message.mutable_nvrtc()), limits, fields);
-  } else if (message.has_link()) {
-    request->program = FromProto(std::move(*message.mutable_link()), limits, fields);
-  } else if (message.has_nvvm()) {
-    request->program = FromProto(std::move(*message.mutable_nvvm()), limits, fields);
-  }
-  request->toolchain = FromProto(std::move(*message.mutable_toolchain()), fields);
-  request->driver_version = message.driver_version();
-  request->working_directory =
-      fields.Name("working_directory", std::move(*message.mutable_working_directory()));
-  if (!request->working_directory.empty() && request->working_directory.front() != '/') {
-    fields.Refuse("working_directory: must be absolute");
-  }
-  if (message.has_files_view()) {
-    const v1::FilesView& view = message.files_view();
-    request->files_view = {view.mount_namespace(), view.root_device(), view.root_inode(),
-                           view.root_mount()};
-  }
-  ConvertedRequest result;
-  result.wanted = Wanted(message, fields);
-  if (fields.error()) return *fields.error();
-  result.bytes = fields.bytes();
-  result.request = std::move(request);
-  return result;
+  return RequestReader(input, limits, find_upload).Read();
 }
 
-v1::BuildReply ToProto(const BuildAnswer& answer) {
-  v1::BuildReply reply;
-  reply.set_outcome(static_cast<v1::Outcome>(answer.outcome));
-  reply.set_tier(static_cast<v1::Tier>(answer.tier));
-  reply.set_key(HexOrNothing(answer.key));
-  reply.set_fingerprint(HexOrNothing(answer.fingerprint));
-  reply.mutable_toolchain()->set_id(HexOrNothing(answer.toolchain_id));
-  reply.mutable_toolchain()->set_version(answer.toolchain_version);
-  if (answer.artifact != nullptr) {
-    for (const auto& [expression, lowered] : answer.artifact->lowered_names) {
-      auto* name = reply.add_lowered_names();
-      name->set_expression(ToUtf8(expression));
-      name->set_lowered(ToUtf8(lowered));
-    }
+Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
+                                         const ServiceLimits& limits,
+                                         const FindUpload& find_upload) {
+  std::optional<Result<ConvertedRequest>> build;
+  while (const uint32_t found = input.Next()) {
+    if (found != number) continue;
+    if (build) return NotARequest();
+    const WireInput::Nested message(input);
+    build = ReadBuild(input, limits, find_upload);
   }
-  reply.set_log(ToUtf8(std::string_view(answer.log).substr(0, kLongestLog)));
-  reply.set_native_code(answer.native_code);
-  reply.set_reason(ToUtf8(answer.reason));
-  reply.set_remembered(answer.remembered);
-  reply.set_precompiled_headers(answer.precompiled_headers);
-  reply.set_closed(answer.closed);
-  reply.mutable_timing()->set_queue_us(static_cast<uint64_t>(answer.queue_time.count()));
-  reply.mutable_timing()->set_compile_us(static_cast<uint64_t>(answer.compile_time.count()));
-  return reply;
-}
-
-v1::Artifact ToProto(const ArtifactPart& part) {
-  v1::Artifact artifact;
-  artifact.set_kind(static_cast<v1::ArtifactKind>(part.kind));
-  artifact.set_size(part.bytes.size());
-  artifact.set_sha256(std::string(part.sha256.View()));
-  return artifact;
+  if (!build || !input.well_formed()) return NotARequest();
+  return *std::move(build);
 }
 
 }  // namespace cccl_cached

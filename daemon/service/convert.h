@@ -3,16 +3,16 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "cccl_cache/v1/build.pb.h"
-#include "daemon/core/build_coordinator.h"
 #include "daemon/core/result.h"
 #include "daemon/service/request_fields.h"
 #include "daemon/service/service_limits.h"
+#include "daemon/service/wire_input.h"
 #include "proto/request.h"
 
+/// BuildRequest of build.proto, read from the wire into the core's type without a message in
+/// between.
 namespace cccl_cached {
 
 /// A request as the core takes it, and what only the service needs of it.
@@ -22,16 +22,18 @@ struct ConvertedRequest {
   uint64_t bytes = 0;                            ///< of all its texts and binaries
 };
 
-/// Checks every bound and moves the strings out of the message. kInvalidRequest names the field,
-/// kUploadNeeded the digest.
-[[nodiscard]] Result<ConvertedRequest> FromProto(cccl_cache::v1::BuildRequest&& message,
-                                                 const ServiceLimits& limits,
+/// What a client hears whose bytes are no BuildRequest.
+[[nodiscard]] Error NotARequest();
+
+/// The BuildRequest that the message at hand is. Of a list nothing is kept beyond its bound.
+/// kInvalidRequest names the field, kUploadNeeded the digest.
+[[nodiscard]] Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
-/// All of the reply but its artifacts.
-[[nodiscard]] cccl_cache::v1::BuildReply ToProto(const BuildAnswer& answer);
-
-/// An artifact's description without its bytes.
-[[nodiscard]] cccl_cache::v1::Artifact ToProto(const ArtifactPart& part);
+/// The one that the message at hand holds as its field `number`, where nothing else counts: two of
+/// them, or none, are no request.
+[[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
+                                                       const ServiceLimits& limits,
+                                                       const FindUpload& find_upload);
 
 }  // namespace cccl_cached

@@ -4,21 +4,29 @@
 
 #include <utility>
 
-#include "daemon/service/field_count.h"
+#include "daemon/service/buffer_pieces.h"
 
 namespace cccl_cached {
+namespace {
+
+Result<ConvertedRequest> Read(BuildBackend& backend, uid_t uid, const grpc::ByteBuffer& message,
+                              BuildReader read) {
+  const BufferPieces pieces(message);
+  WireInput input(pieces.views());
+  return read(input, backend.limits,
+              [&](const auto& digest) { return backend.uploads.Find(uid, digest); });
+}
+
+}  // namespace
 
 Result<CountedRequest> ReadCounted(BuildBackend& backend, uid_t uid, grpc::ByteBuffer& message,
-                                   ParseRequest parse) {
+                                   BuildReader read) {
   const uint64_t size = message.Length();
   auto received = backend.budget.Take(uid, Resource::kBytes, size);
   if (!received) return received.error();
   if (size > backend.limits.message_bytes) return NotARequest();
-  auto parsed = parse(message, backend.limits);
-  if (!parsed) return parsed.error();
+  auto converted = Read(backend, uid, message, read);
   message.Clear();
-  auto converted = FromProto(*std::move(parsed), backend.limits,
-                             [&](const auto& digest) { return backend.uploads.Find(uid, digest); });
   if (!converted) return converted.error();
   received->Release();
   auto held = backend.budget.Take(uid, Resource::kBytes, converted->bytes);

@@ -5,7 +5,6 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <sys/types.h>
 
-#include "cccl_cache/v1/build.pb.h"
 #include "daemon/core/result.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
@@ -19,13 +18,13 @@ struct CountedRequest {
   Share bytes;
 };
 
-/// Makes the request of a message's bytes, however they hold it, and checks its bounds before.
-using ParseRequest = Result<cccl_cache::v1::BuildRequest> (*)(grpc::ByteBuffer& message,
-                                                              const ServiceLimits& limits);
+/// Makes the request of a message's bytes, however they hold it: ReadBuild, or by way of it.
+using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const ServiceLimits& limits,
+                                                 const FindUpload& find_upload);
 
 /// Of the message's bytes nothing is left. Counts them while they are read, then what was made of
-/// them: kOverloaded. kInvalidRequest and kUploadNeeded as FromProto.
+/// them: kOverloaded. kInvalidRequest and kUploadNeeded as ReadBuild.
 [[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, uid_t uid,
-                                                 grpc::ByteBuffer& message, ParseRequest parse);
+                                                 grpc::ByteBuffer& message, BuildReader read);
 
 }  // namespace cccl_cached

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/service/field_count.h"
+#include "daemon/service/convert.h"
 #include "daemon/service/small_message.h"
 
 namespace cccl_cached {

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/explain_request.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <string>
 #include <utility>
 
-#include "daemon/service/nested_build.h"
+#include "daemon/service/buffer_pieces.h"
 #include "daemon/service/utf8.h"
 
 namespace cccl_cached {
@@ -38,26 +36,29 @@ void Describe(const Difference& from, v1::Difference& to) {
 
 Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes, const ServiceLimits& limits,
                                            const FindUpload& find_upload) {
-  v1::ExplainRequest message;
+  std::string key;
+  std::optional<Result<ConvertedRequest>> build;
   {
-    grpc::ProtoBufferReader counted(&bytes);
-    auto counts =
-        CheckNestedBuild(counted, v1::ExplainRequest::kBuildFieldNumber, limits, NotAQuestion());
-    if (!counts) return counts.error();
-    grpc::ProtoBufferReader parsed(&bytes);
-    if (!message.ParseFromZeroCopyStream(&parsed)) return NotAQuestion();
+    const BufferPieces pieces(bytes);
+    WireInput input(pieces.views());
+    while (const uint32_t number = input.Next()) {
+      if (number == v1::ExplainRequest::kKeyFieldNumber) key = input.Text();
+      if (number != v1::ExplainRequest::kBuildFieldNumber) continue;
+      if (build) return NotAQuestion();
+      const WireInput::Nested message(input);
+      build = ReadBuild(input, limits, find_upload);
+    }
+    if (!input.well_formed() || key.empty() != build.has_value()) return NotAQuestion();
   }
   bytes.Clear();
-  if (message.key().empty() != message.has_build()) return NotAQuestion();
   ExplainQuestion question;
-  if (!message.has_build()) {
-    question.key = cccl_cache::Digest::FromHex(message.key());
+  if (!build) {
+    question.key = cccl_cache::Digest::FromHex(key);
     if (question.key) return question;
     return Error{ErrorCode::kInvalidRequest, "key: a key has 64 hexadecimal digits"};
   }
-  auto build = FromProto(std::move(*message.mutable_build()), limits, find_upload);
-  if (!build) return build.error();
-  question.build = *std::move(build);
+  if (!*build) return build->error();
+  question.build = **std::move(build);
   return question;
 }
 

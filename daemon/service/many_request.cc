@@ -10,9 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/service/field_count.h"
+#include "cccl_cache/v1/build.pb.h"
 #include "daemon/service/grpc_status.h"
-#include "daemon/service/nested_build.h"
 #include "daemon/service/small_message.h"
 #include "daemon/service/utf8.h"
 
@@ -61,15 +60,9 @@ Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes) {
   return NotOfMany();
 }
 
-Result<v1::BuildRequest> ParseOfMany(grpc::ByteBuffer& message, const ServiceLimits& limits) {
-  grpc::ProtoBufferReader counted(&message);
-  auto counts =
-      CheckNestedBuild(counted, v1::BuildManyRequest::kBuildFieldNumber, limits, NotARequest());
-  if (!counts) return counts.error();
-  v1::BuildManyRequest request;
-  grpc::ProtoBufferReader bytes(&message);
-  if (!request.ParseFromZeroCopyStream(&bytes) || !request.has_build()) return NotARequest();
-  return std::move(*request.mutable_build());
+Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
+                                    const FindUpload& find_upload) {
+  return ReadNestedBuild(message, v1::BuildManyRequest::kBuildFieldNumber, limits, find_upload);
 }
 
 grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {

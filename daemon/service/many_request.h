@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "cccl_cache/v1/build.pb.h"
 #include "daemon/core/result.h"
+#include "daemon/service/convert.h"
 #include "daemon/service/service_limits.h"
 
 namespace cccl_cached {
@@ -22,9 +22,9 @@ struct ManyRequest {
 /// particular, because the bytes are no such message, and so is that of the whole call.
 [[nodiscard]] Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes);
 
-/// The build in such a message (ParseRequest).
-[[nodiscard]] Result<cccl_cache::v1::BuildRequest> ParseOfMany(grpc::ByteBuffer& message,
-                                                               const ServiceLimits& limits);
+/// The build in such a message (BuildReader).
+[[nodiscard]] Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
+                                                  const FindUpload& find_upload);
 
 /// The answer to the build of that tag which failed so.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/reply_bytes.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/slice.h>
 
 #include <algorithm>
@@ -11,19 +9,17 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/service/convert.h"
+#include "daemon/service/reply_head.h"
+#include "daemon/service/wire_output.h"
 
 namespace cccl_cached {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
-namespace v1 = cccl_cache::v1;
-
-/// Both are the last field of their message, so that hand-written bytes after the generated ones
-/// are in order.
-static_assert(v1::BuildReply::kArtifactsFieldNumber == 15);
-static_assert(v1::Artifact::kContentsFieldNumber == 15);
-static_assert(v1::BuildManyReply::kReplyFieldNumber == 15);
+/// Numbers in build.proto. Both messages have the reply first or last.
+constexpr uint32_t kTagOfMany = 1;
+constexpr uint32_t kReplyOfMany = 15;
+constexpr uint32_t kReplyOfChunk = 1;
+constexpr uint32_t kDataOfChunk = 2;
 
 /// Kind, size, digest, mark, and the tags and lengths around them.
 constexpr uint64_t kLongestArtifactHead = 96;
@@ -38,15 +34,6 @@ grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
       [](void* pointer) { delete static_cast<ArtifactPtr*>(pointer); }, owner);
 }
 
-/// Tag and length of a length-delimited field.
-std::string FieldHead(int number, uint64_t length) {
-  uint8_t buffer[16];
-  uint8_t* end = google::protobuf::io::CodedOutputStream::WriteTagToArray(
-      WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED), buffer);
-  end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length, end);
-  return {reinterpret_cast<char*>(buffer), reinterpret_cast<char*>(end)};
-}
-
 std::vector<const ArtifactPart*> WantedParts(const BuildAnswer& answer,
                                              const std::vector<cccl_cache::ArtifactKind>& wanted) {
   std::vector<const ArtifactPart*> parts;
@@ -59,31 +46,18 @@ std::vector<const ArtifactPart*> WantedParts(const BuildAnswer& answer,
   return parts;
 }
 
-/// Field 15 of BuildReply up to the artifact's own bytes, which follow if `with_contents`.
-std::string ArtifactHead(const ArtifactPart& part, bool with_contents) {
-  v1::Artifact description = ToProto(part);
-  description.set_in_chunks(!with_contents);
-  std::string inner = description.SerializeAsString();
-  uint64_t length = inner.size();
-  if (with_contents && !part.bytes.empty()) {
-    inner += FieldHead(v1::Artifact::kContentsFieldNumber, part.bytes.size());
-    length = inner.size() + part.bytes.size();
-  }
-  return FieldHead(v1::BuildReply::kArtifactsFieldNumber, length) + inner;
-}
-
 }  // namespace
 
 grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
                              const std::vector<cccl_cache::ArtifactKind>& wanted, uint64_t limit) {
   const auto parts = WantedParts(answer, wanted);
   std::vector<grpc::Slice> slices;
-  std::string head = ToProto(answer).SerializeAsString();
+  std::string head = EncodeReplyHead(answer);
   // What the descriptions of all artifacts need is set aside first: these always go.
   uint64_t size = head.size() + parts.size() * kLongestArtifactHead;
   for (const ArtifactPart* part : parts) {
     const bool fits = size <= limit && part->bytes.size() <= limit - size;
-    head += ArtifactHead(*part, fits);
+    head += EncodeArtifactHead(*part, fits ? ArtifactBytes::kFollow : ArtifactBytes::kInChunks);
     if (!fits || part->bytes.empty()) continue;
     size += part->bytes.size();
     slices.emplace_back(head);
@@ -98,28 +72,26 @@ grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                    const std::vector<cccl_cache::ArtifactKind>& wanted,
                                    uint64_t limit) {
   const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kLongestTag));
-  v1::BuildManyReply head;
-  head.set_tag(tag);
+  std::string head;
+  AppendNumber(kTagOfMany, tag, head);
+  AppendHead(kReplyOfMany, reply.Length(), head);
   std::vector<grpc::Slice> slices;
   // Both are buffers of our own in memory: nothing that could fail.
   static_cast<void>(reply.Dump(&slices));
-  slices.insert(slices.begin(),
-                grpc::Slice(head.SerializeAsString() +
-                            FieldHead(v1::BuildManyReply::kReplyFieldNumber, reply.Length())));
+  slices.insert(slices.begin(), grpc::Slice(head));
   return {slices.data(), slices.size()};
 }
 
 ReplyChunks::ReplyChunks(const BuildAnswer& answer,
                          const std::vector<cccl_cache::ArtifactKind>& wanted)
     : artifact_(answer.artifact), parts_(WantedParts(answer, wanted)) {
-  v1::BuildChunk chunk;
-  *chunk.mutable_reply() = ToProto(answer);
+  std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart* part : parts_) {
-    auto* description = chunk.mutable_reply()->add_artifacts();
-    *description = ToProto(*part);
-    description->set_in_chunks(true);
+    reply += EncodeArtifactHead(*part, ArtifactBytes::kInChunks);
   }
-  grpc::Slice slice(chunk.SerializeAsString());
+  std::string chunk;
+  AppendMessage(kReplyOfChunk, reply, chunk);
+  grpc::Slice slice(chunk);
   reply_ = grpc::ByteBuffer(&slice, 1);
 }
 
@@ -142,8 +114,9 @@ bool ReplyChunks::Next(grpc::ByteBuffer& message) {
   if (part_ == parts_.size()) return false;
   const auto bytes = std::string_view(parts_[part_]->bytes).substr(offset_, kChunkBytes);
   offset_ += bytes.size();
-  grpc::Slice slices[] = {grpc::Slice(FieldHead(v1::BuildChunk::kDataFieldNumber, bytes.size())),
-                          SliceOf(artifact_, bytes)};
+  std::string head;
+  AppendHead(kDataOfChunk, bytes.size(), head);
+  grpc::Slice slices[] = {grpc::Slice(head), SliceOf(artifact_, bytes)};
   message = grpc::ByteBuffer(slices, std::size(slices));
   return true;
 }

@@ -25,32 +25,20 @@ std::string RequestFields::Option(std::string_view field, std::string&& text) {
   return Text(field, std::move(text), limits_.option_bytes);
 }
 
-std::vector<std::string> RequestFields::Options(
-    std::string_view field, google::protobuf::RepeatedPtrField<std::string>& texts) {
-  CheckCount(field, static_cast<size_t>(texts.size()), limits_.options);
-  std::vector<std::string> result;
-  if (error_) return result;
-  result.reserve(static_cast<size_t>(texts.size()));
-  for (int i = 0; i < texts.size() && !error_; ++i) {
-    result.push_back(Option(field, std::move(texts[i])));
-  }
-  return result;
-}
-
-std::string RequestFields::Contents(std::string_view field, cccl_cache::v1::Blob&& blob) {
+std::string RequestFields::Contents(std::string_view field, Blob&& blob) {
   if (error_) return {};
-  if (blob.upload_sha256().empty()) {
-    Count(field, blob.inline_bytes().size());
-    return std::move(*blob.mutable_inline_bytes());
+  if (blob.upload_sha256.empty()) {
+    Count(field, blob.inline_bytes.size());
+    return std::move(blob.inline_bytes);
   }
-  if (!blob.inline_bytes().empty()) {
+  if (!blob.inline_bytes.empty()) {
     Refuse(fmt::format("{}: both inline_bytes and upload_sha256 are set, use one", field));
     return {};
   }
-  return Uploaded(field, blob.upload_sha256());
+  return Uploaded(field, blob.upload_sha256);
 }
 
-std::string RequestFields::SourceText(std::string_view field, cccl_cache::v1::Blob&& blob) {
+std::string RequestFields::SourceText(std::string_view field, Blob&& blob) {
   std::string text = Contents(field, std::move(blob));
   if (text.find('\0') != std::string::npos) {
     Refuse(fmt::format("{}: holds a zero byte, at which the compiler would stop reading", field));

@@ -8,14 +8,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "cccl_cache/v1/build.pb.h"
 #include "daemon/core/result.h"
 #include "daemon/service/service_limits.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
+
+/// Bytes, or the digest of an upload of the caller's.
+struct Blob {
+  std::string inline_bytes;
+  std::string upload_sha256;
+};
 
 /// The blob that the caller uploaded, null if there is none.
 using FindUpload = std::function<std::shared_ptr<const std::string>(const cccl_cache::Digest&)>;
@@ -37,11 +41,9 @@ class RequestFields {
 
   std::string Name(std::string_view field, std::string&& text);
   std::string Option(std::string_view field, std::string&& text);
-  std::vector<std::string> Options(std::string_view field,
-                                   google::protobuf::RepeatedPtrField<std::string>& texts);
-  std::string Contents(std::string_view field, cccl_cache::v1::Blob&& blob);
+  std::string Contents(std::string_view field, Blob&& blob);
   /// For what the compiler takes as a C string, which would end at a zero byte.
-  std::string SourceText(std::string_view field, cccl_cache::v1::Blob&& blob);
+  std::string SourceText(std::string_view field, Blob&& blob);
 
  private:
   std::string Text(std::string_view field, std::string&& text, uint64_t limit);

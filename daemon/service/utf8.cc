@@ -32,6 +32,15 @@ size_t SequenceLength(std::string_view text) {
 
 }  // namespace
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string ToUtf8(std::string_view text) {
   std::string result(text);
   for (size_t i = 0; i < result.size();) {

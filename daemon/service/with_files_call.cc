@@ -2,33 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/with_files_call.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <utility>
 #include <vector>
 
 #include "daemon/service/counted_request.h"
-#include "daemon/service/field_count.h"
 #include "daemon/service/file_answers.h"
 #include "daemon/service/grpc_status.h"
-#include "daemon/service/nested_build.h"
 
 namespace cccl_cached {
 namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
 
-/// The build of a first message.
-Result<cccl_cache::v1::BuildRequest> ParseFirst(grpc::ByteBuffer& message,
-                                                const ServiceLimits& limits) {
-  using First = cccl_cache::v1::BuildWithFilesRequest;
-  grpc::ProtoBufferReader counted(&message);
-  auto counts = CheckNestedBuild(counted, First::kBuildFieldNumber, limits, NotARequest());
-  if (!counts) return counts.error();
-  First first;
-  grpc::ProtoBufferReader bytes(&message);
-  if (!first.ParseFromZeroCopyStream(&bytes) || !first.has_build()) return NotARequest();
-  return std::move(*first.mutable_build());
+/// The build of a first BuildWithFilesRequest (BuildReader).
+Result<ConvertedRequest> ReadFirst(WireInput& message, const ServiceLimits& limits,
+                                   const FindUpload& find_upload) {
+  constexpr uint32_t kBuild = 1;
+  return ReadNestedBuild(message, kBuild, limits, find_upload);
 }
 
 }  // namespace
@@ -102,7 +92,7 @@ void WithFilesCall::TakeFirst() {
 }
 
 Status WithFilesCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_.uid, message_, &ParseFirst);
+  auto read = ReadCounted(backend_, peer_.uid, message_, &ReadFirst);
   if (!read) return read.error();
   bytes_ = std::move(read->bytes);
   request_ = std::move(read->converted);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/convert.h"
+#include "daemon/service/buffer_pieces.h"
 #include "daemon/service/many_request.h"
 #include "tests/fuzz/seeds.h"
 
@@ -48,12 +48,9 @@ Read ReadIn(size_t piece, std::string_view bytes) {
   grpc::ByteBuffer buffer(slices.data(), slices.size());
   Read read{cccl_cached::ReadManyRequest(buffer)};
   if (!read.request.ok() || read.request->cancel) return read;
-  auto parsed = cccl_cached::ParseOfMany(buffer, Limits());
-  if (parsed.ok()) {
-    read.build = FromProto(*std::move(parsed), Limits(), [](const auto&) { return nullptr; });
-  } else {
-    read.build = parsed.error();
-  }
+  const cccl_cached::BufferPieces pieces(buffer);
+  cccl_cached::WireInput input(pieces.views());
+  read.build = ReadOfMany(input, Limits(), [](const auto&) { return nullptr; });
   return read;
 }
 

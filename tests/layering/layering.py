@@ -40,6 +40,7 @@ LAYERS = {
         "daemon/files/",
         "daemon/process/",
         "daemon/service/convert.h",
+        "daemon/service/reply_head.h",
         "daemon/toolchain/",
         "daemon/worker/compiler_jobs.h",
         "daemon/worker/compiler_libraries.h",
@@ -82,7 +83,7 @@ DAEMON_BUT_WORKER = (
 # Header -> files or folders that may include it. The first row that fits a header counts.
 ADAPTERS = (
     (r"cccl_cache/v1/.*\.pb-c\.h", ("client/src/",)),
-    (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/", "daemon/local/main.cc")),
+    (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
     (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
     (r"rocksdb/.*", ("daemon/store/",)),
     (r"zstd\.h", ("daemon/snapshot/compression.cc",)),

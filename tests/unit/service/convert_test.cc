@@ -4,7 +4,11 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "cccl_cache/v1/build.pb.h"
 
 namespace cccl_cached {
 namespace {
@@ -13,12 +17,22 @@ namespace v1 = cccl_cache::v1;
 
 std::shared_ptr<const std::string> NoUpload(const cccl_cache::Digest&) { return nullptr; }
 
-Result<ConvertedRequest> Convert(v1::BuildRequest message, const ServiceLimits& limits = {}) {
-  return FromProto(std::move(message), limits, NoUpload);
+/// As it comes in pieces of so many bytes.
+Result<ConvertedRequest> Read(std::string_view bytes, const ServiceLimits& limits = {},
+                              const FindUpload& find_upload = NoUpload, size_t piece = 7) {
+  std::vector<std::string_view> pieces{{}};
+  for (size_t at = 0; at < bytes.size(); at += piece) pieces.push_back(bytes.substr(at, piece));
+  WireInput input(pieces);
+  return ReadBuild(input, limits, find_upload);
 }
 
-std::string MessageOf(v1::BuildRequest message, const ServiceLimits& limits = {}) {
-  auto result = Convert(std::move(message), limits);
+Result<ConvertedRequest> Convert(const v1::BuildRequest& message,
+                                 const ServiceLimits& limits = {}) {
+  return Read(message.SerializeAsString(), limits);
+}
+
+std::string MessageOf(const v1::BuildRequest& message, const ServiceLimits& limits = {}) {
+  auto result = Convert(message, limits);
   if (result.ok()) return "accepted";
   CHECK(result.error().code == ErrorCode::kInvalidRequest);
   return result.error().message;
@@ -184,7 +198,7 @@ TEST_CASE("an upload stands for its bytes") {
   const auto digest = cccl_cache::Sha256("uploaded");
   v1::BuildRequest message;
   message.mutable_nvrtc()->mutable_source()->set_upload_sha256(std::string(digest.View()));
-  auto result = FromProto(v1::BuildRequest(message), {}, [&](const cccl_cache::Digest& asked) {
+  auto result = Read(message.SerializeAsString(), {}, [&](const cccl_cache::Digest& asked) {
     CHECK(asked == digest);
     return std::make_shared<const std::string>("uploaded");
   });
@@ -199,6 +213,98 @@ TEST_CASE("an upload stands for its bytes") {
 
   message.mutable_nvrtc()->mutable_source()->set_upload_sha256("short");
   CHECK(MessageOf(message) == "nvrtc.source.upload_sha256: 5 bytes long, a SHA-256 has 32");
+}
+
+TEST_CASE("it does not matter in how many pieces a request comes") {
+  v1::BuildRequest message = Nvrtc();
+  message.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(1000, 's'));
+  message.mutable_nvrtc()->add_options("-DX=\xC3\xA9");
+  const std::string bytes = message.SerializeAsString();
+  for (size_t piece : {size_t{1}, size_t{2}, size_t{999}, bytes.size()}) {
+    const auto result = Read(bytes, {}, NoUpload, piece);
+    REQUIRE(result.ok());
+    const auto& program = std::get<cccl_cache::NvrtcProgram>(result->request->program);
+    CHECK(program.source == std::string(1000, 's'));
+    CHECK(program.options == std::vector<std::string>{"-DX=\xC3\xA9"});
+  }
+}
+
+TEST_CASE("fields that this version does not know are skipped") {
+  std::string bytes = Nvrtc().SerializeAsString();
+  bytes += std::string("\xA0\x06\x07", 3);                    // 100: a number
+  bytes += std::string("\xA2\x06\x02hi", 5);                  // 100: bytes
+  bytes += std::string("\xA5\x06", 2) + std::string(4, 'x');  // 100: four bytes
+  bytes += std::string("\xA1\x06", 2) + std::string(8, 'x');  // 100: eight bytes
+  CHECK(Read(bytes).ok());
+}
+
+TEST_CASE("lists of the largest size are taken, and of longer ones nothing is kept") {
+  v1::BuildRequest message = Nvrtc();
+  for (int i = 0; i < 10'000; ++i) message.mutable_nvrtc()->add_headers()->set_name("h");
+  for (int i = 0; i < 4096; ++i) message.mutable_nvrtc()->add_options("-DX");
+  CHECK(MessageOf(message) == "accepted");
+  for (int i = 0; i < 90'000; ++i) message.mutable_nvrtc()->add_headers();
+  CHECK(MessageOf(message) == "nvrtc.headers: 100000 entries, at most 10000 are allowed");
+}
+
+TEST_CASE("inputs, modules, options, expressions and variables have limits too") {
+  ServiceLimits limits;
+  limits.options = 3;
+  auto refused = [&](auto&& add) {
+    v1::BuildRequest request;
+    for (int i = 0; i < 4; ++i) add(request);
+    return MessageOf(request, limits).ends_with("4 entries, at most 3 are allowed");
+  };
+  CHECK(refused([](auto& request) { request.mutable_nvrtc()->add_name_expressions(); }));
+  CHECK(refused([](auto& request) { request.mutable_nvrtc()->add_environment(); }));
+  CHECK(refused([](auto& request) { request.mutable_link()->add_inputs(); }));
+  CHECK(refused([](auto& request) { request.mutable_link()->add_options(); }));
+  CHECK(refused([](auto& request) { request.mutable_nvvm()->add_modules(); }));
+  CHECK(refused([](auto& request) { request.mutable_nvvm()->add_options(); }));
+}
+
+TEST_CASE("a program that is there twice is two programs") {
+  const std::string bytes = Nvrtc().SerializeAsString();
+  const auto result = Read(bytes + bytes);
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().message == "exactly one of nvrtc, link and nvvm must be set");
+}
+
+TEST_CASE("bytes that are no message are refused") {
+  const std::string valid = Nvrtc().SerializeAsString();
+  for (const std::string& bytes : {
+           std::string("this is not protobuf"),
+           std::string("\x0a\xff\xff\xff\xff\x0f", 6),          // longer than what is there
+           std::string("\x0a\x05\x0a", 3),                      // cut off
+           valid.substr(0, valid.size() - 1),                   // the same, further in
+           valid + std::string("\x0a\x04\x0a\x02\x0a\x05", 6),  // longer than what it is in
+           valid + std::string("\x0b\x0c", 2),                  // a group
+           valid + std::string("\x08\x01", 2),                  // a number where a program is
+           valid + std::string("\x02\x00", 2),                  // no number of a field
+           valid + std::string("\x58") + std::string(10, '\xff') + '\x01',  // a number without end
+           valid + std::string("\x62\x02/\xE9", 4),  // a name that is not UTF-8
+       }) {
+    const auto result = Read(bytes);
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().message == NotARequest().message);
+  }
+}
+
+TEST_CASE("a build inside another message is found among its other fields") {
+  v1::BuildManyRequest message;
+  message.set_tag(7);
+  *message.mutable_build() = Nvrtc();
+  auto read = [](const std::string& bytes) {
+    const std::string_view view = bytes;
+    WireInput input({&view, 1});
+    return ReadNestedBuild(input, v1::BuildManyRequest::kBuildFieldNumber, {}, NoUpload);
+  };
+  const std::string bytes = message.SerializeAsString();
+  REQUIRE(read(bytes).ok());
+  CHECK(std::get<cccl_cache::NvrtcProgram>(read(bytes)->request->program).source == "source");
+  CHECK_FALSE(read(bytes + bytes).ok());
+  CHECK_FALSE(read("").ok());
+  CHECK_FALSE(read(bytes.substr(0, bytes.size() - 1)).ok());
 }
 
 }  // namespace

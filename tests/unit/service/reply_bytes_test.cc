@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/convert.h"
 #include "tests/unit/service/fakes.h"
 
 namespace cccl_cached {
@@ -34,6 +33,9 @@ BuildAnswer AnswerWith(std::vector<std::pair<cccl_cache::ArtifactKind, std::stri
   }
   artifact->lowered_names = {{"f<int>", "_Z1fIiEvv"}};
   answer.artifact = artifact;
+  answer.fingerprint = cccl_cache::Sha256("fingerprint");
+  answer.toolchain_id = cccl_cache::Sha256("toolchain");
+  answer.toolchain_version = "13.0";
   answer.log = "warning";
   answer.reason = "";
   answer.native_code = 6;
@@ -42,11 +44,32 @@ BuildAnswer AnswerWith(std::vector<std::pair<cccl_cache::ArtifactKind, std::stri
 }
 
 std::string Generated(const BuildAnswer& answer) {
-  v1::BuildReply reply = ToProto(answer);
+  v1::BuildReply reply;
+  reply.set_outcome(static_cast<v1::Outcome>(answer.outcome));
+  reply.set_tier(static_cast<v1::Tier>(answer.tier));
+  if (answer.key != cccl_cache::Digest{}) reply.set_key(answer.key.Hex());
+  reply.set_fingerprint(answer.fingerprint.Hex());
+  reply.mutable_toolchain()->set_id(answer.toolchain_id.Hex());
+  reply.mutable_toolchain()->set_version(answer.toolchain_version);
+  for (const auto& [expression, lowered] : answer.artifact->lowered_names) {
+    v1::LoweredName& name = *reply.add_lowered_names();
+    name.set_expression(expression);
+    name.set_lowered(lowered);
+  }
+  reply.set_log(answer.log);
+  reply.set_native_code(answer.native_code);
+  reply.set_reason(answer.reason);
+  reply.set_remembered(answer.remembered);
+  reply.set_precompiled_headers(answer.precompiled_headers);
+  reply.mutable_timing()->set_queue_us(static_cast<uint64_t>(answer.queue_time.count()));
+  reply.mutable_timing()->set_compile_us(static_cast<uint64_t>(answer.compile_time.count()));
+  reply.set_closed(answer.closed);
   for (const ArtifactPart& part : answer.artifact->parts) {
-    auto* artifact = reply.add_artifacts();
-    *artifact = ToProto(part);
-    artifact->set_contents(part.bytes);
+    v1::Artifact& artifact = *reply.add_artifacts();
+    artifact.set_kind(static_cast<v1::ArtifactKind>(part.kind));
+    artifact.set_size(part.bytes.size());
+    artifact.set_sha256(std::string(part.sha256.View()));
+    artifact.set_contents(part.bytes);
   }
   return reply.SerializeAsString();
 }
@@ -57,7 +80,15 @@ TEST_CASE("the reply is byte for byte what the generated code writes") {
     const auto answer = AnswerWith({{Kind::kCubin, std::string(size, 'c')}, {Kind::kPtx, "ptx"}});
     CHECK((Flat(EncodeReply(answer, {}, kLimit)) == Generated(answer)));
   }
-  const auto none = AnswerWith({});
+  auto none = AnswerWith({});
+  CHECK(Flat(EncodeReply(none, {}, kLimit)) == Generated(none));
+  none.outcome = Outcome::kFailed;
+  none.key = {};
+  none.tier = TierName::kDisk;
+  none.native_code = -6;
+  none.reason = "r";
+  none.remembered = none.precompiled_headers = none.closed = true;
+  none.queue_time = std::chrono::microseconds(300);
   CHECK(Flat(EncodeReply(none, {}, kLimit)) == Generated(none));
 }
 
