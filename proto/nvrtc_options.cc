@@ -9,16 +9,13 @@ constexpr OptionValue kRequired = OptionValue::kRequired;
 
 constexpr std::string_view kTimeReason =
     "the compiler would write its timings into a file by itself; leave it out (the reply says how "
-    "long the "
-    "compile took), or call the compiler itself";
+    "long the compile took)";
 constexpr std::string_view kPchReason =
     "the compiler would read or write precompiled headers by itself; leave it out (the daemon "
-    "precompiles "
-    "headers on its own), or call the compiler itself";
+    "precompiles headers on its own)";
 constexpr std::string_view kBundledReason =
     "the compiler would write its headers into a directory by itself; leave it out and ask for the "
-    "toolchain's own "
-    "headers (append_toolchain_headers), or call the compiler itself";
+    "toolchain's own headers (append_toolchain_headers)";
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 

@@ -7,8 +7,7 @@ namespace {
 
 constexpr OptionValue kRequired = OptionValue::kRequired;
 
-constexpr std::string_view kLlvmReason =
-    "LLVM's own options can write files; leave it out, or call the compiler itself";
+constexpr std::string_view kLlvmReason = "LLVM's own options can write files; leave it out";
 
 // Values follow `=` in the same argument, one dash (measured: anything else is "an unsupported
 // option").

@@ -52,7 +52,7 @@ struct OptionRule {
   bool shows_paths = false;      ///< the output then holds the paths of sources and headers
   OptionReceiver receiver = OptionReceiver::kCompiler;
   std::string_view meaning;  ///< one line, ours
-  std::string_view reason;   ///< for kRefused and kUncacheable: why, and the way out
+  std::string_view reason;   ///< for kRefused and kUncacheable: why, and how to do without it
 };
 
 /// The table of one compiler. Static storage.

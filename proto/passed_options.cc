@@ -10,20 +10,15 @@ namespace {
 
 constexpr std::string_view kAssemblerFileReason =
     "the assembler would read or write a file by itself; leave it out, give what the file says as "
-    "options of "
-    "their own, or call the compiler itself";
+    "options of their own";
 constexpr std::string_view kAssemblerInputReason =
     "the assembler would take it for the name of a file to assemble; pass one option in each "
-    "-Xptxas, as "
-    "-Xptxas=--name=value, or call the compiler itself";
+    "-Xptxas, as -Xptxas=--name=value";
 constexpr std::string_view kFrontEndReason =
     "options of the C++ front end can read and write files; only --diag_suppress, --diag_error, "
-    "--diag_warning, "
-    "--diag_remark and --diag_default with error numbers are passed on. Use the compiler's own "
-    "option "
-    "(--diag-suppress=...), or call the compiler itself";
-constexpr std::string_view kOptimizerReason =
-    "LLVM's own options can write files; leave it out, or call the compiler itself";
+    "--diag_warning, --diag_remark and --diag_default with error numbers are passed on; use the "
+    "compiler's own option (--diag-suppress=...)";
+constexpr std::string_view kOptimizerReason = "LLVM's own options can write files; leave it out";
 
 /// ptxas options that name a file, without dashes. The undocumented ones are there, too: measured
 /// with 13.0.

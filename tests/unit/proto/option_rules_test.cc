@@ -93,8 +93,10 @@ TEST_CASE("a refused option is refused in every spelling, with and without a val
 
 TEST_CASE("what is refused for its files the compiler itself takes, a NUL it does not") {
   const auto taken = [](const Texts& options) {
-    const auto result = ParseOptions(kNvrtc, options);
-    return std::get<RefusedOption>(result).taken_by_compiler;
+    const auto refused = std::get<RefusedOption>(ParseOptions(kNvrtc, options));
+    const bool says_so = refused.reason.find("--fallback local") != std::string::npos;
+    REQUIRE(says_so == refused.taken_by_compiler);
+    return refused.taken_by_compiler;
   };
   REQUIRE(taken({"--create-pch=a.pch"}));
   REQUIRE(taken({"-Xptxas", "--options-file=a"}));
