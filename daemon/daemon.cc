@@ -52,6 +52,7 @@ Daemon::Daemon(Parts parts)
       files_({.own_directories = std::move(parts.own_directories),
               .own_uid = geteuid(),
               .own_view = cccl_cache::FilesViewOfThisThread()}),
+      sent_contents_(std::make_shared<SentContents>(std::chrono::steady_clock::now)),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,
@@ -61,7 +62,8 @@ Daemon::Daemon(Parts parts)
                     .observe = [&log = log_](const BuildRecord& record) { LogBuild(log, record); },
                     .report = ReportTo(log_, "build"),
                     .answered = &parts.stores.disk->answered(),
-                    .own = &parts.stores.disk->own()},
+                    .own = &parts.stores.disk->own(),
+                    .sent_contents = sent_contents_},
                    BuildLimitsOf(parts.configuration)),
       deposits_(DepositOptionsOf(parts.configuration, parts.stores.disk->run()),
                 {parts.stores.disk->deposits(), parts.stores.statistics}),
@@ -83,6 +85,7 @@ Daemon::Daemon(Parts parts)
                .toolchains = toolchains_,
                .statistics = parts.stores.statistics,
                .snapshots = snapshots_,
+               .sent_contents = sent_contents_,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
                .building = [this] { return coordinator_.Gauges(); }}) {}
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
+#include "daemon/core/sent_contents.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/log.h"
@@ -47,6 +49,7 @@ class Daemon {
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
   HostFileAccess files_;
+  const std::shared_ptr<SentContents> sent_contents_;
   BuildCoordinator coordinator_;
   Deposits deposits_;
   Housekeeping housekeeping_;

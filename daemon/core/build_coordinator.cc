@@ -33,9 +33,7 @@ constexpr size_t kHistoryBytes = 64 << 20;
 std::optional<Error> FilesNeeded(const Closure& closure, RequesterFiles& files) {
   const size_t untrue = FirstUntrue(closure, files);
   if (untrue == closure.entries.size()) return std::nullopt;
-  const Result<SeenFile> seen = files.Look(closure.entries[untrue].name);
-  if (seen || seen.error().code != ErrorCode::kFilesNeeded) return std::nullopt;
-  return seen.error();
+  return FilesNeededFor(closure.entries[untrue].name, files);
 }
 
 }  // namespace
@@ -60,7 +58,9 @@ class BuildCoordinator::Impl {
                    .compiler = parts_.compiler,
                    .files = parts_.files,
                    .statistics = parts_.statistics,
-                   .checks = &looks_.files()},
+                   .checks = &looks_.files(),
+                   .sent_checks = &looks_.sent_files(),
+                   .sent_contents = parts_.sent_contents},
                   parts_.report},
                  {limits.compile,
                   {limits.slots, limits.queued_per_uid, limits.queued},

@@ -16,6 +16,7 @@
 #include "daemon/core/peer.h"
 #include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
+#include "daemon/core/sent_contents.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -99,6 +100,8 @@ class BuildCoordinator {
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
     AnsweredBuilds* answered = nullptr;  ///< who was told of which artifact; null: nobody notes it
     PrivateEntries* own = nullptr;  ///< what is one user's alone, asked first; null: nothing is
+    /// What callers sent of their files; null: none does.
+    std::shared_ptr<SentContents> sent_contents = nullptr;
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);

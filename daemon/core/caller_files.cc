@@ -54,6 +54,10 @@ class FilesOfBoth final : public RequesterFiles {
 
 }  // namespace
 
+bool IsAloneWithSentFiles(uid_t uid, const RootDirectories& directories) {
+  return uid == kOverflowUid || !directories.view;
+}
+
 std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& caller,
                                           const RootDirectories& directories) {
   std::unique_ptr<RequesterFiles> files = access.Of(caller.peer, directories);

@@ -33,6 +33,10 @@ struct Caller {
   CallerFilesPtr files;  ///< null: it sends none
 };
 
+/// Whether nobody else has the files of who says the same, if it sends them: an overflow uid is
+/// many people, and who does not say what its paths mean may have other files under the same names.
+[[nodiscard]] bool IsAloneWithSentFiles(uid_t uid, const RootDirectories& directories);
+
 /// What the daemon may open for this caller it opens itself; the rest the caller is asked for.
 [[nodiscard]] std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& caller,
                                                         const RootDirectories& directories);

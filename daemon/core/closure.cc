@@ -27,6 +27,12 @@ Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
   return cccl_cache::KeyWithClosure(fingerprint, records);
 }
 
+std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files) {
+  const Result<SeenFile> seen = files.Look(name);
+  if (seen || seen.error().code != ErrorCode::kFilesNeeded) return std::nullopt;
+  return seen.error();
+}
+
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
   InodePlaces places;
   return FirstUntrue(closure, files, &places);

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "daemon/core/requester_files.h"
+#include "daemon/core/result.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
@@ -48,6 +50,10 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 /// The first entry that is not so in these files, or could not be looked at; its index.
 /// closure.entries.size(): all of it is true. Blocks as long as the disk does.
 [[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files);
+
+/// The error, if only the caller can tell what lies under this name: what was answered as before up
+/// to it would be asked for it next.
+[[nodiscard]] std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files);
 
 /// Inodes, and the first place in a closure where each stands.
 using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;

@@ -93,7 +93,14 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   const Closure& closure = parsed.closure;
   if (closure.entries.empty()) return true;
   InodePlaces places;
-  if (FirstUntrue(closure, *files_, &places) != closure.entries.size()) return false;  // may hang
+  const size_t untrue = FirstUntrue(closure, *files_, &places);  // may hang
+  if (untrue != closure.entries.size()) {
+    const std::optional<Error> needed = FilesNeededFor(closure.entries[untrue].name, *files_);
+    if (!needed) return false;
+    const std::lock_guard lock(mutex_);
+    record_.asked = true;
+    return *needed;
+  }
   const std::lock_guard lock(mutex_);
   record_ = parsed;
   first_of_ = std::move(places);

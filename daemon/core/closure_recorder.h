@@ -56,8 +56,9 @@ class ClosureRecorder final : public JobFiles {
   };
   /// Before the job, which begins with what was parsed from these answers to another: they become
   /// the first of its own, if all are true still. False: they are not, and this recorder is used
-  /// up. An error of the path token's event ends the job. Blocks as long as the disk does, and uses
-  /// nothing but what it owns; the first question's event is left to the caller.
+  /// up. An error ends the job: that of the path token's event, or kFilesNeeded, which the job
+  /// would come to. Blocks as long as the disk does, and uses nothing but what it owns; the first
+  /// question's event is left to the caller.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
   /// Nothing is answered any more, and no first question is told: waits for the one that is.
   [[nodiscard]] Record Finish();

@@ -32,7 +32,21 @@ bool IsOfPreamble(const Error& error) {
          error.useless_precompiled;
 }
 
+std::unique_ptr<RequesterFiles> OpenFilesOf(const FlightOrder& order,
+                                            const RootDirectories& directories, FileAccess& access,
+                                            const std::shared_ptr<SentContents>& sent) {
+  if (order.recalled == nullptr) return OpenFiles(access, order.caller, directories);
+  const Peer& peer = order.caller.peer;
+  return std::make_unique<RecalledFiles>(
+      order.recalled, directories,
+      RecalledFiles::Sources{peer.uid, sent, access.Of(peer, directories)});
+}
+
 }  // namespace
+
+AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
+  return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
+}
 
 Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
   Landing landing;
@@ -99,17 +113,22 @@ FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
 FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
                                                 const CompileLimits& limits, std::stop_token stop) {
   std::optional<Preamble> preamble;
-  // Files that a caller sends are there for as long as it is, and to check them is to wait for it.
-  const bool kept = parts_.preambles != nullptr && order.caller.peer.uid != kOverflowUid &&
-                    order.caller.files == nullptr;
-  // Proofs and checks are about what the compiler makes of the whole.
-  if (kept && order.purpose == CompilePurpose::kCaller) preamble = PreambleOf(plan);
+  if (HasPreambles(plan, order)) preamble = PreambleOf(plan);
   if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
   std::optional<Attempt> quick = CompileRest(plan, order, *preamble, limits, stop);
   if (quick) return *std::move(quick);
   Attempt attempt = CompileAll(plan, order, limits, std::move(stop));
   WantPreamble(plan, order, *preamble, attempt);
   return attempt;
+}
+
+bool FlightRunner::HasPreambles(const BuildPlan& plan, const FlightOrder& order) const {
+  const Caller& caller = order.caller;
+  // Proofs and checks are about what the compiler makes of the whole.
+  if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
+  if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
+  return parts_.sent_contents != nullptr &&
+         !IsAloneWithSentFiles(caller.peer.uid, plan.directories);
 }
 
 FlightRunner::Attempt FlightRunner::CompileAll(const BuildPlan& plan, const FlightOrder& order,
@@ -127,12 +146,15 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
   if (!parsed->record.closure.entries.empty() && order.first_question) order.first_question();
   Prepared prepared = Prepare(plan, order);
+  const CallerFilesPtr& sent = order.caller.files;
   const std::optional<Result<bool>> adopted =
-      AdoptSoon(*parts_.checks, order.caller.peer.uid, prepared.recorder, parsed, stop);
+      AdoptSoon(sent == nullptr ? *parts_.checks : *parts_.sent_checks, order.caller.peer.uid,
+                prepared.recorder, parsed, stop);
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
-    parts_.preambles->Drop(preamble.key, parsed);
+    // What a caller does not tell says nothing of the preamble.
+    if (sent == nullptr || !sent->failed()) parts_.preambles->Drop(preamble.key, parsed);
     return std::nullopt;
   }
   prepared.job.precompiled = parsed->precompiled;
@@ -164,11 +186,11 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
-  Prepared prepared{
-      plan.job,
-      std::make_shared<ClosureRecorder>(OpenFiles(parts_.files, order.caller, plan.directories),
-                                        plan.visible_roots, std::move(events)),
-      ended_for_paths};
+  Prepared prepared{plan.job,
+                    std::make_shared<ClosureRecorder>(
+                        OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
+                        plan.visible_roots, std::move(events)),
+                    ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.files = prepared.recorder;
   prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
@@ -187,18 +209,24 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
       attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
   if (!good) return;
   CompileJob job = PreambleJob(plan.job, preamble);
-  const uint64_t bytes = BytesOf(job, plan);
-  parts_.preambles->Want(preamble.key, order.caller.peer.uid, bytes,
-                         [&files = parts_.files, job = std::move(job), peer = order.caller.peer,
-                          directories = plan.directories, roots = plan.visible_roots]() mutable {
-                           PreamblePool::Order made{std::move(job), nullptr};
-                           made.recorder = std::make_shared<ClosureRecorder>(
-                               files.Of(peer, std::move(directories)), std::move(roots),
-                               ClosureRecorder::Events{});
-                           made.job.requester = peer.uid;
-                           made.job.files = made.recorder;
-                           return made;
-                         });
+  uint64_t bytes = BytesOf(job, plan);
+  FlightOrder later{.caller = order.caller.peer};
+  if (order.caller.files != nullptr) {
+    later.recalled = Recall(plan, attempt.record.closure);
+    bytes += BytesOf(attempt.record.closure);
+  }
+  parts_.preambles->Want(
+      preamble.key, later.caller.peer.uid, bytes,
+      [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
+       directories = plan.directories, roots = plan.visible_roots]() mutable {
+        PreamblePool::Order made{std::move(job), nullptr};
+        made.recorder =
+            std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
+                                              std::move(roots), ClosureRecorder::Events{});
+        made.job.requester = later.caller.peer.uid;
+        made.job.files = made.recorder;
+        return made;
+      });
 }
 
 void FlightRunner::Count(const Result<CompileOutput>& output) {

@@ -18,7 +18,9 @@
 #include "daemon/core/file_checks.h"
 #include "daemon/core/preamble.h"
 #include "daemon/core/preamble_pool.h"
+#include "daemon/core/recalled_files.h"
 #include "daemon/core/requester_files.h"
+#include "daemon/core/sent_contents.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -71,7 +73,12 @@ struct FlightOrder {
   /// empty.
   std::function<void()> first_question = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
+  /// What the caller's files are taken to be; null: what they are now.
+  AnsweredFilesPtr recalled = nullptr;
 };
+
+/// The files of a build that was made of these, for another compile of it without its caller.
+[[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
 /// Runs a flight's compile and judges what it means for the cache. Thread-safe.
 class FlightRunner {
@@ -83,6 +90,9 @@ class FlightRunner {
     Statistics& statistics;
     PreamblePool* preambles = nullptr;  ///< null: none are kept
     FileChecks* checks = nullptr;       ///< looks at the files of preambles; with them
+    FileChecks* sent_checks = nullptr;  ///< the same where callers send them
+    /// Null: what is done without its caller is not done for those who send their files.
+    std::shared_ptr<SentContents> sent_contents = nullptr;
   };
 
   /// The parts must outlive the runner.
@@ -115,6 +125,7 @@ class FlightRunner {
     std::shared_ptr<std::atomic<bool>> ended_for_paths;
   };
   Prepared Prepare(const BuildPlan& plan, const FlightOrder& order);
+  [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const FlightOrder& order) const;
   static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
   void WantPreamble(const BuildPlan& plan, const FlightOrder& order, const Preamble& preamble,
                     const Attempt& attempt);

@@ -38,10 +38,8 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
   return hasher.Finish();
 }
 
-// Nobody else has the files of who says the same: an overflow uid is many people, and who does not
-// say what its paths mean may have other files under the same names.
-bool IsAloneWithSentFiles(const Waiter& waiter) {
-  return waiter.peer.uid == kOverflowUid || !waiter.plan->directories.view;
+bool IsAlone(const Waiter& waiter) {
+  return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
 }
 
 // Of one caller alone.
@@ -56,7 +54,7 @@ Digest FlightOfCaller(const Waiter& waiter) {
 bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
-  if ((sent || waiter.files != nullptr) && IsAloneWithSentFiles(waiter)) return false;
+  if ((sent || waiter.files != nullptr) && IsAlone(waiter)) return false;
   return waiter.plan->view == plan.view;
 }
 
@@ -98,10 +96,18 @@ void Flights::Close() {
   queue_.Close();
 }
 
+bool Flights::CanBeRecalled(const Waiter& waiter) const {
+  return parts_.compile.sent_contents != nullptr && !IsAlone(waiter);
+}
+
 void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
-  // Who sends its files may be gone by the time of the check.
-  if (waiter.files != nullptr) return;
-  shadow_checks_.Consider(waiter.plan, waiter.peer, hit, closure);
+  const bool sent = waiter.files != nullptr;
+  if (sent && !CanBeRecalled(waiter)) return;
+  shadow_checks_.Consider({.plan = waiter.plan,
+                           .peer = waiter.peer,
+                           .landing = hit,
+                           .closure = closure,
+                           .files_were_sent = sent});
 }
 
 void Flights::Leave(BuildCoordinator::Ticket ticket) {
@@ -119,7 +125,7 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
   if (waiter.restarts == 0 && !parts_.memory.LooksOutside(plan)) return plan.fingerprint;
-  if (waiter.files != nullptr && IsAloneWithSentFiles(waiter)) return FlightOfCaller(waiter);
+  if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
   return waiter.restarts > 0 ? FlightOfView(plan, waiter.files)
                              : FlightOfUser(plan, {waiter.peer, waiter.files});
 }
@@ -197,14 +203,13 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
 void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
                          const Landing& landing) {
   if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
-  // Who sends its files may be gone by then.
-  if (waiter.files != nullptr) return;
-  const size_t bytes =
-      kCopiesInProof * cccl_cache::BytesOf(*waiter.request) + landing.output.artifact->Footprint();
+  if (landing.files_were_sent && !CanBeRecalled(waiter)) return;
+  const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*waiter.request) +
+                       landing.output.artifact->Footprint() + BytesOf(landing.closure);
   idle_jobs_.Add(
       waiter.peer.uid, bytes,
       [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,
-                               landing.closure}](std::stop_token stop) {
+                               landing.closure, landing.files_were_sent}](std::stop_token stop) {
         const PathFinding finding = FindOut(proof, runner_, stop);
         if (finding.verdict == PathVerdict::kShown) {
           parts_.memory.NoteShowsPaths(*proof.canonical, finding.canonical.closure);

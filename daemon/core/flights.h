@@ -61,6 +61,8 @@ class Flights {
 
  private:
   cccl_cache::Digest KeyFor(const Waiter& waiter);
+  /// Whether this waiter's files can be had without it, if it sends them.
+  [[nodiscard]] bool CanBeRecalled(const Waiter& waiter) const;
   [[nodiscard]] bool Idle() const { return queue_.running() == 0 && queue_.waiting() == 0; }
   void Run(uint64_t flight);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);

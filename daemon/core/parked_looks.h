@@ -30,8 +30,9 @@ class ParkedLooks {
   /// Who is parked stays so.
   void Close();
 
-  /// The threads for what is no build.
+  /// The threads, for what parks no build.
   [[nodiscard]] FileChecks& files() { return files_; }
+  [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
   [[nodiscard]] FileChecks& disk() { return disk_; }
 
  private:

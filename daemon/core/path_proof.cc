@@ -61,7 +61,8 @@ bool Compiled(const Landing& landing) {
 }  // namespace
 
 PathFinding FindOut(const PathProof& proof, FlightRunner& runner, const std::stop_token& stop) {
-  const FlightOrder order{.caller = proof.peer, .purpose = CompilePurpose::kPathProof};
+  FlightOrder order{.caller = proof.peer, .purpose = CompilePurpose::kPathProof};
+  if (proof.files_were_sent) order.recalled = Recall(*proof.real, proof.closure);
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);

@@ -19,6 +19,8 @@ struct PathProof {
   Peer peer;
   ArtifactPtr artifact;  ///< of the real plan
   Closure closure;       ///< that it was made of
+  /// By the peer: its files are taken to be what they were.
+  bool files_were_sent = false;
 };
 
 enum class PathVerdict { kUnknown, kShown, kNotShown };

@@ -81,12 +81,9 @@ void PreamblePool::Want(const Digest& key, uid_t uid, uint64_t bytes, MakeOrder 
     failed_.erase(failed);
   }
   const auto [wish, first] = wishes_.try_emplace(key);
-  if (!first) {
-    wish->second.urgent = true;
-  } else {
-    wish->second = {std::move(make), uid, bytes, false, ++uses_};
-    GiveUpWishes(uid, &given_up);
-  }
+  const uint64_t age = first ? ++uses_ : wish->second.age;
+  given_up.push_back(std::exchange(wish->second, {std::move(make), uid, bytes, !first, age}));
+  GiveUpWishes(uid, &given_up);
   changed_.notify_all();
 }
 
@@ -163,11 +160,13 @@ std::optional<PreamblePool::Taken> PreamblePool::TakeWish() {
   return taken;
 }
 
-ParsedPreamblePtr PreamblePool::Parse(const MakeOrder& make, const std::stop_token& stop) {
+std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
+                                                     const std::stop_token& stop) {
   const Order order = make();
   Result<std::shared_ptr<const Precompiled>> precompiled =
       compiler_.Precompile(order.job, limits_, stop);
   ClosureRecorder::Record record = order.recorder->Finish();
+  if (!precompiled && precompiled.error().code == ErrorCode::kFilesNeeded) return std::nullopt;
   if (!precompiled || !record.traits.time_token.empty()) return nullptr;
   if (record.traits.base_name_tokens || BytesOf(record.closure) > bounds_.record_bytes) {
     return nullptr;
@@ -176,10 +175,12 @@ ParsedPreamblePtr PreamblePool::Parse(const MakeOrder& make, const std::stop_tok
       ParsedPreamble{*std::move(precompiled), std::move(record)});
 }
 
-void PreamblePool::Keep(const Taken& taken, ParsedPreamblePtr parsed) {
+void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result) {
   Dropped dropped;
   const std::lock_guard lock(mutex_);
   parsing_.reset();
+  if (!result) return;
+  ParsedPreamblePtr parsed = *std::move(result);
   const uint64_t bytes =
       parsed == nullptr ? 0 : parsed->precompiled->bytes() + BytesOf(parsed->record.closure);
   if (parsed == nullptr || bytes > bounds_.bytes) {

@@ -72,8 +72,8 @@ class PreamblePool {
   /// Null: it is not there.
   [[nodiscard]] ParsedPreamblePtr Find(const cccl_cache::Digest& key);
   /// A program of this user that begins so was compiled without. The first time, the preamble is
-  /// parsed once nothing else is compiled; the second time, beside what is compiled. `bytes`: what
-  /// `make` keeps in memory.
+  /// parsed once nothing else is compiled; the second time, beside what is compiled, and as that
+  /// one was. `bytes`: what `make` keeps in memory.
   void Want(const cccl_cache::Digest& key, uid_t uid, uint64_t bytes, MakeOrder make);
   /// It is not to be used any more: its files have changed, or a build that used it ended in a way
   /// that says nothing of it.
@@ -109,8 +109,11 @@ class PreamblePool {
   void Work(const std::stop_token& stop);
   /// The next wish that may be fulfilled now.
   std::optional<Taken> TakeWish();
-  [[nodiscard]] ParsedPreamblePtr Parse(const MakeOrder& make, const std::stop_token& stop);
-  void Keep(const Taken& taken, ParsedPreamblePtr parsed);
+  /// Null: it can't be, or not be kept. None: its files are not to be had any more, which says
+  /// nothing of it.
+  [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
+                                                       const std::stop_token& stop);
+  void Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result);
   // These need mutex_.
   void Remove(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
   void NoteFailure(const cccl_cache::Digest& key);

@@ -35,34 +35,34 @@ std::string Difference(const Artifact& kept, const Artifact& again) {
 
 }  // namespace
 
-void ShadowChecks::Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
-                            const Landing& hit, const Closure& closure) {
+void ShadowChecks::Consider(const Hit& hit) {
   if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
-  if (!Repeatable(*plan)) return;
-  const size_t bytes =
-      kCopiesInPlan * cccl_cache::BytesOf(*plan->job.request) + hit.output.artifact->Footprint();
-  parts_.idle_jobs.Add(peer.uid, bytes, [this, plan, peer, hit, closure](std::stop_token stop) {
-    Check(*plan, peer, hit, closure, std::move(stop));
-  });
+  if (!Repeatable(*hit.plan)) return;
+  const size_t bytes = kCopiesInPlan * cccl_cache::BytesOf(*hit.plan->job.request) +
+                       hit.landing.output.artifact->Footprint() + BytesOf(hit.closure);
+  parts_.idle_jobs.Add(hit.peer.uid, bytes,
+                       [this, sample = Sample{hit.plan, hit.peer, hit.landing,
+                                              Recall(*hit.plan, hit.closure), hit.files_were_sent}](
+                           std::stop_token stop) { Check(sample, std::move(stop)); });
 }
 
-void ShadowChecks::Check(const BuildPlan& plan, const Peer& peer, const Landing& hit,
-                         const Closure& closure, std::stop_token stop) {
-  const FlightOrder order{.caller = peer, .purpose = CompilePurpose::kShadowCheck};
-  const Landing again = parts_.runner.Run(plan, order, std::move(stop));
-  // Says nothing of the entry: a compile that was ended, a file that changed since.
-  if (again.error || again.toolchain_changed || again.closure != closure) return;
-  const std::string difference = again.output.succeeded
-                                     ? Difference(*hit.output.artifact, *again.output.artifact)
-                                     : "it does not compile any more";
+void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
+  FlightOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
+  if (sample.files_were_sent) order.recalled = sample.answered;
+  const Landing again = parts_.runner.Run(*sample.plan, order, std::move(stop));
+  // Says nothing of the entry: a compile that was ended, a file that changed since or is gone.
+  if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
+  const Artifact& kept = *sample.landing.output.artifact;
+  const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)
+                                                        : "it does not compile any more";
   if (difference.empty()) return;
-  parts_.memory.Drop(hit.key);
+  parts_.memory.Drop(sample.landing.key);
   parts_.statistics.Add(Counter::kShadowMismatches);
   if (parts_.report) {
     parts_.report(
         fmt::format("shadow check: entry {} was dropped, it is not what its compiler "
                     "makes now; {}",
-                    hit.key.Hex(), difference));
+                    sample.landing.key.Hex(), difference));
   }
 }
 

@@ -34,13 +34,26 @@ class ShadowChecks {
   /// One hit of `every` is checked; 0: none. The parts must outlive the jobs that run.
   ShadowChecks(Parts parts, uint64_t every) : parts_(std::move(parts)), every_(every) {}
 
-  /// A hit that is being answered to this peer, and the closure that it was made of.
-  void Consider(const std::shared_ptr<const BuildPlan>& plan, const Peer& peer, const Landing& hit,
-                const Closure& closure);
+  /// A hit that is being answered.
+  struct Hit {
+    std::shared_ptr<const BuildPlan> plan;
+    const Peer& peer;  ///< to whom
+    const Landing& landing;
+    const Closure& closure;  ///< that it was made of
+    bool files_were_sent;    ///< by the peer: they are taken to be what they were
+  };
+  void Consider(const Hit& hit);
 
  private:
-  void Check(const BuildPlan& plan, const Peer& peer, const Landing& hit, const Closure& closure,
-             std::stop_token stop);
+  /// A hit once it has been answered.
+  struct Sample {
+    std::shared_ptr<const BuildPlan> plan;
+    Peer peer;
+    Landing landing;
+    AnsweredFilesPtr answered;
+    bool files_were_sent;
+  };
+  void Check(const Sample& sample, std::stop_token stop);
 
   const Parts parts_;
   const uint64_t every_;

@@ -10,6 +10,7 @@
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
 #include "daemon/core/result.h"
+#include "daemon/core/sent_contents.h"
 #include "daemon/core/snapshots.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -33,8 +34,9 @@ struct ServerSources {
   Toolchains& toolchains;
   Statistics& statistics;
   Snapshots& snapshots;
-  std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
-  std::function<BuildGauges()> building;  ///< what runs and waits now
+  std::shared_ptr<SentContents> sent_contents;  ///< never null
+  std::function<TierSize()> stored;             ///< the largest tier that keeps artifacts
+  std::function<BuildGauges()> building;        ///< what runs and waits now
 };
 
 /// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and

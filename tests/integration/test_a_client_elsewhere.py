@@ -4,7 +4,6 @@
 gets. The tests run as root: they mount, and are other users."""
 
 import hashlib
-import json
 import os
 import pathlib
 import queue
@@ -14,10 +13,10 @@ import sys
 
 import grpc
 import pytest
+from client_elsewhere import KERNEL, ONE, TWO, build_command, build_here, elsewhere, run, told, tree  # noqa: F401
 from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 ALICE = 54321
-KERNEL = '#include <value.h>\nextern "C" __global__ void k(int* p) { *p = VALUE; }\n'
 REDUCE = """#include <cub/block/block_reduce.cuh>
 extern "C" __global__ void k(int* p) {
   using Reduce = cub::BlockReduce<int, 128>;
@@ -26,7 +25,6 @@ extern "C" __global__ void k(int* p) {
   if (threadIdx.x == 0) *p = sum;
 }
 """
-ONE, TWO = "#define VALUE 7001\n", "#define VALUE 7002\n"
 
 
 @pytest.fixture(autouse=True)
@@ -38,71 +36,6 @@ def as_root():
 def shared(make_daemon):
     """A daemon over CUDA 13 whose socket everybody may use."""
     return make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
-
-
-def tree(place, **headers):
-    """headers[name] in place/first/name.h; place/second is searched before it."""
-    for name in ("first", "second"):
-        (place / name).mkdir(parents=True, exist_ok=True)
-    for name, text in headers.items():
-        (place / "first" / f"{name}.h").write_text(text)
-
-
-def build_command(daemon, place, *options):
-    return [
-        PLACES.cli, "--socket", daemon.socket, "--json", "build", "-", "--name", "k.cu", "--arch", "sm_90", "-o",
-        str(place / "out.cubin"), f"--option=-I{place / 'second'}", f"--option=-I{place / 'first'}",
-        *(f"--option={option}" for option in options),
-    ]
-
-
-def run(command, source=KERNEL, **keywords):
-    return subprocess.run(command, input=source.encode(), capture_output=True, timeout=PATIENCE, **keywords)
-
-
-def told(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
-
-
-def build_here(daemon, place, source=KERNEL, *options, **keywords):
-    """(`build --json`, the cubin) of a client in the daemon's own namespace."""
-    done = run(build_command(daemon, place, *options), source, cwd=place, **keywords)
-    return told(done), (place / "out.cubin").read_bytes()
-
-
-class Elsewhere:
-    """A mount namespace of its own, in which `place` is a tmpfs that the daemon does not see."""
-
-    def __init__(self, place):
-        self.place = place
-        place.mkdir(parents=True)
-        script = 'mount -t tmpfs none "$0" && echo ready && exec cat'
-        self.shell = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(place)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE)
-        assert self.shell.stdout.readline() == b"ready\n"
-        self.inside = pathlib.Path(f"/proc/{self.shell.pid}/root{place}")
-
-    def command(self, *words):
-        return ["nsenter", f"--mount=/proc/{self.shell.pid}/ns/mnt", f"--wd={self.place}", *words]
-
-    def build(self, daemon, source=KERNEL, *options):
-        """(`build --json`, the cubin) of a client in here."""
-        done = run(self.command(*build_command(daemon, self.place, *options)), source)
-        return told(done), (self.inside / "out.cubin").read_bytes()
-
-    def close(self):
-        self.shell.stdin.close()
-        self.shell.wait(PATIENCE)
-        self.shell.stdout.close()
-
-
-@pytest.fixture
-def elsewhere(directory):
-    made = Elsewhere(directory / "work")
-    yield made
-    made.close()
 
 
 def test_a_client_in_a_mount_namespace_of_its_own_gets_what_others_get(shared, directory, elsewhere):

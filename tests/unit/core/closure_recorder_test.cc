@@ -210,6 +210,18 @@ TEST_CASE("a preamble is not adopted once one of its files has changed") {
   CHECK_FALSE(*adopted);
 }
 
+TEST_CASE("a job that would come to a file that only its caller has ends before it begins") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "a", 7);
+  const auto parsed = Parsed(disk);
+  disk->Refuse("/include/a.h", {ErrorCode::kFilesNeeded, "closed"});
+  Job job(disk);
+  const Result<bool> adopted = job.recorder.Adopt(parsed);
+  REQUIRE_FALSE(adopted.ok());
+  CHECK(adopted.error().code == ErrorCode::kFilesNeeded);
+  CHECK(job.recorder.Finish().asked);
+}
+
 TEST_CASE("an adopted file that changes before it is asked for again ends the job") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);

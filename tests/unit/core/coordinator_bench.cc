@@ -23,7 +23,8 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .departures = departures,
                               .observe = {},
                               .report = [this](std::string_view text) { reported += text; },
-                              .own = &own},
+                              .own = &own,
+                              .sent_contents = sent},
       limits);
 }
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "daemon/core/departures.h"
+#include "daemon/core/sent_contents.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
@@ -49,6 +51,10 @@ struct CoordinatorBench {
   Statistics statistics;
   Departures departures;
   FakePrivateEntries own;
+  /// So much later than now it is for what was sent.
+  std::atomic<std::chrono::minutes> later{std::chrono::minutes(0)};
+  const std::shared_ptr<SentContents> sent = std::make_shared<SentContents>(
+      [this] { return std::chrono::steady_clock::now() + later.load(); });
   std::string reported;  ///< to be read after Stop
   std::unique_ptr<BuildCoordinator> coordinator;
 };

@@ -5,11 +5,15 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
@@ -72,6 +76,47 @@ TEST_CASE("a preamble that waits to be parsed does not keep the request") {
     std::this_thread::yield();
   }
   CHECK(parsed);
+}
+
+TEST_CASE("what a wish keeps of sent files counts as its bytes") {
+  const std::string name(2000, 'x');
+  FakeToolchains toolchains;
+  FakeCompiler compiler([&](const CompileJob& job, int call) -> Result<CompileOutput> {
+    if (call > 1) return testing::Succeed("output");
+    const Result<FileAnswer> sent = job.files->Ask("/cccl-root-0/" + name);
+    return sent ? Result<CompileOutput>(testing::Succeed("output")) : sent.error();
+  });
+  Statistics statistics;
+  FakeFileAccess files;
+  files.disk->Refuse("/home/someone/" + name, {ErrorCode::kFilesNeeded, "closed"});
+  testing::AnsweringCaller caller;
+  std::promise<std::string> first_parsed;
+  compiler.SetPrecompilation(
+      [&](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+        first_parsed.set_value(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
+        return Error{ErrorCode::kUnavailable, "nothing is kept"};
+      });
+  std::atomic<bool> idle{false};
+  PreamblePool preambles(compiler, statistics, {}, {.wanted_bytes_per_uid = 2000},
+                         [&] { return idle.load(); });
+  FlightRunner runner({.toolchains = toolchains,
+                       .compiler = compiler,
+                       .files = files,
+                       .statistics = statistics,
+                       .preambles = &preambles,
+                       .sent_contents = caller.sent},
+                      {});
+  for (const char* source : {"#include <a>\nint x;", "#include <b>\nint x;"}) {
+    const auto request = MakeRequest(source);
+    request->files_view = cccl_cache::FilesView{7, 1, 2};
+    const Result<BuildPlan> plan = PlanBuild(request, MakeToolchain(), {.uid = 1000});
+    REQUIRE(plan.ok());
+    const Landing landing =
+        runner.Run(*plan, {.caller = {Peer{1000, 1000, {}, 1}, caller.exchange}}, {});
+    CHECK_FALSE(landing.error);
+  }
+  idle = true;
+  CHECK(first_parsed.get_future().get() == "#include <b>\n");
 }
 
 }  // namespace

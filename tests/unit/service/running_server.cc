@@ -32,6 +32,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         toolchains,
                         statistics,
                         snapshots,
+                        std::make_shared<SentContents>(std::chrono::steady_clock::now),
                         [] {
                           return TierSize{7, 4096};
                         },

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the daemon does in the background over files that a client sent, when that client has ended: as for files that it can
+open itself. The tests run as root: they mount."""
+
+import os
+
+import pytest
+from client_elsewhere import ONE, TWO, build_here, elsewhere, tree  # noqa: F401
+from conftest import PLACES, wait_for
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must mount"
+
+
+def program(value):
+    """Another one for each value, over the same headers."""
+    return ("#include <value.h>\n#include <cuda_fp16.h>\n"
+            f'extern "C" __global__ void k(__half* p) {{ *p = __half({value}.0f) + __half(VALUE); }}\n')
+
+
+def test_a_client_elsewhere_is_spared_headers_that_it_sent_before(make_daemon, elsewhere):
+    daemon = make_daemon(roots=(PLACES.cuda13,)).start()
+    without = make_daemon("--pch-memory-limit", "0", roots=(PLACES.cuda13,), name="without").start()
+
+    def parsed(count):
+        wait_for(lambda: daemon.stats()["preambles_total"] >= count, "a preamble")
+
+    def compare(value, spared):
+        built, cubin = elsewhere.build(daemon, program(value))
+        whole, same = elsewhere.build(without, program(value))
+        assert [each["outcome"] for each in (built, whole)] == ["built", "built"]
+        assert built["precompiled_headers"] == spared and cubin == same
+
+    tree(elsewhere.inside, value=ONE)
+    tree(elsewhere.place, value=TWO)  # what the daemon would find under the same name
+    compare(1, spared=False)
+    parsed(1)
+    compare(2, spared=True)
+    tree(elsewhere.inside, value=TWO)
+    compare(3, spared=False)
+    parsed(2)
+    compare(4, spared=True)
+    (elsewhere.inside / "second" / "value.h").write_text(ONE)  # is found earlier
+    compare(5, spared=False)
+    hit, _ = elsewhere.build(daemon, program(5))
+    assert hit["outcome"] == "hit"
+
+
+def test_what_names_paths_but_does_not_show_them_is_everybodys(make_daemon, directory, elsewhere):
+    daemon = make_daemon(roots=(PLACES.cuda13,)).start()
+    names_path = ONE + "#define WHERE __FILE__\n"
+    tree(elsewhere.inside, value=names_path)
+    built, cubin = elsewhere.build(daemon)
+    assert built["outcome"] == "built"
+    # Under the real paths until it is proven, then under canonical ones: another key.
+    again = wait_for(
+        lambda: (told := elsewhere.build(daemon)[0])["key"] != built["key"] and told, "the proof")
+    assert again["outcome"] == "hit"
+    tree(directory / "here", value=names_path)
+    here, same = build_here(daemon, directory / "here")
+    assert (here["outcome"], here["key"], same) == ("hit", again["key"], cubin)
+    assert daemon.stats()["path_proofs_total"] == 1
+
+
+def test_what_shows_its_path_stays_under_it(make_daemon, directory, elsewhere):
+    daemon = make_daemon(roots=(PLACES.cuda13,)).start()
+    shows = ONE + "__device__ const char* where = __FILE__;\n"
+    tree(elsewhere.inside, value=shows)
+    built, cubin = elsewhere.build(daemon)
+    assert str(elsewhere.place / "first" / "value.h").encode() in cubin
+    wait_for(lambda: daemon.stats()["path_proofs_total"] == 1, "the proof's start")
+    again, same = elsewhere.build(daemon)
+    assert (again["outcome"], again["key"], same) == ("hit", built["key"], cubin)
+    tree(directory / "here", value=shows)
+    here, other = build_here(daemon, directory / "here")
+    assert here["outcome"] == "built" and other != cubin

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// What is done in the background for callers that send their files, once they are gone.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "daemon/core/build_coordinator.h"
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/answering_caller.h"
+#include "tests/unit/core/coordinator_bench.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::AnsweringCaller;
+using testing::Answers;
+using testing::CoordinatorBench;
+using testing::FakePrecompiled;
+using testing::kAlice;
+using testing::kBob;
+using testing::MakeRequest;
+using testing::Succeed;
+
+const Peer kNobody{kOverflowUid, kOverflowUid, {}, 9};
+const std::string kLocal = "/home/someone/local.h";
+
+/// "local.h" from beside the program.
+Result<FileAnswer> AskForLocal(const CompileJob& job) {
+  const std::string directory = job.program_name.starts_with('/')
+                                    ? job.program_name.substr(0, job.program_name.rfind('/'))
+                                    : job.visible_working_directory;
+  return job.files->Ask(directory + "/local.h");
+}
+
+/// Programs over a header that their callers send. Each caller is gone once it is answered: whoever
+/// asks it then runs into what is not there any more.
+class Scene {
+ public:
+  explicit Scene(uint64_t shadow_check_every = 0)
+      : bench([this](const CompileJob& job, int call) { return Compile(job, call); },
+              {.shadow_check_every = shadow_check_every}) {
+    bench.files.disk->Refuse(kLocal, {ErrorCode::kFilesNeeded, "only the client can tell"});
+    bench.compiler.SetPrecompilation(
+        [](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
+          const Result<FileAnswer> local = AskForLocal(job);
+          if (!local) return local.error();
+          return std::shared_ptr<const Precompiled>(std::make_shared<FakePrecompiled>(10));
+        });
+  }
+
+  /// A program that begins as all here do. `header`: none, if the caller does not tell.
+  Result<BuildAnswer> Build(const std::string& rest, const std::optional<std::string>& header,
+                            const Peer& peer = kAlice, bool says_where = true) {
+    AnsweringCaller caller(peer.uid, bench.sent);
+    if (header) {
+      caller.files = {{kLocal, *header}};
+    } else {
+      caller.refused = {{kLocal, "not today"}};
+    }
+    auto request = MakeRequest("#include \"local.h\"\n" + rest);
+    if (says_where) request->files_view = cccl_cache::FilesView{7, 1, 2};
+    Answers answers;
+    bench.coordinator->Build(std::move(request), {peer, caller.exchange}, answers.Collect());
+    return answers.Wait(1).at(0);
+  }
+  /// Whether that was spared its leading include.
+  bool IsSpared(const std::string& rest, const std::string& header, const Peer& peer = kAlice) {
+    const Result<BuildAnswer> answer = Build(rest, header, peer);
+    REQUIRE(answer.ok());
+    CHECK(answer->outcome == Outcome::kBuilt);
+    return answer->precompiled_headers;
+  }
+  bool WaitFor(Counter counter, uint64_t count) {
+    const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+    while (bench.Count(counter) < count) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  bool WaitForPreambles(uint64_t count) { return WaitFor(Counter::kPreambles, count); }
+
+  /// What comes out of the how-many-th compile.
+  std::function<std::string(int call)> output = [](int) { return "output"; };
+  /// Called by each compile that asked for its header.
+  std::function<void(const CompileJob& job)> once_asked = [](const CompileJob&) {};
+  std::atomic<int> jobs_spared{0};
+  CoordinatorBench bench;
+
+ private:
+  Result<CompileOutput> Compile(const CompileJob& job, int call) {
+    if (job.precompiled != nullptr) {
+      ++jobs_spared;
+      return Succeed(output(call));
+    }
+    const Result<FileAnswer> local = AskForLocal(job);
+    if (!local) return local.error();
+    once_asked(job);
+    return Succeed(output(call));
+  }
+};
+
+TEST_CASE("who sends its files is spared leading includes that were parsed once it was gone") {
+  Scene scene;
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(scene.IsSpared("int b;", "one"));
+  CHECK(scene.bench.Count(Counter::kPchBuilds) == 1);
+  CHECK(scene.bench.Count(Counter::kCompiles) == 2);
+  const auto hit = scene.Build("int b;", "one");
+  REQUIRE(hit.ok());
+  CHECK(hit->outcome == Outcome::kHit);
+}
+
+TEST_CASE("a preamble over sent files with a changed header serves nobody, and is parsed anew") {
+  Scene scene;
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK_FALSE(scene.IsSpared("int b;", "two"));
+  CHECK(scene.jobs_spared == 0);
+  REQUIRE(scene.WaitForPreambles(2));
+  CHECK(scene.IsSpared("int c;", "two"));
+}
+
+TEST_CASE("the same files sent by another user are another preamble") {
+  Scene scene;
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK_FALSE(scene.IsSpared("int b;", "one", kBob));
+  REQUIRE(scene.WaitForPreambles(2));
+  CHECK(scene.IsSpared("int c;", "one", kBob));
+}
+
+TEST_CASE("who sends files of nobody in particular has no preambles") {
+  Scene scene;
+  for (const char* rest : {"int a;", "int b;"}) {
+    CHECK(scene.Build(rest, "one", kAlice, false).ok());
+    CHECK(scene.Build(rest, "one", kNobody).ok());
+  }
+  CHECK_FALSE(scene.IsSpared("int c;", "one"));
+  // They are made one after the other, in the order in which they were wished for.
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
+  CHECK(scene.jobs_spared == 0);
+}
+
+TEST_CASE("contents that are gone before a preamble is parsed are not held against it") {
+  Scene scene;
+  scene.once_asked = [&](const CompileJob&) { scene.bench.later = std::chrono::minutes(11); };
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  scene.once_asked = [](const CompileJob&) {};
+  CHECK_FALSE(scene.IsSpared("int b;", "one"));
+  REQUIRE(scene.WaitForPreambles(2));
+  CHECK(scene.IsSpared("int c;", "one"));
+}
+
+TEST_CASE("a caller that does not tell what its files are now costs no preamble") {
+  Scene scene;
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  const auto refused = scene.Build("int b;", std::nullopt);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kDenied);
+  CHECK(scene.IsSpared("int c;", "one"));
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
+}
+
+TEST_CASE("who could send its files and does not is told so by what was parsed, which stays") {
+  Scene scene;
+  CHECK_FALSE(scene.IsSpared("int a;", "one"));
+  REQUIRE(scene.WaitForPreambles(1));
+  const int started = scene.bench.compiler.started();
+  auto request = MakeRequest("#include \"local.h\"\nint b;");
+  request->files_view = cccl_cache::FilesView{7, 1, 2};
+  const auto refused = scene.bench.Ask(request);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kFilesNeeded);
+  CHECK(scene.bench.compiler.started() == started);
+  CHECK(scene.IsSpared("int b;", "one"));
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
+}
+
+TEST_CASE("what was made of sent files that name paths is everybody's once these do not show") {
+  Scene scene;
+  const auto built = scene.Build("int a;", "__FILE__");
+  REQUIRE(built.ok());
+  // An artifact and a manifest of each plan, once the proof has been made.
+  REQUIRE(scene.bench.disk.WaitUntilHolds(4));
+  CHECK(scene.bench.Count(Counter::kPathProofs) == 1);
+  scene.bench.files.disk->Write("/home/else/local.h", "__FILE__");
+  auto elsewhere = MakeRequest("#include \"local.h\"\nint a;");
+  elsewhere->working_directory = "/home/else";
+  const auto hit = scene.bench.Ask(elsewhere, kBob);
+  REQUIRE(hit.ok());
+  CHECK(hit->outcome == Outcome::kHit);
+}
+
+TEST_CASE("a hit over sent files is compiled again from what was sent") {
+  Scene scene(1);
+  SECTION("to the same") {}
+  SECTION("otherwise") {
+    scene.output = [](int call) { return std::to_string(call); };
+  }
+  REQUIRE(scene.Build("int a;", "one").ok());
+  CHECK(scene.Build("int a;", "one")->outcome == Outcome::kHit);
+  REQUIRE(scene.bench.compiler.WaitUntilEnded(2));
+  scene.bench.Stop();
+  CHECK(scene.bench.Count(Counter::kShadowChecks) == 1);
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == (scene.output(1) == "1" ? 1 : 0));
+}
+
+TEST_CASE("an entry is not judged by files whose contents are gone") {
+  Scene scene(1);
+  scene.output = [](int call) { return std::to_string(call); };
+  REQUIRE(scene.Build("int a;", "one").ok());
+  scene.bench.later = std::chrono::minutes(11);
+  CHECK(scene.Build("int a;", "one")->outcome == Outcome::kHit);
+  REQUIRE(scene.bench.compiler.WaitUntilEnded(2));
+  scene.bench.Stop();
+  CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+TEST_CASE("hits of who sends files of nobody in particular are not checked") {
+  Scene scene(1);
+  std::atomic<int> compiles_of_last{0};
+  scene.once_asked = [&](const CompileJob& job) {
+    const auto& program = std::get<cccl_cache::NvrtcProgram>(job.request->program);
+    if (program.source.ends_with("int last;")) ++compiles_of_last;
+  };
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(scene.Build("int a;", "one", kNobody).ok());
+    REQUIRE(scene.Build("int a;", "one", kAlice, false).ok());
+  }
+  for (int i = 0; i < 2; ++i) REQUIRE(scene.Build("int last;", "one").ok());
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  while (compiles_of_last < 2 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  scene.bench.Stop();
+  CHECK(scene.bench.Count(Counter::kShadowChecks) == 1);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Which preambles wait to be parsed, and for how long.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "daemon/core/preamble_pool.h"
+#include "tests/unit/core/preamble_pool_scene.h"
+
+namespace cccl_cached {
+namespace {
+
+using Scene = testing::PreamblePoolScene;
+
+TEST_CASE("the user who wishes most gives up a wish for another's") {
+  Scene scene({.wanted = 2});
+  scene.idle = false;
+  scene.Want("a", "1", 1000);
+  scene.Want("b", "2", 1001);
+  scene.Want("c", "3", 1001);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("a") != nullptr);
+  CHECK(scene.Find("c") != nullptr);
+}
+
+TEST_CASE("a user with too many wishes gives up his own oldest") {
+  Scene scene({.wanted_per_uid = 2});
+  scene.idle = false;
+  scene.Want("a", "1", 1001);
+  for (const char* key : {"b", "c", "d"}) scene.Want(key, "2", 1000);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(3));
+  CHECK(scene.Find("b") == nullptr);
+  for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
+}
+
+TEST_CASE("a user whose wishes keep too much in memory gives up his own oldest") {
+  Scene scene({.wanted_bytes_per_uid = 100});
+  scene.idle = false;
+  scene.Want("a", "1", 1001, 100);
+  scene.Want("b", "1", 1000, 30);
+  scene.Want("c", "1", 1000, 50);
+  scene.Want("d", "1", 1000, 50);
+  scene.Want("e", "1", 1000, 101);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(3));
+  for (const char* key : {"a", "c", "d"}) CHECK(scene.Find(key) != nullptr);
+  for (const char* key : {"b", "e"}) CHECK(scene.Find(key) == nullptr);
+}
+
+TEST_CASE("if all wishes keep too much in memory, who keeps most gives up his oldest") {
+  Scene scene({.wanted_bytes = 100});
+  scene.idle = false;
+  scene.Want("a", "1", 1000, 40);
+  scene.Want("b", "1", 1001, 50);
+  scene.Want("c", "1", 1002, 20);
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("b") == nullptr);
+  for (const char* key : {"a", "c"}) CHECK(scene.Find(key) != nullptr);
+}
+
+TEST_CASE("what was missed again is parsed as it was then") {
+  Scene scene;
+  scene.idle = false;
+  scene.Want("a", "100");
+  scene.Want("a", "200");
+  REQUIRE(scene.WaitForParsed(1));
+  CHECK(scene.sizes == std::vector<std::string>{"200"});
+}
+
+TEST_CASE("a wish that is repeated keeps what it keeps then") {
+  Scene scene({.wanted_bytes_per_uid = 100});
+  scene.idle = false;
+  scene.Want("once", "1", 1000, 60);
+  scene.Want("once more", "1", 1001, 60);
+  scene.Want("other", "1", 1000, 40);
+  // "once" goes for it: it is the older one.
+  scene.Want("other", "1", 1000, 50);
+  REQUIRE(scene.WaitForParsed(1));
+  scene.idle = true;
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(scene.Find("once") == nullptr);
+  CHECK(scene.Find("once more") != nullptr);
+}
+
+TEST_CASE("a preamble whose files are not to be had is wished for again at once") {
+  Scene scene;
+  scene.files.disk->Refuse("/inc/a.h", {ErrorCode::kFilesNeeded, "only the client can tell"});
+  scene.asks = {"/inc/a.h"};
+  scene.Want("a");
+  REQUIRE(scene.WaitForParsed(1));
+  CHECK(scene.Find("a") == nullptr);
+  scene.Want("a");
+  CHECK(scene.WaitForParsed(2));
+}
+
+}  // namespace
+}  // namespace cccl_cached
