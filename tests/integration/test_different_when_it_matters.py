@@ -3,8 +3,13 @@
 """Whatever can change a byte of an answer gives another key. Each row of the tables differs from its base in one thing;
 where that changes the output or the log, the bytes prove it."""
 
+import pathlib
+import re
+
 import pytest
 from conftest import PLACES, Daemon, build_pb2, build_pb2_grpc, files_view, wait_for
+from option_rows import CODE, LINK_BASE, LINK_OPTIONS, LOG, NOTHING, NVRTC_OPTIONS, NVVM_BASE, NVVM_OPTIONS
+from raw import SEED
 
 SOURCE = """
 #if __has_include("x.h")
@@ -46,7 +51,6 @@ define void @k(float* %p) {
 !nvvmir.version = !{!1}
 !1 = !{i32 2, i32 0}
 """
-CODE, LOG, NOTHING = "code", "log", "nothing"  # what shows the difference
 
 
 def nvrtc(**changes):
@@ -58,15 +62,14 @@ def nvrtc(**changes):
         name_expressions=changes.pop("name_expressions", ()),
     )
     program.options.extend(changes.pop("options", ()))
+    # The daemon's own follows from the whole request, so that any change of that could show in the bytes.
+    if not any(word.startswith("-frandom-seed") for word in program.options):
+        program.options.append(SEED)
     for name, text in changes.pop("headers", ()):
         program.headers.add(name=name, contents=build_pb2.Blob(inline_bytes=text.encode()))
     for name, value in changes.pop("environment", ()):
         program.environment.add(name=name, value=value)
     return build_pb2.BuildRequest(nvrtc=program, files_view=files_view(), **{"working_directory": "/", **changes})
-
-
-def option(*words, shows=NOTHING):
-    return " ".join(words), {"options": words}, shows
 
 
 NVRTC_FIELDS = (
@@ -92,38 +95,7 @@ NVRTC_FIELDS = (
     ("a root twice", {"options": ["-I/nowhere", "-I/nowhere"]}, NOTHING),
     ("a root that is the toolchain's", {"options": [f"-I{PLACES.cuda13}/include"]}, NOTHING),
 )
-NVRTC_OPTIONS = (
-    # Target and kind of output.
-    option("-rdc=true", shows=CODE), option("-dc"), option("-dw"), option("-ewp"), option("-dlto", shows=CODE),
-    option("--optix-ir", shows=CODE), option("-dlto", "--gen-opt-lto", shows=CODE),
-    # Debugging.
-    option("-G", shows=CODE), option("-lineinfo", shows=CODE), option("-lineinfo", "--no-lineinfo-inlined-at"),
-    option("--device-stack-protector=true", shows=CODE),
-    # Code generation.
-    option("--dopt=on"), option("--Ofast-compile=max", shows=CODE), option("--Ofast-compile=min"),
-    option("-Xptxas=-O0", shows=CODE), option("-Xptxas", "-O1", shows=CODE), option("-Xptxas=-v", shows=LOG),
-    option("-maxrregcount=16", shows=CODE), option("-maxrregcount=24", shows=CODE), option("-ftz=true", shows=CODE),
-    option("-prec-sqrt=false", shows=CODE), option("-prec-div=false", shows=CODE), option("-fmad=false", shows=CODE),
-    option("-use_fast_math", shows=CODE), option("-extra-device-vectorization"), option("--modify-stack-limit=false"),
-    option("-restrict", shows=CODE), option("-jtd=50"), option("-split-compile=2"),
-    option("--fdevice-syntax-only", shows=CODE), option("-minimal"), option("-frandom-seed=1"),
-    option("-frandom-seed=2"),
-    # Preprocessing, in its order.
-    option("-DN=7", shows=CODE), option("-DN=8", shows=CODE), option("-DN=7", "-UN"), option("-UN"),
-    option("-DN=7", "-UN", "-DN=8", shows=CODE), option("-DN=8", "-UN", "-DN=7", shows=CODE), option("-DN", shows=CODE),
-    option("-DN=", shows=LOG), option("-D", "N=9", shows=CODE), option("-DM", "-DN=7", shows=CODE),
-    option("-DM-DN=7", shows=LOG), option("--pre-include=cuda_fp16.h", shows=CODE), option("--no-source-include"),
-    # Language.
-    option("-std=c++14"), option("-std=c++20", shows=CODE), option("--builtin-move-forward=false"),
-    option("--builtin-initializer-list=false"), option("-default-device"), option("--device-int128"),
-    option("--device-float128"), option("--version-ident=true", shows=CODE),
-    # Diagnostics.
-    option("-w", shows=LOG), option("-err-no"), option("-no-err-no", shows=LOG), option("-diag-error=177", shows=LOG),
-    option("-diag-suppress=177", shows=LOG), option("-diag-warn=177"), option("-brief-diag=true", shows=LOG),
-    option("-opt-info=inline", shows=LOG), option("-Xcudafe=--diag_suppress=177", shows=LOG),
-    # Unknown to the table.
-    option("--no-such-option", shows=LOG), option("--no-such-option", "-w", shows=LOG),
-)
+NVRTC_ROWS = (*NVRTC_FIELDS, *((" ".join(words), {"options": words}, shows) for words, shows in NVRTC_OPTIONS))
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +116,14 @@ def must_differ(reply, base, shows):
     assert reply.fingerprint != base.fingerprint
     if shows == CODE:
         assert code(reply) != code(base)
-    if shows == LOG:
+    elif shows == LOG:
         assert reply.log != base.log
+    else:
+        assert (code(reply), reply.log) == (code(base), base.log)
 
 
 @pytest.mark.parametrize("changes, shows", [
-    pytest.param(changes, shows, id=name) for name, changes, shows in NVRTC_FIELDS + NVRTC_OPTIONS
+    pytest.param(changes, shows, id=name) for name, changes, shows in NVRTC_ROWS
 ])
 def test_another_key_for_nvrtc(build, changes, shows):
     must_differ(build(nvrtc(**changes)), build(nvrtc()), shows)
@@ -157,7 +131,7 @@ def test_another_key_for_nvrtc(build, changes, shows):
 
 def test_every_row_has_a_key_of_its_own(build):
     """Not only another one than the base's."""
-    replies = {name: build(nvrtc(**changes)) for name, changes, _ in NVRTC_FIELDS + NVRTC_OPTIONS}
+    replies = {name: build(nvrtc(**changes)) for name, changes, _ in NVRTC_ROWS}
     names = {}
     for name, reply in replies.items():
         names.setdefault(reply.key, []).append(name)
@@ -169,7 +143,7 @@ def lto(build, source):
     return next(artifact.contents for artifact in reply.artifacts if artifact.kind == build_pb2.ARTIFACT_KIND_LTOIR)
 
 
-def link(inputs, options=("-arch=sm_90", "-lto")):
+def link(inputs, options=LINK_BASE):
     program = build_pb2.LinkProgram(options=options)
     for kind, name, contents in inputs:
         program.inputs.add(type=kind, name=name, contents=build_pb2.Blob(inline_bytes=contents))
@@ -188,12 +162,7 @@ def test_another_key_for_links(build):
         (link([(0, *op), (kind, *caller)]), NOTHING),
         (link([(kind, *op), (kind, *op), (kind, *caller)]), LOG),
         (link([(kind, *op)]), CODE),
-        *((link(inputs, ("-arch=sm_90", "-lto", word)), shows) for word, shows in (
-            ("-O0", CODE), ("-lineinfo", NOTHING), ("-g", CODE), ("-ptx", CODE), ("-maxrregcount=24", NOTHING),
-            ("-ftz=1", NOTHING), ("-prec-div=0", NOTHING), ("-prec-sqrt=0", NOTHING), ("-fma=0", NOTHING),
-            ("-kernels-used=k", NOTHING), ("-Xptxas=-O0", CODE), ("-verbose", NOTHING), ("-split-compile=2", NOTHING),
-        )),
-        (link(inputs, ("-arch=sm_80", "-lto")), CODE),
+        *((link(inputs, options), shows) for options, shows in LINK_OPTIONS),
     )
     replies = [build(request) for request, _ in rows]
     for (_, shows), reply in zip(rows, replies):
@@ -202,7 +171,7 @@ def test_another_key_for_links(build):
 
 
 def nvvm(modules, *options, libdevice=False):
-    program = build_pb2.NvvmProgram(options=("-arch=compute_90", *options), add_libdevice=libdevice)
+    program = build_pb2.NvvmProgram(options=options or NVVM_BASE, add_libdevice=libdevice)
     for name, text, lazy in modules:
         program.modules.add(name=name, contents=build_pb2.Blob(inline_bytes=text.encode()), lazy=lazy)
     return build_pb2.BuildRequest(nvvm=program)
@@ -211,31 +180,52 @@ def nvvm(modules, *options, libdevice=False):
 def test_another_key_for_nvvm(build):
     module = ("m", MODULE, False)
     calling = ("m", MODULE.replace("fdiv float %v, 3.0", "call float @__nv_expf(float %v)"), False)
-    empty = ("e", 'target triple = "nvptx64-nvidia-cuda"\n', False)
+    other_version = ("e", 'target triple = "nvptx64-nvidia-cuda"\n', False)
     base = build(nvvm([module]))
     rows = (
         (nvvm([("m", MODULE.replace("3.0", "5.0"), False)]), CODE),
         (nvvm([("m", MODULE + "\n", False)]), NOTHING),
         (nvvm([("n", MODULE, False)]), NOTHING),
         (nvvm([("m", MODULE, True)]), CODE),
-        (nvvm([module, empty]), NOTHING),
-        (nvvm([empty, module]), NOTHING),
+        (nvvm([module, other_version]), LOG),
+        (nvvm([other_version, module]), LOG),
         (nvvm([module], libdevice=True), NOTHING),
         (nvvm([calling]), CODE),
         (nvvm([calling], libdevice=True), CODE),
-        (nvvm([module], "-g"), NOTHING),
-        (nvvm([module], "-opt=0"), CODE),
-        (nvvm([module], "-ftz=1"), CODE),
-        (nvvm([module], "-prec-div=0"), CODE),
-        (nvvm([module], "-prec-sqrt=0"), NOTHING),
-        (nvvm([module], "-fma=0"), NOTHING),
-        (nvvm([module], "-gen-lto"), CODE),
-        (nvvm([module], "-opt=0", "-ftz=1"), CODE),
+        *((nvvm([module], *options), shows) for options, shows in NVVM_OPTIONS),
     )
     replies = [build(request) for request, _ in rows]
     for (_, shows), reply in zip(rows, replies):
         must_differ(reply, base, shows)
     assert len({reply.key for reply in replies}) == len(rows)
+
+
+def options_that_enter_the_key(compiler):
+    """All spellings of each, as docs/options.md lists them, which a unit test compares with the tables themselves."""
+    document = pathlib.Path(__file__).parents[2].joinpath("docs/options.md").read_text()
+    section = document.split(f"\n## {compiler}\n")[1].split("\n## ")[0]
+    for row in re.findall(r"^\| (`.*?) \| .* \| key.*\|$", section, re.MULTILINE):
+        yield [re.sub(r"\[?=?V\]?$", "", spelling) for spelling in re.findall("`(.*?)`", row)]
+
+
+def changed(base, rows):
+    """The words that stand in a row and not in the base, or the other way round."""
+    return {word for words in rows for word in set(words) ^ set(base)}
+
+
+@pytest.mark.parametrize("compiler, words", (
+    ("NVRTC", changed(nvrtc().nvrtc.options, (nvrtc(**changes).nvrtc.options for _, changes, _ in NVRTC_ROWS))),
+    ("nvJitLink", changed(LINK_BASE, (words for words, _ in LINK_OPTIONS))),
+    ("libNVVM", changed(NVVM_BASE, (words for words, _ in NVVM_OPTIONS))),
+))
+def test_every_option_that_enters_the_key_has_a_row(compiler, words):
+    def has_row(spelling):
+        joined = compiler == "NVRTC" and len(spelling) == 2
+        return any(word.startswith(spelling) if joined else word.split("=")[0] == spelling for word in words)
+
+    options = list(options_that_enter_the_key(compiler))
+    assert len(options) > 5
+    assert [spellings for spellings in options if not any(map(has_row, spellings))] == []
 
 
 @pytest.mark.parametrize("field", ("name", "-I", "working_directory"))
