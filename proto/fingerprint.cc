@@ -9,35 +9,41 @@ namespace cccl_cache {
 namespace {
 
 // The hashed layout. A value is `tag length:1 tag value length:8 (little endian) value`, a number
-// is a value of 8 bytes, little endian; `n*x` is the count as a number under the tag in brackets
-// and then n times x.
+// is a value of 8 bytes, little endian. "tag" is a value of that tag, n*x[tag] is the count as a
+// number under the tag and then n times x.
 //
+// clang-format off
 //   fingerprint = "layout" "kind" "toolchain" program
 //   program     = nvrtc | link | nvvm
-//   nvrtc       = "source" base-name n*option[options] n*"expression"[expressions]
-//   n*header[headers]
-//                 n*root[roots] "working-directory-known"
-//                 "path-dependent" [paths]
-//   header      = "header-name" "header-contents"          sorted by name; of one name, in the
-//   request's order expression                                              sorted, without
-//   duplicates base-name   = "name"                                    what follows the last '/',
-//   "default_program" for none option      = "option"                                  the
-//   canonical argument, in the request's order
-//               | "option-directory"                        canonical name only: the place of a
-//               root
-//   root        = "toolchain-root" | "outside-root" | "nowhere-root"     the place in the
-//   toolchain; empty;
-//                 empty: a relative name without a working directory
+//
+//   nvrtc       = text n*root[roots] "working-directory-known" "path-dependent" [paths]
+//   text        = "source" base-name n*option[options] n*expression[expressions] n*header[headers]
+//   base-name   = "name"               what follows the last '/'; "default_program" for none
+//   option      = "option"             the canonical argument, in the request's order
+//               | "option-directory"   the canonical name alone: the place of a root
+//   expression  = "expression"         sorted, without duplicates
+//   header      = "header-name" "header-contents"
+//                                      sorted by name; of one name, in the request's order
+//   root        = "toolchain-root"     the place in the toolchain
+//               | "outside-root"       empty
+//               | "nowhere-root"       empty: a relative name without a working directory
 //   paths       = "program-path" *"root-as-named" n*"root-path"[root-paths] "working-directory"
-//   only if path-dependent = 1 link        = n*(input)[inputs] n*option[options] input       =
-//   "type"
-//   ["input-name"] "contents" nvvm        = n*(module)[modules] "libdevice" n*option[options]
+//                                      only if path-dependent = 1
+//
+//   link        = n*input[inputs] n*option[options]
+//   input       = "type" "input-name" "contents"
+//
+//   nvvm        = n*module[modules] "libdevice" n*option[options]
 //   module      = "lazy" "module-name" "contents"
 //
-//   key         = "layout" "fingerprint" "closure"          closure: number of files from outside,
-//   0 seed        = "layout" "source" base-name n*option[options] n*"expression"[expressions]
-//   n*header[headers]
-//                 without -frandom-seed among the options
+//   with-twins  = "fingerprint" *"root"
+//                                      for each root the place of the first one that is the same
+//                                      directory; the fingerprint itself if all differ
+//   key         = "layout" "fingerprint" n*record[closure]
+//   record      = "root" "name" "kind" ["digest" "same-as"]
+//                                      the last two unless absent (kind 0)
+//   seed        = "layout" text        without -frandom-seed among the options
+// clang-format on
 
 std::string_view BaseName(std::string_view name) {
   if (name.empty()) return "default_program";
@@ -158,6 +164,13 @@ Digest Fingerprint(const FingerprintInput& input) {
   } else {
     HashNvvm(hasher, input, std::get<NvvmProgram>(input.request.program));
   }
+  return hasher.Finish();
+}
+
+Digest FingerprintWithTwins(const Digest& fingerprint, const std::vector<size_t>& first_same) {
+  Hasher hasher;
+  hasher.AppendValue("fingerprint", fingerprint.View());
+  for (const size_t place : first_same) hasher.AppendValue("root", place);
   return hasher.Finish();
 }
 

@@ -40,6 +40,11 @@ struct FingerprintInput {
 /// Hash of what the request says. Names nothing of who asks.
 [[nodiscard]] Digest Fingerprint(const FingerprintInput& input);
 
+/// The fingerprint of an NVRTC build some of whose roots are one directory, which compilers notice.
+/// `first_same`: for each root, in search order, the place of the first one that is the same.
+[[nodiscard]] Digest FingerprintWithTwins(const Digest& fingerprint,
+                                          const std::vector<size_t>& first_same);
+
 /// The key of the artifact of a build that was given no file from outside the request and the
 /// toolchain.
 [[nodiscard]] Digest KeyWithoutClosure(const Digest& fingerprint);

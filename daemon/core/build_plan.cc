@@ -132,14 +132,6 @@ std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
   return first;
 }
 
-cccl_cache::Digest WithTwins(const cccl_cache::Digest& fingerprint,
-                             const std::vector<size_t>& twins) {
-  cccl_cache::Hasher hasher;
-  hasher.AppendValue("fingerprint", fingerprint.View());
-  for (const size_t twin : twins) hasher.AppendValue("root", twin);
-  return hasher.Finish();
-}
-
 void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options,
                const TextTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
   const BuildRequest& request = *plan->job.request;
@@ -207,7 +199,9 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
   plan.fingerprint = cccl_cache::Fingerprint({*request, toolchain->Library(kind)->id, parsed,
                                               plan.fingerprint_roots, plan.path_dependent});
-  if (const auto twins = TwinRoots(roots)) plan.fingerprint = WithTwins(plan.fingerprint, *twins);
+  if (const auto twins = TwinRoots(roots)) {
+    plan.fingerprint = cccl_cache::FingerprintWithTwins(plan.fingerprint, *twins);
+  }
   plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
   return plan;
 }

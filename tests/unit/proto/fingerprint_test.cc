@@ -99,6 +99,13 @@ TEST_CASE("the fingerprint of a fixed request never changes by accident") {
         "7b0523dd115eb039c53e851635940787a7fb69c3675c00b131c0185616dac005");
   CHECK(KeyWithoutClosure(Sha256("fingerprint")).Hex() ==
         "4c68d6d9ab6aaeca4bca8d19003ab827f02f10606261c5bd96ea62a77d5b0bda");
+  CHECK(FingerprintWithTwins(Sha256("fingerprint"), {0, 1, 1}).Hex() ==
+        "edc442be153b29550ea24417dcece990183af43a238cd52e59b7db508ecaa592");
+  const std::vector<ClosureRecord> closure = {
+      {.root = 1, .name = "a.h", .kind = 1, .digest = Sha256("contents"), .same_as = 0},
+      {.root = 2, .name = "b.h", .kind = 0}};
+  CHECK(KeyWithClosure(Sha256("fingerprint"), closure).Hex() ==
+        "f66f4ea867f17e93e1649272432f07733ce90c1c877452145799e7312b9cc913");
   CHECK(RandomSeed(NvrtcCase().nvrtc(), NvrtcCase().Options()) == "63f088d0ca25c843");
 }
 
@@ -138,6 +145,19 @@ TEST_CASE("different_when_it_matters: an NVRTC program") {
        {"toolchain's directory", [](Case& c) { c.roots[2].toolchain_directory = "include/cccl"; }},
        {"root from elsewhere", [](Case& c) { c.roots[2].toolchain_directory.clear(); }},
        {"path-dependent", [](Case& c) { c.path_dependent = true; }}});
+}
+
+TEST_CASE("different_when_it_matters: which roots are one directory") {
+  const Digest base = Sha256("fingerprint");
+  const std::vector<Digest> digests = {base,
+                                       FingerprintWithTwins(base, {0, 0, 2}),
+                                       FingerprintWithTwins(base, {0, 1, 1}),
+                                       FingerprintWithTwins(base, {0, 1, 0}),
+                                       FingerprintWithTwins(base, {0, 0}),
+                                       FingerprintWithTwins(Sha256("other"), {0, 0, 2})};
+  for (size_t one = 0; one < digests.size(); ++one) {
+    for (size_t other = 0; other < one; ++other) REQUIRE(digests[one] != digests[other]);
+  }
 }
 
 TEST_CASE("different_when_it_matters: the same header name given twice") {
