@@ -50,9 +50,16 @@ class Cutter {
 
 /// A request of any kind as lists of texts, which edits can move to and fro.
 struct Request {
+  [[nodiscard]] uint8_t TypeAt(size_t place) const {
+    return place < types.size() ? static_cast<uint8_t>(types[place]) : 0;
+  }
+
   BuildKind kind;
   bool path_dependent;
-  std::string source, name, working_directory;
+  bool libdevice;
+  std::string source, name, working_directory, toolchain;
+  /// A byte for each link input or module: its type, or whether it is lazy.
+  std::string types;
   Texts options, expressions;
   /// Inline headers, link inputs or modules: as many names as contents.
   Texts names, contents;
@@ -64,7 +71,9 @@ Request TakeRequest(Cutter& cutter) {
   const uint8_t first = cutter.Byte();
   request.kind = static_cast<BuildKind>(1 + first % 3);
   request.path_dependent = first >= 128;
-  for (std::string* text : {&request.source, &request.name, &request.working_directory}) {
+  request.libdevice = first % 128 >= 64;
+  for (std::string* text : {&request.source, &request.name, &request.working_directory,
+                            &request.toolchain, &request.types}) {
     *text = cutter.Text();
   }
   for (Texts* list : {&request.options, &request.expressions, &request.names, &request.contents,
@@ -74,6 +83,12 @@ Request TakeRequest(Cutter& cutter) {
   request.contents.resize(request.names.size());
   return request;
 }
+
+LinkInputType InputTypeAt(const Request& request, size_t place) {
+  return static_cast<LinkInputType>(request.TypeAt(place) % 7);
+}
+
+bool LazyAt(const Request& request, size_t place) { return request.TypeAt(place) % 2 == 1; }
 
 BuildRequest ToBuildRequest(const Request& request) {
   BuildRequest built;
@@ -88,13 +103,13 @@ BuildRequest ToBuildRequest(const Request& request) {
   } else if (request.kind == BuildKind::kLink) {
     LinkProgram program;
     for (size_t i = 0; i < request.names.size(); ++i) {
-      program.inputs.push_back({LinkInputType::kPtx, request.names[i], request.contents[i]});
+      program.inputs.push_back({InputTypeAt(request, i), request.names[i], request.contents[i]});
     }
     built.program = program;
   } else {
-    NvvmProgram program;
+    NvvmProgram program{.add_libdevice = request.libdevice};
     for (size_t i = 0; i < request.names.size(); ++i) {
-      program.modules.push_back({request.names[i], request.contents[i], i % 2 == 1});
+      program.modules.push_back({request.names[i], request.contents[i], LazyAt(request, i)});
     }
     built.program = program;
   }
@@ -141,10 +156,15 @@ std::vector<Texts> ProgramMeaning(const Request& request) {
 /// Equal for two requests if and only if they mean the same, in the most obvious form.
 std::vector<Texts> Meaning(const Request& request, const std::vector<ParsedOption>& options) {
   std::vector<Texts> meaning = {{std::to_string(static_cast<int>(request.kind))},
+                                {request.toolchain},
                                 OptionMeanings(options)};
   if (request.kind != BuildKind::kNvrtc) {
-    meaning.push_back(request.names);
-    meaning.push_back(request.contents);
+    const bool link = request.kind == BuildKind::kLink;
+    meaning.push_back({!link && request.libdevice ? "libdevice" : ""});
+    for (size_t i = 0; i < request.names.size(); ++i) {
+      const int type = link ? static_cast<int>(InputTypeAt(request, i)) : LazyAt(request, i);
+      meaning.push_back({std::to_string(type), request.names[i], request.contents[i]});
+    }
     return meaning;
   }
   Texts roots;
@@ -189,7 +209,7 @@ Judged Judge(const Request& request) {
   judged.refused = false;
   judged.meaning = Meaning(request, *options);
   const BuildRequest built = ToBuildRequest(request);
-  const Digest toolchain{};
+  const Digest toolchain = Sha256(request.toolchain);
   const std::vector<FingerprintRoot> roots = ToRoots(request);
   judged.fingerprint = Fingerprint({built, toolchain, *options, roots, request.path_dependent});
   if (const auto* program = std::get_if<NvrtcProgram>(&built.program)) {
@@ -209,7 +229,8 @@ Judged Judge(const Request& request) {
 void Edit(Request& request, Cutter& cutter) {
   std::vector<Texts*> lists = {&request.options, &request.expressions, &request.toolchain_roots,
                                &request.outside_roots};
-  std::vector<std::string*> texts = {&request.source, &request.name, &request.working_directory};
+  std::vector<std::string*> texts = {&request.source, &request.name, &request.working_directory,
+                                     &request.toolchain, &request.types};
   for (Texts* list : {&request.options, &request.expressions, &request.names, &request.contents,
                       &request.toolchain_roots, &request.outside_roots}) {
     for (std::string& text : *list) texts.push_back(&text);
@@ -250,6 +271,7 @@ void Edit(Request& request, Cutter& cutter) {
       break;
     case 6:
       request.path_dependent = !request.path_dependent;
+      request.libdevice = what < 128 ? request.libdevice : !request.libdevice;
       break;
     default:
       from += 'x';
@@ -263,16 +285,16 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
     return std::string(1, static_cast<char>(value.size())) + std::string(value);
   };
   const std::string nvrtc = text("__global__ void f() {}") + text("dir/p.cu") + text("/work") +
-                            "\3" + text("-arch=sm_90") + text("-I/a") + text("-frandom-seed=1") +
-                            "\2" + text("f") + text("g<int>") + "\2" + text("a.h") + text("b.h") +
-                            "\2" + text("int a;") + text("int b;") + "\1" + text("include") + "\1" +
-                            text("/a");
+                            text("id") + text("") + "\3" + text("-arch=sm_90") + text("-I/a") +
+                            text("-frandom-seed=1") + "\2" + text("f") + text("g<int>") + "\2" +
+                            text("a.h") + text("b.h") + "\2" + text("int a;") + text("int b;") +
+                            "\1" + text("include") + "\1" + text("/a");
   const std::string edits = "\x03\x01\x02\x04\x04\x01\x05\x00\x00\x41\x07\x08";
-  const std::string others = text("") + text("") + text("") + "\1" + text("-lto") +
-                             std::string(1, 0) + "\2" + text("a") + text("b") + "\2" + text("ptx") +
-                             text("ptx");
+  const std::string others = text("") + text("") + text("") + text("id") + text("\2\3") + "\1" +
+                             text("-lto") + std::string(1, 0) + "\2" + text("a") + text("b") +
+                             "\2" + text("ptx") + text("ptx");
   return {std::string(1, '\0') + nvrtc + edits, "\x81" + nvrtc + edits, "\1" + others,
-          "\2" + others};
+          "\2" + others + edits, "\x42" + others};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
