@@ -10,6 +10,7 @@ namespace cccl_cached {
 namespace {
 
 constexpr std::string_view kCountersName = "counters";
+constexpr std::string_view kDeparturesName = "departures";
 constexpr std::chrono::seconds kInterval{1};
 
 }  // namespace
@@ -19,6 +20,10 @@ Housekeeping::Housekeeping(Parts parts) : parts_(parts) {
     parts_.statistics.Restore(*counters);
   }
   kept_ = parts_.statistics.Serialize();
+  if (const std::optional<std::string> departures = parts_.meta.GetMeta(kDeparturesName)) {
+    parts_.departures.Restore(*departures);
+  }
+  kept_departures_ = parts_.departures.noted();
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
 }
 
@@ -26,6 +31,7 @@ Housekeeping::~Housekeeping() {
   thread_.request_stop();
   thread_.join();
   KeepCounters();
+  KeepDepartures();
 }
 
 void Housekeeping::Run(std::stop_token stop) {
@@ -33,6 +39,7 @@ void Housekeeping::Run(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     KeepCounters();
+    KeepDepartures();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());
     stopped_.wait_for(lock, stop, kInterval, [] { return false; });
   }
@@ -59,6 +66,13 @@ void Housekeeping::KeepCounters() {
   if (counters == kept_) return;
   parts_.meta.PutMeta(kCountersName, counters);
   kept_ = std::move(counters);
+}
+
+void Housekeeping::KeepDepartures() {
+  const uint64_t noted = parts_.departures.noted();
+  if (noted == kept_departures_) return;
+  parts_.meta.PutMeta(kDeparturesName, parts_.departures.Serialize());
+  kept_departures_ = noted;
 }
 
 }  // namespace cccl_cached

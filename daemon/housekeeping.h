@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "daemon/compile/worker_compiler.h"
+#include "daemon/core/departures.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
@@ -17,8 +18,8 @@
 namespace cccl_cached {
 
 /// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
-/// first job, ends the zygotes of toolchains that are gone, and keeps the counters over a restart,
-/// also after a kill. Everything handed in must outlive it.
+/// first job, ends the zygotes of toolchains that are gone, and keeps the counters and the last
+/// departures over a restart, also after a kill. Everything handed in must outlive it.
 class Housekeeping {
  public:
   struct Parts {
@@ -26,12 +27,13 @@ class Housekeeping {
     WorkerCompiler& compiler;
     MetaStore& meta;
     Statistics& statistics;
+    Departures& departures;
     Log& log;
   };
 
-  /// Takes the counters up where the last daemon left them.
+  /// Takes the counters and the departures up where the last daemon left them.
   explicit Housekeeping(Parts parts);
-  /// Keeps the counters one last time.
+  /// Keeps both one last time.
   ~Housekeeping();
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
@@ -40,9 +42,12 @@ class Housekeeping {
   void Run(std::stop_token stop);
   void WarmDefaultToolchain();
   void KeepCounters();
+  void KeepDepartures();
 
   const Parts parts_;
-  std::string kept_;  ///< counters as they were written last; used by one thread at a time
+  // As they were written last; used by one thread at a time.
+  std::string kept_;              ///< the counters
+  uint64_t kept_departures_ = 0;  ///< how many were noted by then
 
   std::mutex mutex_;
   std::condition_variable_any stopped_;

@@ -102,10 +102,13 @@ std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
-  const auto holds = [&](Tier* tier) { return tier->Holds(key); };
-  const auto found = std::ranges::find_if(tiers_, holds);
-  if (found == tiers_.end()) return std::nullopt;
-  return (*found)->name();
+  // What lies in memory was verified when it came in; what a slower tier knows a key of may have
+  // decayed since.
+  for (size_t place = 0; place < tiers_.size(); ++place) {
+    Tier& tier = *tiers_[place];
+    if (place < at_once_.size() ? tier.Holds(key) : tier.Get(key) != nullptr) return tier.name();
+  }
+  return std::nullopt;
 }
 
 std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {

@@ -44,7 +44,7 @@ class BuildMemory {
   [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key, uid_t uid);
   /// Whether anything else that finds something for this user may wait for a disk.
   [[nodiscard]] bool MayWait(uid_t uid) const;
-  /// In which tier this user's build would find an artifact.
+  /// In which tier this user's build would find an artifact: what lies on a disk is read, verified.
   [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
   /// As this user has it. Never null.
   [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan, uid_t uid);

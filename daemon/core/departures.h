@@ -9,25 +9,28 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "proto/digest.h"
 
 namespace cccl_cached {
 
-/// Why an entry is no longer kept.
+/// Why an entry is no longer kept. Stored: values never change.
 enum class DepartureCause : uint8_t {
-  kEvicted,      ///< to keep within the limit
-  kCorrupt,      ///< it did not verify
-  kShadowCheck,  ///< its compiler makes something else now
+  kEvicted = 0,      ///< to keep within the limit
+  kCorrupt = 1,      ///< it did not verify
+  kShadowCheck = 2,  ///< its compiler makes something else now
   kCount,
 };
 
 /// What a tier calls when it drops an entry by itself, on any thread. May be empty.
 using Departed = std::function<void(const cccl_cache::Digest& key, DepartureCause cause)>;
 
-/// Which entries left the tiers lately, when and why. In memory only, the last few thousand of each
-/// cause: many of one push out none of another. Thread-safe.
+/// Which entries left the tiers lately, when and why: in memory, the last few thousand of each
+/// cause, so that many of one push out none of another. The last of them can be kept over a restart
+/// Thread-safe.
 class Departures {
  public:
   struct Departure {
@@ -35,11 +38,23 @@ class Departures {
     std::chrono::system_clock::time_point time;
   };
 
+  /// So many of each cause are serialised: what is written anew while entries are evicted is to
+  /// stay small beside the entries.
+  static constexpr size_t kSerialisedPerCause = 2048;
+
   explicit Departures(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
 
   void Note(const cccl_cache::Digest& key, DepartureCause cause);
   /// The last one.
   [[nodiscard]] std::optional<Departure> Find(const cccl_cache::Digest& key) const;
+
+  /// How many were noted so far: another number says that there is something new to serialise.
+  [[nodiscard]] uint64_t noted() const;
+  /// The last of each cause, with times in milliseconds. docs/entry-format.md has the layout.
+  [[nodiscard]] std::string Serialize() const;
+  /// Takes up what an earlier run serialised, less what was noted since, and nothing of bytes that
+  /// are not exactly that.
+  void Restore(std::string_view bytes);
 
  private:
   struct Noted {
@@ -50,6 +65,9 @@ class Departures {
     cccl_cache::Digest key;
     uint64_t number = 0;
   };
+
+  // Requires mutex_ held.
+  void Add(const cccl_cache::Digest& key, const Departure& departure);
 
   const size_t kept_per_cause_;
   mutable std::mutex mutex_;

@@ -8,6 +8,7 @@ import os
 
 import pytest
 from conftest import run_cli, wait_for
+from database import flip_a_bit
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 PROGRAM = '#include "local.h"\n' + KERNEL
@@ -118,6 +119,38 @@ def test_an_evicted_entry_is_told_with_the_time(make_daemon, toolkit, directory)
     by_command = place.run("explain", "--", *command)
     assert by_command["verdict"] == "evicted"
     assert by_command["since"] == by_key["since"]
+
+
+def test_a_corrupt_entry_is_told_with_the_time(place):
+    """Before the build that would find it, although the database knows its key, and by the key after that build."""
+    place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
+    key = place.build()["key"]
+    place.daemon.stop()
+    flip_a_bit(place.daemon, key)
+    place.daemon.start()
+    before = place.explain()
+    assert before["verdict"] == "corrupt"
+    assert before["since"].endswith("Z")
+    assert place.build()["outcome"] == "built"
+    after = place.explain_key(key)
+    assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
+    assert place.explain()["verdict"] == "hit"
+    assert place.daemon.stats()["corrupt_entries_total"] == 1
+
+
+def test_what_became_of_an_entry_is_known_after_a_restart(place):
+    """The history of builds is not, but why this one is no hit."""
+    place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
+    key = place.build()["key"]
+    place.daemon.stop()
+    flip_a_bit(place.daemon, key)
+    place.daemon.start()
+    before = place.explain()
+    assert before["verdict"] == "corrupt"
+    place.daemon.stop()
+    place.daemon.start()
+    after = place.explain()
+    assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
 
 
 def test_links_are_explained_too(place):

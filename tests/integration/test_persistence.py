@@ -4,11 +4,11 @@
 
 import hashlib
 import itertools
-import pathlib
 import random
 import threading
 
 from conftest import wait_for
+from database import database_files, flip_a_bit
 
 
 def source(number):
@@ -101,22 +101,12 @@ def test_a_daemon_that_was_killed_serves_again(fake):
         assert contents == known[number]
 
 
-def database_files(daemon):
-    files = (file for file in pathlib.Path(daemon.state).rglob("*") if file.suffix in (".sst", ".blob", ".log"))
-    return sorted(file for file in files if file.stat().st_size > 0)
-
-
 def test_corrupt_entry_is_a_miss_of_its_own(fake):
     """One bit of one entry: that entry alone is compiled anew, and counted; all others are hits."""
     expected = built_bytes(fake, range(12))
-    key = bytes.fromhex(built(fake, 5)[0]["key"])
+    key = built(fake, 5)[0]["key"]
     fake.stop()
-    # RocksDB writes a blob as a header, the key as it is, the compressed value.
-    holders = [file for file in database_files(fake) if file.suffix == ".blob" and key in file.read_bytes()]
-    assert len(holders) == 1
-    data = bytearray(holders[0].read_bytes())
-    data[data.index(key) + len(key) + 5000] ^= 1
-    holders[0].write_bytes(data)
+    flip_a_bit(fake, key)
     fake.start()
     for number in range(12):
         told, contents = built(fake, number)

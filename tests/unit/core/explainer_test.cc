@@ -228,6 +228,23 @@ TEST_CASE("a shadow check that drops an entry is told") {
   CHECK(ExplainKey(bench, built.key).verdict == Verdict::kShadowCheck);
 }
 
+TEST_CASE("an entry that the disk has and that does not verify is no hit, and told as corrupt") {
+  CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
+  const BuildAnswer built = bench.BuildOne("a");
+  bench.memory.Clear();
+  CHECK(Explain(bench, "a").verdict == Verdict::kHit);
+  const auto by_key = GENERATE(false, true);
+  bench.disk.during_get = [&] {  // as RocksdbStore drops what decayed
+    if (!bench.disk.Holds(built.key)) return;
+    bench.disk.Remove(built.key);
+    bench.departures.Note(built.key, DepartureCause::kCorrupt);
+  };
+  const Explanation explanation = by_key ? ExplainKey(bench, built.key) : Explain(bench, "a");
+  CHECK(explanation.verdict == Verdict::kCorrupt);
+  CHECK(explanation.tier == TierName::kNone);
+  CHECK(explanation.since);
+}
+
 TEST_CASE("a question that can't be planned is answered with the error") {
   CoordinatorBench bench(SourceAsOutput);
   auto request = MakeRequest("a");

@@ -237,7 +237,10 @@ class MapTier final : public Tier {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : found->second;
   }
-  bool Holds(const cccl_cache::Digest& key) override { return Get(key) != nullptr; }
+  bool Holds(const cccl_cache::Digest& key) override {
+    std::lock_guard lock(mutex_);
+    return entries_.contains(key);
+  }
   void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override {
     std::lock_guard lock(mutex_);
     entries_[key] = std::move(artifact);
