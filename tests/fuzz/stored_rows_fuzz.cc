@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The small rows of the database, as a broken disk may hand them over. The input is each kind of
+// them in turn.
+#include <cassert>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/departures.h"
+#include "daemon/core/statistics.h"
+#include "daemon/store/answered_row.h"
+#include "daemon/store/private_usage.h"
+#include "daemon/store/usage_record.h"
+#include "tests/fuzz/seeds.h"
+
+namespace {
+
+using namespace cccl_cached;
+
+constexpr uid_t kUid = 1000;
+
+// A row that is understood has one form.
+void ReadRows(std::string_view input) {
+  if (const auto usage = DecodeUsage(input)) assert(EncodeUsage(*usage) == input);
+  if (const auto totals = DecodeTotals(input)) assert(EncodeTotals(*totals) == input);
+  if (const auto answered = DecodeAnswered(input)) assert(EncodeAnswered(*answered) == input);
+  if (const auto usage = DecodePrivateUsage(input)) assert(EncodePrivateUsage(*usage) == input);
+}
+
+void ReadRowKeys(std::string_view input) {
+  const auto uid = UserOfRow(input);
+  const auto key = KeyOfRow(input);
+  if (uid && key) assert(UserRowKey(*uid, *key) == input);
+  if (const auto row = DecodeOrderRow(input)) {
+    assert(OrderRowKey(*uid, row->generation, row->key) == input);
+  }
+}
+
+// What was taken of any text is what the next run takes.
+void ReadStatistics(std::string_view input) {
+  Statistics statistics;
+  statistics.Restore(input);
+  Statistics next;
+  next.Restore(statistics.Serialize());
+  assert(next.Serialize() == statistics.Serialize());
+}
+
+void ReadDepartures(std::string_view input) {
+  Departures departures;
+  departures.Restore(input);
+  Departures next;
+  next.Restore(departures.Serialize());
+  assert(next.Serialize() == departures.Serialize());
+}
+
+}  // namespace
+
+std::vector<std::string> cccl_cached_fuzz::Seeds() {
+  const auto key = cccl_cache::Sha256("key");
+  const auto since = std::chrono::sys_seconds(std::chrono::seconds(5));
+  AnsweredBuild answered;
+  answered.fingerprint = cccl_cache::Sha256("fingerprint");
+  answered.toolchain = cccl_cache::Sha256("toolchain");
+  answered.toolchain_version = "13.0";
+  answered.arch = "sm_90";
+  answered.last = since;
+  Statistics statistics;
+  statistics.Add(Counter::kBuilds, 12);
+  Departures departures;
+  departures.Note(key, DepartureCause::kCorrupt);
+  departures.Note(answered.fingerprint, DepartureCause::kEvicted);
+  return {EncodeUsage({7, std::chrono::microseconds(8), since, 9}),
+          EncodeTotals({2, 3}),
+          EncodeAnswered(answered),
+          EncodePrivateUsage({4, 5}),
+          UserRowKey(kUid, key),
+          OrderRowKey(kUid, 6, key),
+          statistics.Serialize(),
+          departures.Serialize()};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  ReadRows(input);
+  ReadRowKeys(input);
+  ReadStatistics(input);
+  ReadDepartures(input);
+  return 0;
+}
