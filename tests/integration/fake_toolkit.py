@@ -46,6 +46,10 @@ class FakeToolkit:
         libc.syscall(self.FUTEX_CALL, ctypes.byref(word), self.FUTEX_WAKE, 0x7FFFFFFF, None, None, 0)
         del word
 
+    def close(self, gate):
+        """Whoever comes to the gate from now on waits."""
+        struct.pack_into("<I", self.memory, self._gate(gate), 0)
+
     def arrivals(self, gate):
         """How many compiles have come to the gate in all."""
         return struct.unpack_from("<I", self.memory, self._gate(gate) + 4)[0]

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/worker_compiler.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include <catch2/catch.hpp>
@@ -153,6 +154,24 @@ TEST_CASE("a job that was given up before it began never compiles") {
   const Result<CompileOutput> output = fixture.compiler.Compile(
       fixture.NvrtcJob("//fake: hang"), CompileFixture::SmallLimits(), stop.get_token());
   CHECK(CodeOf(output) == ErrorCode::kCancelled);
+}
+
+TEST_CASE("a background job's worker takes only what nothing else wants, and another's its turn") {
+  CompileFixture fixture;
+  const auto policy_of = [&](bool background) {
+    const std::string gate = background ? "background" : "other";
+    CompileJob job = fixture.NvrtcJob("//fake: wait-for " + gate);
+    job.background = background;
+    std::jthread caller(
+        [&] { (void)fixture.compiler.Compile(job, CompileFixture::SmallLimits(), {}); });
+    CHECK(fixture.toolkit->WaitForArrivals(gate, 1));
+    const std::vector<pid_t> workers = WorkersOf(ChildrenOf().at(0));
+    const int policy = workers.size() == 1 ? sched_getscheduler(workers[0]) : -1;
+    fixture.toolkit->Open(gate);
+    return policy;
+  };
+  CHECK(policy_of(true) == SCHED_IDLE);
+  CHECK(policy_of(false) == SCHED_OTHER);
 }
 
 TEST_CASE("what a worker says is an answer only if it is one frame and the worker exits in order") {

@@ -3,7 +3,11 @@
 #include "daemon/core/shadow_checks.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/core/coordinator_bench.h"
@@ -13,8 +17,18 @@ namespace {
 
 using testing::CoordinatorBench;
 using testing::Fail;
+using testing::FakePrecompiled;
 using testing::SourceAsOutput;
 using testing::Succeed;
+
+bool WaitFor(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 TEST_CASE("a hit that its compiler makes again is kept") {
   std::vector<bool> in_background;
@@ -53,6 +67,29 @@ TEST_CASE("a hit that its compiler makes otherwise is dropped and reported with 
   CHECK(bench.Count(Counter::kShadowMismatches) == 1);
   CHECK(bench.reported.find(cccl_cache::Sha256("1").Hex()) != std::string::npos);
   CHECK(bench.reported.find(cccl_cache::Sha256("2").Hex()) != std::string::npos);
+}
+
+TEST_CASE("a hit is checked without precompiled headers, though there are some") {
+  std::vector<bool> precompiled;
+  CoordinatorBench bench(
+      [&](const CompileJob& job, int) -> Result<CompileOutput> {
+        precompiled.push_back(job.precompiled != nullptr);
+        return Succeed("output");
+      },
+      {.shadow_check_every = 1});
+  bench.compiler.SetPrecompilation(
+      [](const CompileJob&) -> Result<std::shared_ptr<const Precompiled>> {
+        return std::shared_ptr<const Precompiled>(std::make_shared<FakePrecompiled>(10));
+      });
+  const std::string includes = "#include \"local.h\"\n";
+  bench.BuildOne(includes + "int a;");
+  REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
+  CHECK(bench.BuildOne(includes + "int b;").precompiled_headers);
+  CHECK(bench.BuildOne(includes + "int b;").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilEnded(3));
+  bench.Stop();
+  CHECK(precompiled == std::vector{false, true, false});
+  CHECK(bench.Count(Counter::kShadowChecks) == 1);
 }
 
 TEST_CASE("one hit of so many is checked") {
