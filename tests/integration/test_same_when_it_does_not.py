@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
-from raw import SEED, header_directories, raw, text_of
+from raw import header_directories
 
 ALICE, BOB = 54321, 54322
 KERNEL = """
@@ -231,40 +231,3 @@ def test_an_error_names_each_callers_own_header(lasting, directory):
             assert done.returncode == 1
             assert f"{directory / name / 'include' / 'fails.h'}(1): ".encode() in done.stderr
             assert b"cccl-root" not in done.stderr
-
-
-@pytest.mark.parametrize("options", ((), ("-dlto",)), ids=("cubin and PTX", "LTO-IR"))
-def test_a_hit_gives_back_all_that_the_compile_gave(make_daemon, directory, options):
-    """From memory, and from disk after a restart: the same bytes as raw NVRTC's, where these name no paths."""
-    daemon = make_daemon(roots=(PLACES.cuda13,)).start()
-    source, include = checkout(directory, "src", own="#warning careful\n")
-    text = source.read_text() + "__global__ void unused() { int never; }\n"
-    expressions = ["t<1>", "&t<3 + 4>", "k"]
-    made = request(SEED, include, *options, source=text, name=str(source), expressions=expressions)
-    answers = []
-    for number in range(3):
-        with daemon.channel() as channel:
-            answers.append(build_pb2_grpc.BuildStub(channel).Build(made))
-        if number == 1:
-            daemon.stop()
-            daemon.start()
-    assert [each.outcome for each in answers] == [
-        build_pb2.OUTCOME_BUILT, build_pb2.OUTCOME_HIT, build_pb2.OUTCOME_HIT,
-    ]
-    assert [each.tier for each in answers] == [build_pb2.TIER_NONE, build_pb2.TIER_MEMORY, build_pb2.TIER_DISK]
-    for each in answers[1:]:
-        for field in ("key", "fingerprint", "log", "native_code"):
-            assert getattr(each, field) == getattr(answers[0], field)
-        assert list(each.lowered_names) == list(answers[0].lowered_names)
-        assert list(each.artifacts) == list(answers[0].artifacts)
-    assert sorted(name.expression for name in answers[0].lowered_names) == sorted(expressions)
-    assert all(name.lowered for name in answers[0].lowered_names)
-    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=text, name=str(source), cwd="/",
-                   name_expressions=expressions, options=["-arch=sm_90", SEED, include, *options])
-    assert answers[0].log.rstrip("\0\n") == expected["log"].rstrip(b"\0\n").decode()
-    got = {each.kind: each.contents for each in answers[0].artifacts}
-    if options:
-        assert list(got) == [build_pb2.ARTIFACT_KIND_LTOIR]
-    else:
-        assert got[CUBIN] == expected["cubin"]
-        assert text_of(got[PTX]) == text_of(expected["ptx"])

@@ -122,9 +122,13 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     file = directory / "config.toml"
     file.write_text('log_level = "error"\n')
     daemon = make_daemon("--config", str(file)).start()
+    assert daemon.build_json(KERNEL)["outcome"] == "built"
+    assert daemon.build_json(KERNEL)["outcome"] == "hit"
+    assert "outcome=" not in daemon.log_text()
     file.write_text('log_level = "debug"\n')
     daemon.process.send_signal(signal.SIGHUP)
-    assert daemon.build_json(KERNEL)["outcome"] == "built"
+    # Hits are told at this level alone.
+    wait_for(lambda: daemon.build_json(KERNEL) and "outcome=hit" in daemon.log_text(), "a line about a hit")
     file.write_text("log_level = 7\n")  # a mistake in the file must not end a daemon that serves
     daemon.process.send_signal(signal.SIGHUP)
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
