@@ -19,7 +19,3 @@ if [ -n "$gone" ]; then
   echo "released, and no longer exported, so that programs would not start any more:" $gone
   exit 1
 fi
-if readelf -d "$library" | grep NEEDED | grep -E 'grpc|protobuf\.so|protobuf-lite'; then
-  echo "the client library must not need gRPC or protobuf's C++ runtime"
-  exit 1
-fi
