@@ -32,14 +32,32 @@ bool Has(std::string_view text, std::string_view part) {
 std::string LinkHint(const CompilePlan& plan, std::string_view log) {
   if (Has(log, "(-lto)")) return "LTO-IR is linked with --option=-lto";
   if (Has(log, "requires -lto")) return "--emit ptx links LTO-IR, with --option=-lto";
+  if (Has(log, "may need newer version")) {
+    return "an input is of a newer CUDA than this toolchain: name one as new with --toolchain "
+           "(`cccl-cache-cli toolchains` lists them), or make the input again with this one";
+  }
+  const bool unreadable = Has(log, "nvvmCompileProgram") && Has(log, ": parse ");
+  if (unreadable || Has(log, "bad input") || Has(log, "INVALID_INPUT")) {
+    return "an input is damaged, or its extension names what it is not: make it again (LTO-IR by "
+           "`cccl-cache-cli build --emit ltoir`), or rename it";
+  }
   if (!Has(log, "requires -ptx")) return "";
   return "--arch " + plan.architecture + " goes with --emit ptx, a cubin is made by --arch sm_" +
          NumberOf(plan.architecture);
 }
 
+/// In the words of each of the three; libNVVM has these for a wrong --arch too.
+bool NamesUnknownOption(std::string_view log) {
+  return Has(log, "unrecognized option") || (Has(log, "unsupported option") && !Has(log, "-arch="));
+}
+
 }  // namespace
 
 std::string FailureHint(const CompilePlan& plan, std::string_view log) {
+  if (NamesUnknownOption(log)) {
+    return "this toolchain's compiler has no such option: leave it out, or name another toolchain "
+           "with --toolchain (`cccl-cache-cli toolchains` lists them)";
+  }
   if (plan.compiler == Compiler::kNvJitLink) {
     if (std::string hint = LinkHint(plan, log); !hint.empty()) return hint;
   }

@@ -10,7 +10,8 @@
 namespace cccl_cache::cli {
 
 /// The compiler judges the command line, in its own words, and knows nothing of this one's: what to
-/// write where its log shows a usual mistake with --arch, --emit or -lto. Empty: nothing is known.
+/// write where its log shows a usual mistake with --arch, --emit, an option or an input. Without a
+/// log: the name of its error. Empty: nothing is known.
 [[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
 
 }  // namespace cccl_cache::cli

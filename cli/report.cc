@@ -75,8 +75,9 @@ void ShowLog(std::string_view log) {
 }
 
 void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
-  if (result.log().empty()) Complain("does not compile: " + std::string(result.reason()));
-  const std::string hint = FailureHint(plan, result.log());
+  const bool silent = result.log().empty();
+  if (silent) Complain("does not compile: " + std::string(result.reason()));
+  const std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
   if (!hint.empty()) Complain(hint);
 }
 

@@ -84,7 +84,8 @@ Status UploadCall::Append() {
   }
   if (chunk.data().size() > backend_.limits.source_bytes - bytes_.size()) {
     return Error{ErrorCode::kInvalidRequest,
-                 fmt::format("an upload of more than {} bytes, the most that a request can use",
+                 fmt::format("an upload of more than {} bytes, the most that a request can use: "
+                             "split the program, or move parts of it into files that it includes",
                              backend_.limits.source_bytes)};
   }
   auto more = backend_.budget.Take(uid_, Resource::kUploadBytes, chunk.data().size());

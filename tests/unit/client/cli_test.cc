@@ -133,7 +133,7 @@ TEST_CASE("code that does not compile is exit 1, its log on stderr, the old file
   CHECK(Contents(cli.directory / "o") == "old");
 }
 
-TEST_CASE("what a compiler says of --arch, --emit and -lto comes with what to write") {
+TEST_CASE("what a compiler says of options and inputs comes with what to write") {
   Fixture cli;
   cli.directory.Write("k", "k");
   const auto told = [&](const char* command, Words words, const char* log) {
@@ -161,6 +161,21 @@ TEST_CASE("what a compiler says of --arch, --emit and -lto comes with what to wr
   CHECK(Has(
       told("nvvm", {"--arch", "sm_90"}, "libnvvm : error: -arch=sm_90 is an unsupported option\n"),
       "libNVVM takes --arch compute_90"));
+  CHECK(Has(told("build", {"--arch", "sm_90"}, "nvrtc: error: unrecognized option --x found\n"),
+            "has no such option: leave it out, or name another toolchain with --toolchain"));
+  CHECK(
+      Has(told("nvvm", {"--arch", "compute_90"}, "libnvvm : error: -x is an unsupported option\n"),
+          "has no such option"));
+  CHECK(Has(told("link", {"--arch", "sm_90"},
+                 "ERROR 1: bad input: does not match type NVJITLINK_INPUT_LTOIRk\n"),
+            "an input is damaged"));
+  CHECK(Has(told("link", {"--arch", "sm_90"},
+                 "ERROR in nvvmCompileProgram: NVVM_ERROR_COMPILATION\nk: parse Malformed block\n"),
+            "make it again"));
+  CHECK(Has(told("link", {"--arch", "sm_90"},
+                 "ERROR 4 in nvvmAddNVVMContainerToProgram, may need newer version of nvJitLink "
+                 "library\n"),
+            "an input is of a newer CUDA"));
   CHECK(told("build", {"--arch", "sm_90a"}, "k(1): error: searching\n").empty());
   CHECK(told("nvvm", {"--arch", "compute_90"}, "an error in arch\n").empty());
 }
