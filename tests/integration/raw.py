@@ -29,4 +29,5 @@ def header_directories(daemon):
 
 
 def text_of(ptx):
-    return ptx.rstrip(b"\0\n")
+    """Without the NUL that ends what a compiler hands out: the daemon keeps the text before it, to the last newline."""
+    return ptx.removesuffix(b"\0")

@@ -49,7 +49,7 @@ def nvrtc(job):
     code = lib.nvrtcCompileProgram(program, len(job["options"]), strings(job["options"]))
     outputs = {
         kind: fetch(getattr(lib, f"nvrtcGet{name}Size"), getattr(lib, f"nvrtcGet{name}"), program)
-        for kind, name in (("ptx", "PTX"), ("cubin", "CUBIN"), ("ltoir", "LTOIR"))
+        for kind, name in (("ptx", "PTX"), ("cubin", "CUBIN"), ("ltoir", "LTOIR"), ("optixir", "OptiXIR"))
     }
     outputs["log"] = fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, program)
     return code, outputs
@@ -68,12 +68,15 @@ def link(job):
         data = base64.b64decode(data)
         assert lib.nvJitLinkAddData(handle, kind, data, ctypes.c_size_t(len(data)), b"input") == 0
     code = lib.nvJitLinkComplete(handle)
-    outputs = {"cubin": fetch(lib.nvJitLinkGetLinkedCubinSize, lib.nvJitLinkGetLinkedCubin, handle)}
+    outputs = {
+        kind: fetch(getattr(lib, f"nvJitLinkGetLinked{name}Size"), getattr(lib, f"nvJitLinkGetLinked{name}"), handle)
+        for kind, name in (("cubin", "Cubin"), ("ptx", "Ptx"))
+    }
     return code, outputs
 
 
 def nvvm(job):
-    lib = library(job["root"], "libnvvm.so.4")
+    lib = library(job["root"], "libnvvm.so*")
     program = ctypes.c_void_p()
     assert lib.nvvmCreateProgram(ctypes.byref(program)) == 0
     for name, text in job["modules"]:

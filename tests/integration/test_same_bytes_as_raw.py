@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """The daemon's answer is, byte for byte, what the compiler gives when it is called directly with the same options and
-seed. LTO-IR holds the names that the compiler saw, so it is compared with raw NVRTC under the same canonical names."""
+seed. LTO-IR and OptiX-IR hold the names that the compiler saw, so they are compared with raw NVRTC under the same
+canonical names."""
 
 import base64
 import json
@@ -48,6 +49,17 @@ define void @k(i32* %p) {
 """
 
 
+@pytest.fixture(params=["cuda13", "cuda12"])
+def root(request):
+    return getattr(PLACES, request.param)
+
+
+@pytest.fixture
+def real(make_daemon, root):
+    """A running daemon over each CUDA."""
+    return make_daemon(roots=(root,)).start()
+
+
 def raw_under_canonical_names(directory, roots, **job):
     """Raw NVRTC in a file tree of its own where /cccl-root-N and /cccl-work exist."""
     job["root"] = str(pathlib.Path(job["root"]).resolve())
@@ -83,7 +95,7 @@ def built(daemon, directory, source, emit, *arguments):
 @pytest.mark.parametrize("name, text, headers", [
     ("plain", PLAIN, {}), ("reduction", REDUCTION, {}), ("half", HALF, {"mine.h": "#define FACTOR __half(2.0f)\n"}),
 ])
-def test_same_bytes_as_raw_nvrtc(real, directory, name, text, headers):
+def test_same_bytes_as_raw_nvrtc(real, root, directory, name, text, headers):
     source = directory / f"{name}.cu"
     source.write_text(text)
     arguments = []
@@ -92,54 +104,57 @@ def test_same_bytes_as_raw_nvrtc(real, directory, name, text, headers):
         file.write_text(contents)
         arguments += ["--header", f"{header}={file}"]
     options = ["-arch=sm_90", SEED, *(f"-I{place}" for place in header_directories(real))]
-    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=text, name=str(source), options=options, headers=headers)
+    expected = raw(kind="nvrtc", root=root, source=text, name=str(source), options=options, headers=headers)
     assert built(real, directory, source, "cubin", *arguments) == expected["cubin"]
-    assert text_of(built(real, directory, source, "ptx", *arguments)) == text_of(expected["ptx"])
+    assert built(real, directory, source, "ptx", *arguments) == text_of(expected["ptx"])
 
 
-def test_same_bytes_as_raw_where_paths_show(real, directory):
+def test_same_bytes_as_raw_where_paths_show(real, root, directory):
     """Under a name that points to no file: raw NVRTC writes a file's time into the line table (decision 7)."""
     source = directory / "lines.cu"
     source.write_text(PLAIN)
     name = "/nowhere/src/lines.cu"
-    expected = raw(kind="nvrtc", root=PLACES.cuda13, source=PLAIN, name=name, cwd=directory,
+    expected = raw(kind="nvrtc", root=root, source=PLAIN, name=name, cwd=directory,
                    options=["-arch=sm_90", SEED, "-lineinfo", *(f"-I{each}" for each in header_directories(real))])
     assert built(real, directory, source, "cubin", "--option=-lineinfo", "--name", name) == expected["cubin"]
 
 
+@pytest.mark.parametrize("emit, option", [("ltoir", "-dlto"), ("optixir", "--optix-ir")])
 @pytest.mark.parametrize("name, text", [("plain", PLAIN), ("reduction", REDUCTION)])
-def test_same_ltoir_as_raw_under_canonical_names(real, directory, name, text):
+def test_same_ir_as_raw_under_canonical_names(real, root, directory, name, text, emit, option):
     source = directory / f"{name}.cu"
     source.write_text(text)
     roots = header_directories(real)
-    options = ["-arch=sm_90", "-dlto", SEED, *(f"-I/cccl-root-{number}" for number, _ in enumerate(roots, 1))]
+    options = ["-arch=sm_90", option, SEED, *(f"-I/cccl-root-{number}" for number, _ in enumerate(roots, 1))]
     expected = raw_under_canonical_names(
-        directory, roots, kind="nvrtc", root=PLACES.cuda13, source=text, name=f"/cccl-root-0/{name}.cu",
-        options=options,
+        directory, roots, kind="nvrtc", root=root, source=text, name=f"/cccl-root-0/{name}.cu", options=options,
     )
-    assert built(real, directory, source, "ltoir") == expected["ltoir"]
+    assert built(real, directory, source, emit) == expected[emit]
 
 
-def test_same_bytes_as_raw_nvjitlink(real, directory):
+@pytest.mark.parametrize("emit, arch, options", [
+    ("cubin", "sm_90", ["-lto"]), ("ptx", "compute_90", ["-ptx", "-lto"]),
+])
+def test_same_bytes_as_raw_nvjitlink(real, root, directory, emit, arch, options):
     inputs = []
     for name, text in (("op", USER_OP), ("caller", CALLER)):
         source = directory / f"{name}.cu"
         source.write_text(text)
         inputs.append(directory / f"{name}.ltoir")
         inputs[-1].write_bytes(built(real, directory, source, "ltoir", "--option=-rdc=true"))
-    output = directory / "linked.cubin"
-    real.cli("link", *map(str, inputs), "--arch", "sm_90", "--option=-lto", "-o", str(output))
+    output = directory / f"linked.{emit}"
+    real.cli("link", *map(str, inputs), "--arch", arch, "--emit", emit, "--option=-lto", "-o", str(output))
     expected = raw(
-        kind="link", root=PLACES.cuda13, options=["-arch=sm_90", "-lto"],
+        kind="link", root=root, options=[f"-arch={arch}", *options],
         inputs=[(3, base64.b64encode(path.read_bytes()).decode()) for path in inputs],
     )
-    assert output.read_bytes() == expected["cubin"]
+    assert output.read_bytes() == (text_of(expected["ptx"]) if emit == "ptx" else expected["cubin"])
 
 
-def test_same_bytes_as_raw_libnvvm(real, directory):
+def test_same_bytes_as_raw_libnvvm(real, root, directory):
     module = directory / "m.ll"
     module.write_text(MODULE)
     output = directory / "m.ptx"
     real.cli("nvvm", str(module), "--arch", "compute_90", "-o", str(output))
-    expected = raw(kind="nvvm", root=PLACES.cuda13, modules=[("m.ll", MODULE)], options=["-arch=compute_90"])
-    assert text_of(output.read_bytes()) == text_of(expected["ptx"])
+    expected = raw(kind="nvvm", root=root, modules=[("m.ll", MODULE)], options=["-arch=compute_90"])
+    assert output.read_bytes() == text_of(expected["ptx"])
