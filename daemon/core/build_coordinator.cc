@@ -47,7 +47,7 @@ class BuildCoordinator::Impl {
                 parts_.own),
         history_(kHistoryBytes),
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
-        looks_(table_, responder_, limits.compile.time),
+        looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
         explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
                     history_, parts_.departures},
                    limits.compile.time),
@@ -125,28 +125,45 @@ class BuildCoordinator::Impl {
     const uid_t uid = waiter->peer.uid;
     if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
     waiter->manifest = memory_.ManifestAtOnce(plan, uid);
-    if (waiter->manifest != nullptr) return CheckFiles(std::move(waiter));
-    if (!memory_.MayWait(uid)) return Read(std::move(waiter));
-    looks_.AtDisk(std::move(waiter), [this](WaiterPtr parked) { Read(std::move(parked)); });
+    if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
+    if (!memory_.MayWait(uid)) return GoOn(std::move(waiter), Read(plan, uid));
+    const auto kept = std::make_shared<Kept>();
+    auto read = [this, kept, plan = waiter->plan, uid] { *kept = Read(*plan, uid); };
+    looks_.AtDisk(
+        std::move(waiter), std::move(read),
+        [this, kept](WaiterPtr parked) { GoOn(std::move(parked), std::move(*kept)); },
+        [this](WaiterPtr parked) { GoOn(std::move(parked), Kept{}); });
   }
 
+  // What is kept of a plan: an artifact, or else what is known of its files.
+  struct Kept {
+    std::optional<Landing> hit = std::nullopt;
+    UsersManifest manifest = {};
+  };
+
   // Waits for the disk.
-  void Read(WaiterPtr waiter) {
-    const BuildPlan& plan = *waiter->plan;
-    const uid_t uid = waiter->peer.uid;
-    if (const auto hit = memory_.Find(plan.key, uid)) return AnswerHit(std::move(waiter), *hit, {});
-    waiter->manifest = memory_.ManifestOf(plan, uid);
+  Kept Read(const BuildPlan& plan, uid_t uid) {
+    Kept kept{.hit = memory_.Find(plan.key, uid)};
+    if (!kept.hit) kept.manifest = memory_.ManifestOf(plan, uid);
+    return kept;
+  }
+
+  void GoOn(WaiterPtr waiter, Kept kept) {
+    if (kept.hit) return AnswerHit(std::move(waiter), *kept.hit, {});
+    waiter->manifest = std::move(kept.manifest);
     CheckFiles(std::move(waiter));
   }
 
   // Where the answer depends on files, it goes on once these have been looked at.
   void CheckFiles(WaiterPtr waiter) {
-    const KnownClosure* always = waiter->manifest->FindAlwaysTrue();
-    if (waiter->manifest->closures.empty() || always != nullptr) {
+    const std::shared_ptr<const Manifest> manifest = waiter->manifest.all;
+    if (manifest == nullptr) return LookFurther(std::move(waiter), nullptr);
+    const KnownClosure* always = manifest->FindAlwaysTrue();
+    if (manifest->closures.empty() || always != nullptr) {
       return LookFurther(std::move(waiter), always);
     }
     const auto found = std::make_shared<Found>();
-    auto look = [found, manifest = waiter->manifest,
+    auto look = [found, manifest,
                  files = std::shared_ptr<RequesterFiles>(OpenFiles(
                      parts_.files, {waiter->peer, waiter->files}, waiter->plan->directories))] {
       found->closure = manifest->FindTrue(*files);
@@ -167,12 +184,22 @@ class BuildCoordinator::Impl {
 
   // `closure`: the one that is true; null if none is.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
-    if (closure != nullptr && !closure->shows_paths) {
-      if (const auto hit = memory_.Find(closure->key, waiter->peer.uid)) {
-        return AnswerHit(std::move(waiter), *hit, closure->closure);
-      }
+    if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
+    const uid_t uid = waiter->peer.uid;
+    if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
+      return AnswerHit(std::move(waiter), *hit, closure->closure);
     }
-    LookFurther(std::move(waiter), closure);
+    if (!memory_.MayWait(uid)) return LookFurther(std::move(waiter), closure);
+    const auto hit = std::make_shared<std::optional<Landing>>();
+    // The waiter's manifest holds the closure; who leaves takes it along.
+    auto read = [this, hit, key = closure->key, uid] { *hit = memory_.Find(key, uid); };
+    looks_.AtDisk(
+        std::move(waiter), std::move(read),
+        [this, hit, closure](WaiterPtr parked) {
+          if (*hit) return AnswerHit(std::move(parked), **hit, closure->closure);
+          LookFurther(std::move(parked), closure);
+        },
+        [this, closure](WaiterPtr parked) { LookFurther(std::move(parked), closure); });
   }
 
   // What shows paths, or may show them, is known under the real ones.

@@ -57,6 +57,9 @@ struct BuildLimits {
   size_t slots = 2;  ///< compiles at one time
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
+  /// A read of the daemon's own disk that takes longer is not waited for: the build goes on as if
+  /// nothing were there.
+  std::chrono::milliseconds disk_patience{5'000};
   std::chrono::seconds remember_failures{60};
   std::chrono::seconds quarantine{600};
   uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none

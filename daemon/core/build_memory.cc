@@ -75,18 +75,18 @@ BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
       looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),
       may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now) {}
 
-std::optional<Landing> BuildMemory::Find(const Digest& key) { return FindIn(tiers_, key); }
-
 std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
   if (HasOwn(uid)) {
     PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return OwnLanding(key, std::move(own));
   }
-  return Find(key);
+  return FindIn(tiers_, key);
 }
 
+std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key) { return FindIn(at_once_, key); }
+
 std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key, uid_t uid) {
-  if (!HasOwn(uid)) return FindIn(at_once_, key);
+  if (!HasOwn(uid)) return FindAtOnce(key);
   PrivateEntries::Found own = own_->GetAtOnce(uid, key);
   // What the disk may have of the user's own comes before what all share.
   if (own.artifact == nullptr) return std::nullopt;
@@ -111,12 +111,18 @@ std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
   return std::nullopt;
 }
 
-std::shared_ptr<const Manifest> BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
+UsersManifest BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
   return manifests_.FindFor(uid, plan.fingerprint);
 }
 
-std::shared_ptr<const Manifest> BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
-  return HasOwn(uid) ? nullptr : manifests_.FindAtOnce(plan.fingerprint);
+UsersManifest BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
+  if (HasOwn(uid)) return {};
+  const auto shared = SharedManifestAtOnce(plan);
+  return {shared, shared};
+}
+
+std::shared_ptr<const Manifest> BuildMemory::SharedManifestAtOnce(const BuildPlan& plan) {
+  return manifests_.FindAtOnce(plan.fingerprint);
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
@@ -172,13 +178,15 @@ void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
   looks_outside_.Remember(plan.fingerprint, uid, true, 0);
 }
 
-void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure) {
-  manifests_.Add(plan.fingerprint, {closure, true});
+void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
+                                 const Manifest* known) {
+  manifests_.AddAtOnce(plan.fingerprint, {closure, true}, known);
 }
 
-void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing) {
+void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
+                       const Manifest* known) {
   if (landing.looked_outside) NoteLooksOutside(plan, uid);
-  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure);
+  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure, known);
   if (landing.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
@@ -191,7 +199,9 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing)
   if (landing.output.succeeded) {
     const Digest key = KeyOf(plan.fingerprint, landing.closure);
     for (Tier* tier : tiers_) tier->Put(key, landing.output.artifact);
-    if (!landing.closure.entries.empty()) manifests_.Add(plan.fingerprint, {landing.closure});
+    if (!landing.closure.entries.empty()) {
+      manifests_.AddAtOnce(plan.fingerprint, {landing.closure}, known);
+    }
   } else if (const size_t log = landing.output.artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {
     failures_.Remember(plan.fingerprint, uid, landing.output, log);

@@ -35,21 +35,23 @@ class BuildMemory {
   BuildMemory(std::vector<Tier*> tiers, Departures& departures, const Lifetimes& lifetimes,
               PrivateEntries* own = nullptr);
 
-  /// An artifact that all users share, as a landing that only has to be told. Puts it into the
-  /// tiers above its own.
-  [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key);
-  /// The same for one user, whose own entries come first.
+  /// An artifact for one user, whose own entries come before what all share, as a landing that only
+  /// has to be told. Puts what it finds into the tiers above.
   [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key, uid_t uid);
   /// The same without waiting for a disk: what it does not find, Find may, if MayWait says so.
   [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key, uid_t uid);
+  /// Of what all users share.
+  [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key);
   /// Whether anything else that finds something for this user may wait for a disk.
   [[nodiscard]] bool MayWait(uid_t uid) const;
   /// In which tier this user's build would find an artifact: what lies on a disk is read, verified.
   [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
   /// As this user has it. Never null.
-  [[nodiscard]] std::shared_ptr<const Manifest> ManifestOf(const BuildPlan& plan, uid_t uid);
+  [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
-  [[nodiscard]] std::shared_ptr<const Manifest> ManifestAtOnce(const BuildPlan& plan, uid_t uid);
+  [[nodiscard]] UsersManifest ManifestAtOnce(const BuildPlan& plan, uid_t uid);
+  /// Of that, what all users know.
+  [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// With which error the compiler died on this input of this uid's.
@@ -62,7 +64,9 @@ class BuildMemory {
   [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure);
 
   /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
-  void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing);
+  /// Waits for no disk. `known`: what all users knew of the plan when it was looked up; null: the
+  /// disk did not tell.
+  void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing, const Manifest* known);
   /// An artifact from elsewhere, for all users. kUnavailable: there is no room for it now.
   Result<Inserted> Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
@@ -73,7 +77,8 @@ class BuildMemory {
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
-  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure);
+  /// `known`: as above.
+  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure, const Manifest* known);
 
  private:
   [[nodiscard]] bool HasOwn(uid_t uid) const { return own_ != nullptr && own_->HasAny(uid); }

@@ -9,10 +9,10 @@
 
 namespace cccl_cached {
 
-/// For FileChecks that read what is only on the daemon's own disk. What reads is `then`, for which
-/// Close waits: the store must not go meanwhile. A disk that is asked for so much at once is busy.
-inline constexpr FileChecks::Bounds kDiskReads{.awaited = "the daemon's disk",
-                                               .threads_per_uid = 4};
+/// For FileChecks that read what is only on the daemon's own disk: the store must not go before
+/// Close. A disk that is asked for so much at once is busy.
+inline constexpr FileChecks::Bounds kDiskReads{
+    .awaited = "the daemon's disk", .threads_per_uid = 4, .close_awaits_looks = true};
 
 /// Others of the same user's wait for the disk, and kept this one waiting for too long.
 [[nodiscard]] Error DiskHangs(std::chrono::milliseconds limit);

@@ -165,7 +165,7 @@ void Explainer::LookUp(const QuestionPtr& question) const {
 
 void Explainer::Read(const QuestionPtr& question) const {
   if (AnswerFromMemory(*question)) return;
-  question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid);
+  question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid).all;
   const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
   if (!added) question->done(added.error());
 }

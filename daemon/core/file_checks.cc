@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <list>
 #include <map>
 #include <mutex>
 #include <stop_token>
@@ -27,20 +26,26 @@ constexpr std::chrono::milliseconds kRetryAfter{500};
 
 /// What the threads share with their owner, and keep when it goes.
 class FileChecks::State {
+  using Clock = std::chrono::steady_clock;
+
  public:
   explicit State(const Bounds& bounds) : bounds_(bounds) {}
 
   [[nodiscard]] std::string_view awaited() const { return bounds_.awaited; }
 
+  struct Task;
+  using TaskPtr = std::shared_ptr<Task>;
+  using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
   struct Task {
+    uid_t uid;
     std::function<void()> look;  // of the thread that runs it, until then: it holds files open
     std::function<void()> then;  // guarded by mutex_, as all below
     std::function<void()> late;
-    std::chrono::steady_clock::time_point deadline;
-    bool over = false;                                      // answered, one way or the other
-    std::list<std::shared_ptr<Task>>::iterator place = {};  // in by_deadline_, unless over
+    bool begun = false;  // and not ended
+    bool hangs = false;
+    bool over = false;                // answered, one way or the other
+    ByDeadline::iterator place = {};  // unless over
   };
-  using TaskPtr = std::shared_ptr<Task>;
 
   struct Added {
     TaskPtr task;
@@ -51,7 +56,7 @@ class FileChecks::State {
     if (closed_) return Stopping();
     User& user = users_[uid];
     const bool more = user.threads < bounds_.threads_per_uid && threads_ < bounds_.threads;
-    if (!more && (user.threads == 0 || user.waiting.size() >= bounds_.waiting_per_uid)) {
+    if (!more && (user.Hangs() || user.waiting.size() >= bounds_.waiting_per_uid)) {
       if (user.threads == 0) users_.erase(uid);
       return Error{ErrorCode::kOverloaded,
                    fmt::format("too many requests of uid {} wait for {}; come back later, or see "
@@ -59,12 +64,11 @@ class FileChecks::State {
                                uid, bounds_.awaited),
                    kRetryAfter};
     }
-    const auto task = std::make_shared<Task>(Task{std::move(look.look), std::move(look.then),
-                                                  std::move(look.late),
-                                                  std::chrono::steady_clock::now() + bounds_.time});
+    const auto task = std::make_shared<Task>(
+        Task{uid, std::move(look.look), std::move(look.then), std::move(look.late)});
     user.waiting.push_back(task);
-    task->place = by_deadline_.insert(by_deadline_.end(), task);
-    if (by_deadline_.size() == 1) changed_.notify_all();
+    task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
+    if (task->place == by_deadline_.begin()) changed_.notify_all();
     if (more) {
       ++user.threads;
       ++threads_;
@@ -80,12 +84,7 @@ class FileChecks::State {
     --threads_;
     if (--user.threads > 0) return true;
     if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
-    for (const TaskPtr& other : user.waiting) {
-      if (other->over) continue;
-      other->deadline = std::chrono::steady_clock::now();
-      by_deadline_.splice(by_deadline_.begin(), by_deadline_, other->place);
-    }
-    changed_.notify_all();
+    EndWaiting(user);
     users_.erase(uid);
     return false;
   }
@@ -97,11 +96,23 @@ class FileChecks::State {
     while (!closed_ && !user.waiting.empty()) {
       TaskPtr task = std::move(user.waiting.front());
       user.waiting.pop_front();
-      if (!task->over) return task;
+      if (task->over) continue;
+      task->begun = true;
+      ++looking_;
+      if (bounds_.look_time) EndBy(task, Clock::now() + *bounds_.look_time);
+      return task;
     }
     --threads_;
     if (--user.threads == 0) users_.erase(uid);
     return nullptr;
+  }
+
+  /// The look of this task has ended, and nothing of it is left.
+  void LookEnded(const TaskPtr& task) {
+    const std::lock_guard lock(mutex_);
+    task->begun = false;
+    if (task->hangs) --users_.at(task->uid).hanging;
+    if (--looking_ == 0) idle_.notify_all();
   }
 
   /// Unless the task is over already, or everything is.
@@ -126,13 +137,15 @@ class FileChecks::State {
   void WatchDeadlines(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
-      const TaskPtr next = by_deadline_.front();
-      if (std::chrono::steady_clock::now() < next->deadline) {
-        changed_.wait_until(lock, stop, next->deadline,
-                            [&] { return by_deadline_.empty() || by_deadline_.front() != next; });
+      const auto [deadline, next] = *by_deadline_.begin();
+      if (Clock::now() < deadline) {
+        changed_.wait_until(lock, stop, deadline, [this, until = deadline] {
+          return by_deadline_.empty() || by_deadline_.begin()->first < until;
+        });
         if (stop.stop_requested()) return;
         continue;
       }
+      NoteHanging(next);
       lock.unlock();
       Finish(next, true);
       lock.lock();
@@ -145,20 +158,44 @@ class FileChecks::State {
     std::unique_lock lock(mutex_);
     closed_ = true;
     for (auto& [uid, user] : users_) dropped[uid].waiting.swap(user.waiting);
-    for (const TaskPtr& task : by_deadline_) {
+    for (const auto& [deadline, task] : by_deadline_) {
       task->over = true;
       unwanted.push_back(std::move(task->then));
       unwanted.push_back(std::move(task->late));
     }
     by_deadline_.clear();
-    idle_.wait(lock, [this] { return running_ == 0; });
+    idle_.wait(lock,
+               [this] { return running_ == 0 && (looking_ == 0 || !bounds_.close_awaits_looks); });
   }
 
  private:
   struct User {
     std::deque<TaskPtr> waiting;
     size_t threads = 0;
+    size_t hanging = 0;  // of these
+    /// Nothing that waits will be looked at.
+    [[nodiscard]] bool Hangs() const { return hanging == threads; }
   };
+
+  // These need mutex_.
+  void EndBy(const TaskPtr& task, Clock::time_point deadline) {
+    if (task->place->first <= deadline) return;
+    by_deadline_.erase(task->place);
+    task->place = by_deadline_.emplace(deadline, task);
+    if (task->place == by_deadline_.begin()) changed_.notify_all();
+  }
+  void EndWaiting(const User& user) {
+    for (const TaskPtr& task : user.waiting) {
+      if (!task->over) EndBy(task, Clock::now());
+    }
+  }
+  void NoteHanging(const TaskPtr& task) {
+    if (!bounds_.look_time || !task->begun) return;
+    task->hangs = true;
+    User& user = users_.at(task->uid);
+    ++user.hanging;
+    if (user.Hangs()) EndWaiting(user);
+  }
 
   const Bounds bounds_;
   std::mutex mutex_;
@@ -166,9 +203,10 @@ class FileChecks::State {
   std::condition_variable_any changed_;
   bool closed_ = false;  // guarded by mutex_, as all below
   size_t running_ = 0;   // calls of a then or a late
+  size_t looking_ = 0;   // calls of a look
   size_t threads_ = 0;
-  std::map<uid_t, User> users_;     // those with threads
-  std::list<TaskPtr> by_deadline_;  // all have the same time, so also in the order of their coming
+  std::map<uid_t, User> users_;  // those with threads
+  ByDeadline by_deadline_;
 };
 
 FileChecks::FileChecks(const Bounds& bounds)
@@ -182,6 +220,7 @@ void FileChecks::Serve(State& state, uid_t uid) {
   while (const State::TaskPtr task = state.Next(uid)) {
     task->look();
     task->look = nullptr;
+    state.LookEnded(task);
     state.Finish(task, false);
   }
 }

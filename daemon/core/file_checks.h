@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -25,9 +26,14 @@ class FileChecks {
     size_t waiting_per_uid = 4096;
     size_t threads = 256;                     ///< of all users
     std::chrono::milliseconds time{120'000};  ///< from Add to the look's end
+    /// From a look's beginning to its end: one that takes longer is late, and hangs. While all
+    /// looks of a user hang that may run at one time, what waits is late too, and no more is taken.
+    std::optional<std::chrono::milliseconds> look_time = std::nullopt;
+    bool close_awaits_looks = false;  ///< they use what goes after Close
   };
   struct Look {
-    std::function<void()> look;  ///< may hang for ever, so it may use only what it owns
+    /// May hang for ever, so it may use only what it owns, or what goes after Close if that waits.
+    std::function<void()> look;
     std::function<void()> then;  ///< once that has ended, on the same thread
     std::function<void()> late;  ///< instead, if its time is up before; on another thread
   };
@@ -37,13 +43,14 @@ class FileChecks {
   FileChecks(const FileChecks&) = delete;
   FileChecks& operator=(const FileChecks&) = delete;
 
-  /// Looks on a thread of this uid. kOverloaded if too many wait, or all threads are taken by
-  /// others: then nothing is called. What `then` and `late` hold is let go with either's call, and
-  /// by Close, however long the look hangs.
+  /// Looks on a thread of this uid. kOverloaded if too many wait, all threads are taken by others,
+  /// or this user's hang: then nothing is called. What `then` and `late` hold is let go with
+  /// either's call, and by Close, however long the look hangs.
   Status Add(uid_t uid, Look look);
 
-  /// Drops what waits, and what hangs: nothing follows it. Returns when no `then` or `late` runs,
-  /// and all of them are gone. From now on Add answers kUnavailable.
+  /// Drops what waits, and what hangs: nothing follows it. Returns when no `then` or `late` runs
+  /// (nor a look, if the bounds say so), and all of them are gone. From now on Add answers
+  /// kUnavailable.
   void Close();
 
  private:

@@ -78,7 +78,7 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   if (!found->second.shared) StopJoining(flight, &found->second);
   const Waiter& first = *found->second.waiters.front();
   return Started{
-      first.plan, {first.peer, first.files}, first.manifest, found->second.stop.get_token()};
+      first.plan, {first.peer, first.files}, first.manifest.shared, found->second.stop.get_token()};
 }
 
 std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,

@@ -36,7 +36,7 @@ struct Waiter {
   bool leads = false;
   bool joined_before_start = false;
   /// What was known of the plan's fingerprint when it was looked up.
-  std::shared_ptr<const Manifest> manifest;
+  UsersManifest manifest;
   int restarts = 0;
   int looks = 0;  ///< in a row for a toolchain that changed again each time
 };
@@ -71,7 +71,7 @@ class FlightTable {
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
     Caller caller;                             ///< who waits longest
-    std::shared_ptr<const Manifest> manifest;  ///< as this one saw it
+    std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this one looked
     std::stop_token stop;
   };
   /// The flight's compile begins. None: it began before, or is gone.

@@ -140,9 +140,9 @@ void Flights::Join(WaiterPtr waiter) {
   const FlightTable::Joined joined = parts_.table.Join(std::move(waiter), key, shared);
   if (joined.flight == 0 || joined.started) return;
   if (joined.leads && shared) {
-    // Another flight of this key may have landed between our look-up and our joining.
-    const std::optional<Landing> hit = parts_.memory.Find(plan->key);
-    if (hit) return Land(joined.flight, plan, uid, *hit);
+    // Another flight of this key may have landed between our look-up and our joining: in memory.
+    const std::optional<Landing> hit = parts_.memory.FindAtOnce(plan->key);
+    if (hit) return Land(joined.flight, plan, uid, *hit, nullptr);
   }
   const Status queued = queue_.Add(joined.flight, uid);
   if (queued) return;
@@ -156,8 +156,8 @@ void Flights::Run(uint64_t flight) {
   if (!started) return;
   const BuildPlan& plan = *started->plan;
   const uid_t uid = started->caller.peer.uid;
-  if (started->manifest != nullptr && *parts_.memory.ManifestOf(plan, uid) != *started->manifest) {
-    // Another flight of this fingerprint has landed since the leader looked.
+  const Manifest* const known = started->manifest.get();
+  if (plan.uncacheable_reason.empty() && HasLanded(plan, uid, known)) {
     for (WaiterPtr& waiter : parts_.table.Finish(flight)) start_again_(std::move(waiter));
     return;
   }
@@ -168,7 +168,15 @@ void Flights::Run(uint64_t flight) {
       LooksOutside(flight, *kept, caller);
     };
   }
-  Land(flight, started->plan, caller.peer.uid, runner_.Run(plan, order, started->stop));
+  Land(flight, started->plan, uid, runner_.Run(plan, order, started->stop), known);
+}
+
+// Whether another flight of this fingerprint has landed since the leader looked, so that it may
+// find an answer now. A disk that stalls must hold no slot: what has landed lately is in memory.
+bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
+  if (known == nullptr) return parts_.memory.ManifestAtOnce(plan, uid).all != nullptr;
+  const auto now = parts_.memory.SharedManifestAtOnce(plan);
+  return now != nullptr && *now != *known;
 }
 
 // What this flight waits for from now on are files of one user: others go their own way.
@@ -181,8 +189,8 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 }
 
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
-                   const Landing& landing) {
-  parts_.memory.Keep(*plan, uid, landing);
+                   const Landing& landing, const Manifest* known) {
+  parts_.memory.Keep(*plan, uid, landing, known);
   std::vector<WaiterPtr> waiters = parts_.table.Finish(flight);
   if (!waiters.empty()) ProveLater(*waiters.front(), plan, landing);
   for (WaiterPtr& waiter : waiters) {
@@ -211,11 +219,14 @@ void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const Build
       [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,
                                landing.closure, landing.files_were_sent}](std::stop_token stop) {
         const PathFinding finding = FindOut(proof, runner_, stop);
+        if (finding.verdict == PathVerdict::kUnknown) return;
+        const BuildPlan& canonical = *proof.canonical;
+        const auto known = parts_.memory.ManifestOf(canonical, proof.peer.uid).shared;
         if (finding.verdict == PathVerdict::kShown) {
-          parts_.memory.NoteShowsPaths(*proof.canonical, finding.canonical.closure);
+          parts_.memory.NoteShowsPaths(canonical, finding.canonical.closure, known.get());
+        } else {
+          parts_.memory.Keep(canonical, proof.peer.uid, finding.canonical, known.get());
         }
-        if (finding.verdict != PathVerdict::kNotShown) return;
-        parts_.memory.Keep(*proof.canonical, proof.peer.uid, finding.canonical);
       });
 }
 

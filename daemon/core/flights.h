@@ -65,9 +65,12 @@ class Flights {
   [[nodiscard]] bool CanBeRecalled(const Waiter& waiter) const;
   [[nodiscard]] bool Idle() const { return queue_.running() == 0 && queue_.waiting() == 0; }
   void Run(uint64_t flight);
+  [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
+  /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did
+  /// not tell, or nobody looked.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
-            const Landing& landing);
+            const Landing& landing, const Manifest* known);
   void ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
                   const Landing& landing);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,12 @@ struct Manifest {
   [[nodiscard]] const KnownClosure* FindAlwaysTrue() const;
 
   bool operator==(const Manifest&) const = default;
+};
+
+/// What one user knows of a fingerprint; null: nobody looked, or the disk did not tell.
+struct UsersManifest {
+  std::shared_ptr<const Manifest> all;     ///< what is that user's own comes first
+  std::shared_ptr<const Manifest> shared;  ///< of that, what all users know
 };
 
 /// Under which the tiers keep the manifest of a fingerprint.

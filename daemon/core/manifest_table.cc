@@ -49,14 +49,14 @@ ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& finge
   return Decode(place.Finish(), fingerprint, entry);
 }
 
-ManifestTable::ManifestPtr ManifestTable::FindFor(uid_t uid, const Digest& fingerprint) {
+UsersManifest ManifestTable::FindFor(uid_t uid, const Digest& fingerprint) {
   const ManifestPtr shared = Find(fingerprint);
   const ManifestPtr own = FindOwn(uid, fingerprint);
-  if (own == nullptr) return shared;
-  if (shared->closures.empty()) return own;
+  if (own == nullptr) return {shared, shared};
+  if (shared->closures.empty()) return {own, shared};
   auto both = std::make_shared<Manifest>(*own);
   both->closures.insert(both->closures.end(), shared->closures.begin(), shared->closures.end());
-  return both;
+  return {both, shared};
 }
 
 ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Digest& fingerprint,
@@ -89,12 +89,27 @@ void ManifestTable::Remember(const Digest& place, Decoded decoded) {
 }
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure) {
+  // It is in memory then: what waits for the disk holds no lock that others must have.
+  const ManifestPtr known = Find(fingerprint);
+  AddAtOnce(fingerprint, closure, known.get());
+}
+
+void ManifestTable::AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
+                              const Manifest* known) {
   const std::lock_guard lock(adding_);
-  Manifest manifest = *Find(fingerprint);
+  const ManifestPtr now = FindAtOnce(fingerprint);
+  Manifest manifest;
+  if (now != nullptr) {
+    manifest = *now;
+  } else if (known != nullptr) {
+    manifest = *known;
+  }
   manifest.Add(closure);
   auto entry = std::make_shared<Artifact>();
   entry->log = EncodeManifest(manifest);
-  for (Tier* tier : tiers_) tier->Put(ManifestKey(fingerprint), entry);
+  for (Tier* tier : known == nullptr ? at_once_ : tiers_) {
+    tier->Put(ManifestKey(fingerprint), entry);
+  }
 }
 
 Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,

@@ -29,10 +29,13 @@ class ManifestTable {
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
   [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const cccl_cache::Digest& fingerprint);
   void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure);
+  /// The same without waiting for a disk. `known`: what Find said, for what memory has not any
+  /// more; null: that is not known, so what a disk has of the fingerprint stays as it is there.
+  void AddAtOnce(const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+                 const Manifest* known);
 
   /// The same as one user has it: what is that user's own comes first.
-  [[nodiscard]] std::shared_ptr<const Manifest> FindFor(uid_t uid,
-                                                        const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] UsersManifest FindFor(uid_t uid, const cccl_cache::Digest& fingerprint);
   /// To the user's own: see PrivateEntries::Put.
   Status AddFor(uid_t uid, const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
                 uint64_t generation);

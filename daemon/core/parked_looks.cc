@@ -13,31 +13,39 @@ namespace {
 // Most of what they do is to wait for callers' answers.
 constexpr size_t kSentFilesPerUid = 16;
 
-FileChecks::Bounds DiskReads(std::chrono::milliseconds patience) {
+FileChecks::Bounds DiskReads(const ParkedLooks::Patience& patience) {
   FileChecks::Bounds bounds = kDiskReads;
-  bounds.time = patience;
+  bounds.time = patience.look;
+  bounds.look_time = patience.disk;
   return bounds;
 }
 
 }  // namespace
 
-ParkedLooks::ParkedLooks(FlightTable& table, Responder& responder,
-                         std::chrono::milliseconds patience)
+ParkedLooks::ParkedLooks(FlightTable& table, Responder& responder, const Patience& patience)
     : table_(table),
       responder_(responder),
-      files_hang_(FilesHang(patience)),
-      disk_hangs_(DiskHangs(patience)),
-      files_({.time = patience}),
-      sent_files_({.threads_per_uid = kSentFilesPerUid, .time = patience}),
+      files_hang_(FilesHang(patience.look)),
+      files_({.time = patience.look}),
+      sent_files_({.threads_per_uid = kSentFilesPerUid, .time = patience.look}),
       disk_(DiskReads(patience)) {}
 
 void ParkedLooks::AtFiles(WaiterPtr waiter, std::function<void()> look, Then then) {
   FileChecks& threads = waiter->files == nullptr ? files_ : sent_files_;
-  Park(std::move(waiter), threads, {std::move(look), std::move(then), files_hang_});
+  Park(std::move(waiter), threads,
+       {.look = std::move(look),
+        .then = std::move(then),
+        .late = [this](WaiterPtr late) { responder_.Answer(std::move(late), files_hang_); },
+        .refused = [this](WaiterPtr refused,
+                          const Error& why) { responder_.Refuse(std::move(refused), why); }});
 }
 
-void ParkedLooks::AtDisk(WaiterPtr waiter, Then then) {
-  Park(std::move(waiter), disk_, {[] {}, std::move(then), disk_hangs_});
+void ParkedLooks::AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without) {
+  Park(std::move(waiter), disk_,
+       {.look = std::move(read),
+        .then = std::move(then),
+        .late = without,
+        .refused = [without](WaiterPtr refused, const Error&) { without(std::move(refused)); }});
 }
 
 void ParkedLooks::Close() {
@@ -49,23 +57,19 @@ void ParkedLooks::Close() {
 void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
   const FlightTable::Ticket ticket = waiter->ticket;
   const uid_t uid = waiter->peer.uid;
+  const auto resume = [this, ticket](Then next) {
+    return [this, ticket, next = std::move(next)] {
+      if (WaiterPtr parked = table_.TakeParked(ticket)) next(std::move(parked));
+    };
+  };
   // Before the threads hear of it: they find it parked.
   table_.Park(std::move(waiter));
   const Status added = threads.Add(uid, {.look = std::move(look.look),
-                                         .then =
-                                             [this, ticket, then = std::move(look.then)] {
-                                               if (WaiterPtr parked = table_.TakeParked(ticket))
-                                                 then(std::move(parked));
-                                             },
-                                         .late =
-                                             [this, ticket, &late = look.late] {
-                                               if (WaiterPtr parked = table_.TakeParked(ticket)) {
-                                                 responder_.Answer(std::move(parked), late);
-                                               }
-                                             }});
+                                         .then = resume(std::move(look.then)),
+                                         .late = resume(std::move(look.late))});
   if (added) return;
   if (WaiterPtr refused = table_.TakeParked(ticket)) {
-    responder_.Refuse(std::move(refused), added.error());
+    look.refused(std::move(refused), added.error());
   }
 }
 

@@ -12,20 +12,25 @@
 namespace cccl_cached {
 
 /// Looks for which a build waits parked, without the thread that brought it: at its files, or at
-/// what is only on the daemon's disk. A look at files that takes too long, and one at either that
-/// finds too many before it, ends with the build's being answered so; a read of the disk that has
-/// begun is waited for. Thread-safe.
+/// what is only on the daemon's disk. Thread-safe.
 class ParkedLooks {
  public:
   using Then = std::function<void(WaiterPtr)>;
+  struct Patience {
+    std::chrono::milliseconds look{120'000};  ///< for a look, with what stands in line before it
+    std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
+  };
 
-  /// The table and the responder must outlive it. `patience`: how long a look may take.
-  ParkedLooks(FlightTable& table, Responder& responder, std::chrono::milliseconds patience);
+  /// The table and the responder must outlive it.
+  ParkedLooks(FlightTable& table, Responder& responder, const Patience& patience);
 
-  /// `look` is at the caller's files and may hang for ever, so it may use only what it owns.
+  /// `look` is at the caller's files and may hang for ever, so it may use only what it owns. One
+  /// that takes too long, or finds too many before it, ends with the build's being answered so.
   void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
-  /// `then` is what reads the disk: Close waits for it.
-  void AtDisk(WaiterPtr waiter, Then then);
+  /// `read` reads the disk, and is waited for by Close. `without` follows instead of `then` where
+  /// the disk does not answer in time, or has too much to do: the disk is a help, and none now.
+  /// Neither waits for anything.
+  void AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without);
   /// No `then` follows, nor runs when this returns: it waits for the disk, if that is being read.
   /// Who is parked stays so.
   void Close();
@@ -39,14 +44,14 @@ class ParkedLooks {
   struct Look {
     std::function<void()> look;
     Then then;
-    const Error& late;  ///< told to whom it takes too long
+    Then late;
+    std::function<void(WaiterPtr, const Error&)> refused;
   };
   void Park(WaiterPtr waiter, FileChecks& threads, Look look);
 
   FlightTable& table_;
   Responder& responder_;
   const Error files_hang_;
-  const Error disk_hangs_;
   FileChecks files_;
   /// Of callers that send their files: who does not answer holds up no look at a disk.
   FileChecks sent_files_;

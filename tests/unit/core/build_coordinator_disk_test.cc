@@ -3,8 +3,11 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "daemon/core/disk_reads.h"
+#include "daemon/core/job_files.h"
+#include "daemon/core/manifest.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 
@@ -18,11 +21,15 @@ using testing::kBob;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Stall;
+using testing::Succeed;
+
+constexpr std::chrono::milliseconds kShort{20};
 
 /// A coordinator whose disk stalls from some moment on.
 struct Scene {
-  explicit Scene(std::chrono::milliseconds patience = std::chrono::minutes(2))
-      : bench(SourceAsOutput, {.time = patience, .second_tier = TierName::kDisk}) {}
+  explicit Scene(std::chrono::milliseconds patience = std::chrono::minutes(2),
+                 testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
+      : bench(std::move(behaviour), {.disk_patience = patience, .second_tier = TierName::kDisk}) {}
   ~Scene() { stall.End(); }
 
   void KeepOnDisk(const std::string& source) {
@@ -83,14 +90,62 @@ TEST_CASE("who leaves while the disk is read for it is not answered, and nothing
   CHECK(scene.bench.compiler.started() == 0);
 }
 
-TEST_CASE("who waits too long behind others' reads is told that the disk hangs") {
-  Scene scene(std::chrono::milliseconds(50));
+TEST_CASE("what a disk that stalls does not tell is compiled, on slots that it does not hold") {
+  Scene scene(kShort);
+  scene.KeepOnDisk("kept");
   scene.StallDisk();
-  for (size_t i = 0; i <= kDiskReads.threads_per_uid; ++i) scene.Ask(std::to_string(i));
-  const auto told = scene.answers.Wait(1).at(0);
-  REQUIRE_FALSE(told.ok());
-  CHECK(told.error().code == ErrorCode::kTimedOut);
-  CHECK(told.error().message.find("disk") != std::string::npos);
+  scene.Ask("kept");
+  for (size_t i = 0; i < kDiskReads.threads_per_uid; ++i) scene.Ask(std::to_string(i));
+  const auto answers = scene.answers.Wait(1 + kDiskReads.threads_per_uid);
+  REQUIRE(answers.size() == 1 + kDiskReads.threads_per_uid);
+  for (const auto& answer : answers) {
+    REQUIRE(answer.ok());
+    CHECK(answer->outcome == Outcome::kBuilt);
+  }
+  CHECK(scene.stall.entered() <= kDiskReads.threads_per_uid);
+  // It is in memory now.
+  CHECK(scene.bench.BuildOne("kept").outcome == Outcome::kHit);
+  scene.stall.End();
+}
+
+// A program over "local.h": its output is what that says.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
+  const Result<FileAnswer> local = job.files->Ask("/cccl-root-0/local.h");
+  if (!local) return local.error();
+  return Succeed(*local->contents);
+}
+
+TEST_CASE("what is built over files while the disk stalls is known, and the disk forgets nothing") {
+  const std::string local = "/home/someone/local.h";
+  CoordinatorBench before(IncludesLocal);
+  before.files.disk->Write(local, "one");
+  const BuildAnswer kept = before.BuildOne("a");
+  Scene scene(kShort, IncludesLocal);
+  for (const auto& key : {kept.key, ManifestKey(kept.fingerprint)}) {
+    scene.bench.disk.Put(key, before.disk.Get(key));
+  }
+  scene.StallDisk();
+  scene.bench.files.disk->Write(local, "two");
+  CHECK(scene.bench.BuildOne("a").outcome == Outcome::kBuilt);
+  const BuildAnswer again = scene.bench.BuildOne("a");
+  CHECK(again.outcome == Outcome::kHit);
+  CHECK(again.artifact->parts[0].bytes == "two");
+  scene.stall.End();
+  scene.bench.Stop();
+  CHECK(scene.bench.disk.Get(ManifestKey(kept.fingerprint))->log ==
+        before.disk.Get(ManifestKey(kept.fingerprint))->log);
+}
+
+TEST_CASE("an artifact over files that only a disk has that stalls is made again") {
+  Scene scene(kShort, IncludesLocal);
+  scene.bench.files.disk->Write("/home/someone/local.h", "one");
+  const BuildAnswer built = scene.bench.BuildOne("a");
+  scene.bench.memory.Remove(built.key);
+  scene.StallDisk();
+  const BuildAnswer again = scene.bench.BuildOne("a");
+  CHECK(again.outcome == Outcome::kBuilt);
+  CHECK(again.key == built.key);
+  scene.stall.End();
 }
 
 }  // namespace

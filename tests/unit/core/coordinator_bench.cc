@@ -12,6 +12,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
   BuildLimits limits;
   limits.slots = options.slots;
   limits.compile.time = options.time;
+  limits.disk_patience = options.disk_patience;
   limits.queued_per_uid = 4;
   limits.shadow_check_every = options.shadow_check_every;
   coordinator = std::make_unique<BuildCoordinator>(

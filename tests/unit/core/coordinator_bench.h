@@ -25,6 +25,7 @@ struct CoordinatorBench {
   struct Options {
     size_t slots = 2;
     std::chrono::milliseconds time = std::chrono::minutes(2);
+    std::chrono::milliseconds disk_patience = std::chrono::minutes(2);
     uint64_t shadow_check_every = 0;
     /// One that keeps nobody waiting: then all that a build does before its compile is done when
     /// Build returns.

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/file_checks.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -141,6 +143,77 @@ TEST_CASE("what hangs does not keep the owner from ending, and nothing follows i
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
         std::future_status::timeout);
+}
+
+/// What is late, and waited for.
+class Late {
+ public:
+  [[nodiscard]] std::function<void()> Note() {
+    return [this] { late_.set_value(); };
+  }
+  bool Wait() { return late_.get_future().wait_for(kPatience) == std::future_status::ready; }
+
+ private:
+  std::promise<void> late_;
+};
+
+TEST_CASE("a look that takes longer than one may is late, and what stands behind it alone too") {
+  HangingDisk disk;
+  Late first;
+  Late behind;
+  FileChecks checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
+  REQUIRE(checks.Add(1, disk.Look([] {}, first.Note())));
+  // Refused at once if it comes after the first is known to hang.
+  const Status added =
+      checks.Add(1, {[] {}, [] { FAIL("the look before it hangs"); }, behind.Note()});
+  CHECK(first.Wait());
+  CHECK((!added.ok() || behind.Wait()));
+  CHECK(checks.Add(1, {[] {}, [] {}, NeverLate}).error().code == ErrorCode::kOverloaded);
+  disk.Answer();
+}
+
+/// Whether this user is served at last: a thread may be slow to begin.
+bool IsServed(FileChecks& checks, uid_t uid) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    std::promise<bool> done;
+    const Status added =
+        checks.Add(uid, {[] {}, [&] { done.set_value(true); }, [&] { done.set_value(false); }});
+    if (added && done.get_future().get()) return true;
+  }
+  return false;
+}
+
+TEST_CASE("who has a thread that does not hang is served, and so are all once the disk answers") {
+  HangingDisk disk;
+  Late first;
+  Late second;
+  FileChecks checks({.threads_per_uid = 2, .look_time = std::chrono::milliseconds(1)});
+  REQUIRE(checks.Add(1, disk.Look([] {}, first.Note())));
+  REQUIRE(first.Wait());
+  CHECK(IsServed(checks, 1));
+  REQUIRE(checks.Add(1, disk.Look([] {}, second.Note())));
+  REQUIRE(second.Wait());
+  CHECK_FALSE(checks.Add(1, {[] {}, [] {}, NeverLate}).ok());
+  CHECK(IsServed(checks, 2));
+  disk.Answer();
+  CHECK(IsServed(checks, 1));
+}
+
+TEST_CASE("looks that use what goes after the owner are waited for") {
+  std::promise<void> begun;
+  std::atomic<bool> ended{false};
+  {
+    FileChecks checks({.close_awaits_looks = true});
+    REQUIRE(checks.Add(1, {[&] {
+                             begun.set_value();
+                             for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+                             ended = true;
+                           },
+                           [] {}, NeverLate}));
+    begun.get_future().wait();
+  }
+  CHECK(ended);
 }
 
 }  // namespace
