@@ -126,7 +126,7 @@ class BuildCoordinator::Impl {
     if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
     waiter->manifest = memory_.ManifestAtOnce(plan, uid);
     if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
-    if (!memory_.MayWait(uid)) return GoOn(std::move(waiter), Read(plan, uid));
+    if (!memory_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
     const auto kept = std::make_shared<Kept>();
     auto read = [this, kept, plan = waiter->plan, uid] { *kept = Read(*plan, uid); };
     looks_.AtDisk(
@@ -189,7 +189,7 @@ class BuildCoordinator::Impl {
     if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
       return AnswerHit(std::move(waiter), *hit, closure->closure);
     }
-    if (!memory_.MayWait(uid)) return LookFurther(std::move(waiter), closure);
+    if (!memory_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
     const auto hit = std::make_shared<std::optional<Landing>>();
     // The waiter's manifest holds the closure; who leaves takes it along.
     auto read = [this, hit, key = closure->key, uid] { *hit = memory_.Find(key, uid); };

@@ -76,7 +76,7 @@ BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
       may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now) {}
 
 std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
-  if (HasOwn(uid)) {
+  if (MayHaveOwn(uid, key)) {
     PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return OwnLanding(key, std::move(own));
   }
@@ -86,19 +86,23 @@ std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
 std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key) { return FindIn(at_once_, key); }
 
 std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key, uid_t uid) {
-  if (!HasOwn(uid)) return FindAtOnce(key);
+  if (!MayHaveOwn(uid, key)) return FindAtOnce(key);
   PrivateEntries::Found own = own_->GetAtOnce(uid, key);
   // What the disk may have of the user's own comes before what all share.
   if (own.artifact == nullptr) return std::nullopt;
   return OwnLanding(key, std::move(own));
 }
 
-bool BuildMemory::MayWait(uid_t uid) const {
-  return at_once_.size() < tiers_.size() || HasOwn(uid);
+bool BuildMemory::MayWait(const Digest& key, uid_t uid) const {
+  return at_once_.size() < tiers_.size() || MayHaveOwn(uid, key);
+}
+
+bool BuildMemory::MayWait(const BuildPlan& plan, uid_t uid) const {
+  return MayWait(plan.key, uid) || MayWait(ManifestKey(plan.fingerprint), uid);
 }
 
 std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
-  if (HasOwn(uid)) {
+  if (MayHaveOwn(uid, key)) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
@@ -116,7 +120,7 @@ UsersManifest BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
 }
 
 UsersManifest BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
-  if (HasOwn(uid)) return {};
+  if (MayHaveOwn(uid, ManifestKey(plan.fingerprint))) return {};
   const auto shared = SharedManifestAtOnce(plan);
   return {shared, shared};
 }

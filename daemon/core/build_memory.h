@@ -42,8 +42,10 @@ class BuildMemory {
   [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key, uid_t uid);
   /// Of what all users share.
   [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key);
-  /// Whether anything else that finds something for this user may wait for a disk.
-  [[nodiscard]] bool MayWait(uid_t uid) const;
+  /// Whether Find may wait for a disk to find this for the user.
+  [[nodiscard]] bool MayWait(const cccl_cache::Digest& key, uid_t uid) const;
+  /// The same of Find and ManifestOf, for a plan.
+  [[nodiscard]] bool MayWait(const BuildPlan& plan, uid_t uid) const;
   /// In which tier this user's build would find an artifact: what lies on a disk is read, verified.
   [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
   /// As this user has it. Never null.
@@ -81,7 +83,9 @@ class BuildMemory {
   void NoteShowsPaths(const BuildPlan& plan, const Closure& closure, const Manifest* known);
 
  private:
-  [[nodiscard]] bool HasOwn(uid_t uid) const { return own_ != nullptr && own_->HasAny(uid); }
+  [[nodiscard]] bool MayHaveOwn(uid_t uid, const cccl_cache::Digest& key) const {
+    return own_ != nullptr && own_->MayHave(uid, key);
+  }
 
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;

@@ -40,8 +40,9 @@ ManifestTable::ManifestPtr ManifestTable::FindIn(const std::vector<Tier*>& tiers
 }
 
 ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& fingerprint) {
-  if (own_ == nullptr || !own_->HasAny(uid)) return nullptr;
-  const ArtifactPtr entry = own_->Get(uid, ManifestKey(fingerprint)).artifact;
+  const Digest key = ManifestKey(fingerprint);
+  if (own_ == nullptr || !own_->MayHave(uid, key)) return nullptr;
+  const ArtifactPtr entry = own_->Get(uid, key).artifact;
   if (entry == nullptr) return nullptr;
   cccl_cache::Hasher place;
   place.AppendValue("fingerprint", fingerprint.View());

@@ -26,8 +26,9 @@ class PrivateEntries {
 
   virtual ~PrivateEntries() = default;
 
-  /// Whether the user has any. Costs next to nothing: asked at each look-up.
-  virtual bool HasAny(uid_t uid) = 0;
+  /// Whether Get may find something. A wrong yes is possible where memory does not know. Costs next
+  /// to nothing: asked at each look-up.
+  virtual bool MayHave(uid_t uid, const cccl_cache::Digest& key) = 0;
   virtual Found Get(uid_t uid, const cccl_cache::Digest& key) = 0;
   /// The same without a look at the disk: what it finds nothing of, Get may find.
   virtual Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) = 0;

@@ -58,14 +58,33 @@ void PrivateStore::Load() {
     if (database->Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
     if (!found || *found == kAll) return;
     const std::lock_guard lock(mutex_);
-    users_.insert(*found);
+    keys_.AddUser(*found);
     next = *found + 1;
   }
 }
 
-bool PrivateStore::HasAny(uid_t uid) {
+bool PrivateStore::MayHave(uid_t uid, const Digest& key) {
   const std::lock_guard lock(mutex_);
-  return users_.contains(uid);
+  return keys_.MayHave(uid, key);
+}
+
+void PrivateStore::LearnKeys(Database& database, uid_t uid) {
+  const std::unique_lock changing(changing_, std::try_to_lock);
+  if (!changing) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!keys_.Lacks(uid)) return;
+  }
+  const std::string prefix = UserRowPrefix(uid);
+  PrivateKeys::Keys keys;
+  const auto take = [&](std::string_view row, std::string_view) {
+    if (!row.starts_with(prefix)) return false;
+    if (const auto key = KeyOfRow(row)) keys.insert(*key);
+    return keys.size() <= keys_.most_per_user();
+  };
+  if (database.Scan(Column::kPrivateUsage, prefix, take)) return;
+  const std::lock_guard lock(mutex_);
+  keys_.Learn(uid, std::move(keys));
 }
 
 PrivateEntries::Found PrivateStore::GetAtOnce(uid_t uid, const Digest& key) {
@@ -80,6 +99,7 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
   const uint64_t changes = Changes();
   const auto database = slot_.Get();
   if (!database) return {};
+  LearnKeys(*database, uid);
   Found found;
   switch (database->Read(Column::kPrivate, UserRowKey(uid, key), [&](std::string_view entry) {
     found = {DecodeEntry(key, entry), TierName::kDisk};
@@ -160,8 +180,6 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
   plan.writes.push_back({Column::kPrivateOrder, OrderRowKey(uid, generation, key), ""});
   plan.changed.push_back(MemoryKey(uid, key));
   if (const auto error = Commit(*database, std::move(plan))) return NotWritten(*error);
-  const std::lock_guard users(mutex_);
-  users_.insert(uid);
   return before ? Inserted::kBefore : Inserted::kNow;
 }
 
@@ -200,6 +218,17 @@ std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan)
   auto error = database.Write(plan.writes);
   const std::lock_guard lock(mutex_);
   ++changes_;
+  for (const ColumnWrite& write : plan.writes) {
+    if (write.column != Column::kPrivate) continue;
+    const uid_t uid = *UserOfRow(write.key);
+    if (error) {
+      keys_.Forget(uid);
+    } else if (write.value) {
+      keys_.Add(uid, *KeyOfRow(write.key));
+    } else {
+      keys_.Remove(uid, *KeyOfRow(write.key));
+    }
+  }
   if (memory_ != nullptr) {
     for (const Digest& key : plan.changed) memory_->Remove(key);
   }

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "daemon/core/private_entries.h"
@@ -18,6 +17,7 @@
 #include "daemon/core/tier.h"
 #include "daemon/store/database.h"
 #include "daemon/store/database_slot.h"
+#include "daemon/store/private_keys.h"
 #include "daemon/store/private_usage.h"
 #include "proto/digest.h"
 
@@ -29,17 +29,22 @@ class PrivateStore final : public PrivateEntries {
   struct Limits {
     uint64_t per_user = 1ull << 30;
     uint64_t in_all = 4ull << 30;
+    PrivateKeys::Bounds known_keys = {};
   };
 
   /// `memory`: what is asked for is kept there too, under keys of its own; may be null. All must
   /// outlive the object.
   PrivateStore(const Limits& limits, DatabaseSlot& slot, Tier* memory, Statistics& statistics)
-      : limits_(limits), slot_(slot), memory_(memory), statistics_(statistics) {}
+      : limits_(limits),
+        slot_(slot),
+        memory_(memory),
+        statistics_(statistics),
+        keys_(limits.known_keys) {}
 
   /// Finds out who has entries. Once, when the database is there.
   void Load();
 
-  bool HasAny(uid_t uid) override;
+  bool MayHave(uid_t uid, const cccl_cache::Digest& key) override;
   Found Get(uid_t uid, const cccl_cache::Digest& key) override;
   Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
@@ -64,6 +69,8 @@ class PrivateStore final : public PrivateEntries {
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
                                 uint64_t generation);
   void Forget(uid_t uid, const cccl_cache::Digest& key);
+  /// Reads which entries a user has, if that is not known and nothing is being changed now.
+  void LearnKeys(Database& database, uid_t uid);
   [[nodiscard]] uint64_t Changes();
 
   const Limits limits_;
@@ -76,8 +83,8 @@ class PrivateStore final : public PrivateEntries {
   /// that starts before it; guarded by changing_.
   std::map<uid_t, std::string> dropped_up_to_;
   std::mutex mutex_;
-  std::unordered_set<uid_t> users_;  ///< who may have any; guarded by mutex_
-  uint64_t changes_ = 0;             ///< so often memory may have become wrong; guarded by mutex_
+  PrivateKeys keys_;      ///< guarded by mutex_
+  uint64_t changes_ = 0;  ///< so often memory may have become wrong; guarded by mutex_
 };
 
 }  // namespace cccl_cached

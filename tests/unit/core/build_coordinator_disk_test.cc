@@ -64,6 +64,17 @@ TEST_CASE("a disk that stalls holds up no thread of who asks, and nothing that i
   CHECK(scene.answers.Wait(2).at(1)->tier == TierName::kDisk);
 }
 
+TEST_CASE("who has entries of his own is answered with what is in memory as others are") {
+  Scene scene;
+  REQUIRE(scene.bench.own.Put(kAlice.uid, cccl_cache::Sha256("another"), nullptr, 1));
+  scene.bench.BuildOne("in memory");
+  scene.StallDisk();
+  scene.Ask("in memory");
+  // Before Build returned: no other thread had a part in it.
+  REQUIRE(scene.answers.size() == 1);
+  CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
+}
+
 TEST_CASE("one user's reads of a disk that stalls are few, and keep nobody else from reading") {
   constexpr size_t kMost = kDiskReads.threads_per_uid;
   Scene scene;

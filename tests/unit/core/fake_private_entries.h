@@ -15,7 +15,12 @@ namespace cccl_cached::testing {
 /// Users' own entries, in a map. Thread-safe.
 class FakePrivateEntries final : public PrivateEntries {
  public:
-  bool HasAny(uid_t uid) override {
+  bool MayHave(uid_t uid, const cccl_cache::Digest& key) override {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains({uid, key});
+  }
+  /// Whether the user has any.
+  bool HasAny(uid_t uid) {
     const std::lock_guard lock(mutex_);
     const auto first = entries_.lower_bound({uid, {}});
     return first != entries_.end() && first->first.first == uid;

@@ -54,11 +54,11 @@ void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number, const std::s
 
 TEST_CASE("a private entry is its user's alone, at once and after a restart") {
   StoreScene scene;
-  CHECK_FALSE(scene->own().HasAny(kAlice));
+  CHECK_FALSE(scene->own().MayHave(kAlice, Key(1)));
   REQUIRE(Put(scene, kAlice, 1));
   for (int opening = 0; opening < 2; ++opening) {
-    CHECK(scene->own().HasAny(kAlice));
-    CHECK_FALSE(scene->own().HasAny(kBob));
+    CHECK(scene->own().MayHave(kAlice, Key(1)));
+    CHECK_FALSE(scene->own().MayHave(kBob, Key(1)));
     CHECK(Has(scene, kAlice, 1));
     CHECK_FALSE(Has(scene, kBob, 1));
     CHECK_FALSE(Has(scene, kAlice, 2));
