@@ -19,7 +19,9 @@ CUB_BLOCK = """
 CUB_DEVICE = """
 #include <cub/agent/agent_reduce.cuh>
 #include <cub/agent/agent_scan.cuh>
+#include <cub/device/dispatch/kernels/radix_sort.cuh>
 #include <cub/device/dispatch/kernels/reduce.cuh>
+#include <cub/device/dispatch/kernels/scan.cuh>
 #include <cub/grid/grid_even_share.cuh>
 #include <cuda/std/functional>
 """
@@ -90,6 +92,53 @@ template __global__ void cub::detail::reduce::DeviceReduceSingleTileKernel<
 """
 
 
+def scan(type, operation, inclusive):
+    return f"""
+struct Policy {{
+  struct ActivePolicy {{
+    using ScanPolicyT =
+        cub::AgentScanPolicy<128, 8, {type}, cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::LOAD_DEFAULT,
+                             cub::BLOCK_STORE_WARP_TRANSPOSE, cub::BLOCK_SCAN_WARP_SCANS>;
+  }};
+}};
+using State = cub::ScanTileState<{type}>;
+using Initial = cub::detail::InputValue<{type}>;
+template __global__ void cub::detail::scan::DeviceScanInitKernel<State>(State, int);
+template __global__ void cub::detail::scan::DeviceScanKernel<
+    Policy, const {type}*, {type}*, State, {operation}, Initial, unsigned, {type}, {inclusive}, {type}>(
+    const {type}*, {type}*, State, int, {operation}, Initial, unsigned);
+"""
+
+
+def radix_sort(key, value, order):
+    return f"""
+using Value = {value};
+using Decomposer = cub::detail::identity_decomposer_t;
+struct Policy {{
+  struct ActivePolicy {{
+    using UpsweepPolicy = cub::AgentRadixSortUpsweepPolicy<256, 8, {key}, cub::LOAD_DEFAULT, 6>;
+    using DownsweepPolicy =
+        cub::AgentRadixSortDownsweepPolicy<256, 8, {key}, cub::BLOCK_LOAD_WARP_TRANSPOSE, cub::LOAD_DEFAULT,
+                                           cub::RADIX_RANK_MATCH, cub::BLOCK_SCAN_WARP_SCANS, 6>;
+    using AltUpsweepPolicy = UpsweepPolicy;
+    using AltDownsweepPolicy = DownsweepPolicy;
+    using SingleTilePolicy =
+        cub::AgentRadixSortDownsweepPolicy<256, 8, {key}, cub::BLOCK_LOAD_DIRECT, cub::LOAD_LDG,
+                                           cub::RADIX_RANK_MEMOIZE, cub::BLOCK_SCAN_WARP_SCANS, 6>;
+  }};
+}};
+template __global__ void cub::detail::radix_sort::DeviceRadixSortUpsweepKernel<
+    Policy, false, {order}, {key}, int, Decomposer>(
+    const {key}*, int*, int, int, int, cub::GridEvenShare<int>, Decomposer);
+template __global__ void cub::detail::radix_sort::DeviceRadixSortDownsweepKernel<
+    Policy, false, {order}, {key}, Value, int, Decomposer>(
+    const {key}*, {key}*, const Value*, Value*, int*, int, int, int, cub::GridEvenShare<int>, Decomposer);
+template __global__ void cub::detail::radix_sort::DeviceRadixSortSingleTileKernel<
+    Policy, {order}, {key}, Value, int, Decomposer>(
+    const {key}*, {key}*, const Value*, Value*, int, int, int, Decomposer);
+"""
+
+
 def kernel(body, arguments="int* p", name="k"):
     return f'extern "C" __global__ void {name}({arguments}) {{\n  {body}\n}}\n'
 
@@ -144,6 +193,10 @@ template __global__ void reduce<double, 256>(const double*, double*);
     "device-own-operation": (CUB_DEVICE, """
 struct Xor { __device__ unsigned operator()(unsigned a, unsigned b) const { return a ^ b; } };
 """ + reduction("unsigned", "Xor")),
+    "device-scan": (CUB_DEVICE, scan("int", "cuda::std::plus<int>", "false")),
+    "device-scan-inclusive": (CUB_DEVICE, scan("float", "cuda::maximum<float>", "true")),
+    "device-sort": (CUB_DEVICE, radix_sort("unsigned", "cub::NullType", "cub::SortOrder::Ascending")),
+    "device-sort-pairs": (CUB_DEVICE, radix_sort("float", "int", "cub::SortOrder::Descending")),
     # Thrust
     "thrust-constant": (THRUST, kernel("thrust::constant_iterator<int> i(7); p[threadIdx.x] = i[threadIdx.x] + *(i + 2);")),
     "thrust-permutation": (THRUST, kernel("auto i = thrust::make_permutation_iterator(q, p); q[threadIdx.x] = i[threadIdx.x];",
