@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# What libcccl_cache alone needs, as archives that go into it, so that it needs nothing but the C library. Headers
-# are reached through links: a compiler for an older C library must not see this system's own.
+# What libcccl_cache needs, and what compiles without a daemon, as archives that go into them, so that they need
+# nothing but the C library. Headers are reached through links: a compiler for an older C library must not see this
+# system's own.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_program(PROTOC_C protoc-c REQUIRED)
@@ -9,26 +10,44 @@ find_program(CMAKE_OBJCOPY objcopy REQUIRED)
 set(client_includes ${CMAKE_BINARY_DIR}/client_includes)
 file(MAKE_DIRECTORY ${client_includes})
 
-# client_dependency(TARGET MODULE HEADERS): the archive of a pkg-config module, and the folder of its headers.
+# client_headers(TARGET MODULE HEADERS): the headers of a pkg-config module, a folder or one of them.
+function(client_headers target module headers)
+  pkg_get_variable(includes ${module} includedir)
+  if(NOT EXISTS ${includes}/${headers})
+    message(FATAL_ERROR "${module}: ${includes}/${headers} is missing: run scripts/setup")
+  endif()
+  file(CREATE_LINK ${includes}/${headers} ${client_includes}/${headers} SYMBOLIC)
+  set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${client_includes})
+endfunction()
+
+# client_dependency(TARGET MODULE HEADERS): the same, and the module's archive.
 function(client_dependency target module headers)
   pkg_get_variable(libraries ${module} libdir)
-  pkg_get_variable(includes ${module} includedir)
   set(archive ${libraries}/${module}.a)
   if(NOT module MATCHES "^lib")
     set(archive ${libraries}/lib${module}.a)
   endif()
-  if(NOT EXISTS ${archive} OR NOT EXISTS ${includes}/${headers})
-    message(FATAL_ERROR "${module}: ${archive} or ${includes}/${headers} is missing: run scripts/setup")
+  if(NOT EXISTS ${archive})
+    message(FATAL_ERROR "${module}: ${archive} is missing: run scripts/setup")
   endif()
-  file(CREATE_LINK ${includes}/${headers} ${client_includes}/${headers} SYMBOLIC)
   add_library(${target} STATIC IMPORTED GLOBAL)
-  set_target_properties(${target} PROPERTIES
-    IMPORTED_LOCATION ${archive} INTERFACE_INCLUDE_DIRECTORIES ${client_includes})
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${archive})
+  client_headers(${target} ${module} ${headers})
 endfunction()
 
 client_dependency(PkgConfig::Nghttp2 libnghttp2 nghttp2)
 client_dependency(PkgConfig::ProtobufC libprotobuf-c protobuf-c)
 client_dependency(PkgConfig::Nettle nettle nettle)
+client_dependency(PkgConfig::Seccomp libseccomp seccomp.h)
+client_headers(PkgConfig::Seccomp libseccomp seccomp-syscalls.h)
+add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
+client_headers(tomlplusplus::tomlplusplus tomlplusplus toml++)
+
+# Debian's archive has the C++ interface of GCC's runtime, so it is compiled anew.
+add_library(cccl_cache_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc)
+client_headers(cccl_cache_fmt fmt fmt)
+target_include_directories(cccl_cache_fmt SYSTEM PRIVATE ${client_includes})
+add_library(fmt::fmt ALIAS cccl_cache_fmt)
 
 # Debian's archives are made for executables. In nghttp2's a single reference can't be part of a library: stderr, in
 # a function for debugging that nobody calls.

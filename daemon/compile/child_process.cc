@@ -14,6 +14,12 @@
 #include "daemon/compile/pidfd.h"
 #include "daemon/compile/wait_readable.h"
 
+// Newer than the C library that the Python wheel is compiled for: null where it runs with one of
+// before 2.34.
+extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t*,
+                                                                      int) noexcept;
+extern "C" [[gnu::weak]] const char* sigabbrev_np(int) noexcept;
+
 namespace cccl_cached {
 namespace {
 
@@ -48,7 +54,10 @@ class SpawnPlan {
     for (int stream = 0; stream < 3; ++stream) {
       posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_RDWR, 0);
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions_, 4);
+    // To be sure: all of ours are closed anyway when a program is run.
+    if (posix_spawn_file_actions_addclosefrom_np != nullptr) {
+      posix_spawn_file_actions_addclosefrom_np(&actions_, 4);
+    }
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
@@ -105,7 +114,7 @@ std::string ChildProcess::End(milliseconds patience) {
 std::string DescribeWaitStatus(int wait_status) {
   if (WIFEXITED(wait_status)) return fmt::format("exit status {}", WEXITSTATUS(wait_status));
   const int number = WTERMSIG(wait_status);
-  const char* name = sigabbrev_np(number);
+  const char* name = sigabbrev_np == nullptr ? nullptr : sigabbrev_np(number);
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 

@@ -20,11 +20,12 @@ namespace {
 constexpr std::chrono::hours kNoTimeLimit{24 * 30};
 constexpr uint64_t kNoMemoryLimit = uint64_t{1} << 46;
 
-RegistryOptions ToolchainsOf(const Configuration& configuration) {
+RegistryOptions ToolchainsOf(const Configuration& configuration, const std::string& packages) {
   const bool only_roots = configuration.toolchain_search == ToolchainSearch::kRoots;
   RegistryOptions options;
   options.places = only_roots ? GivenSearchPlaces(configuration.toolchain_root)
                               : SystemSearchPlaces(configuration.toolchain_root);
+  if (!only_roots) options.places.packages = {packages};
   options.own_uid = geteuid();
   return options;
 }
@@ -50,7 +51,7 @@ Peer ThisUser() {
 LocalBuilder::LocalBuilder(Parts parts)
     : identities_(std::move(parts.identities)),
       compiler_(std::move(parts.worker), {.forks_ahead = false}, [](std::string_view) {}),
-      toolchains_(ToolchainsOf(parts.configuration), identities_, compiler_,
+      toolchains_(ToolchainsOf(parts.configuration, parts.packages), identities_, compiler_,
                   [](const ToolchainReport&) {}),
       files_({.own_directories = {},
               .own_uid = geteuid(),

@@ -28,6 +28,7 @@ class LocalBuilder {
     const Configuration& configuration;  ///< where toolchains are looked for
     std::string worker;                  ///< path of cccl-cached-worker
     std::string identities;              ///< see IdentityCache
+    std::string packages;                ///< of Python, where toolchains may lie too
   };
 
   explicit LocalBuilder(Parts parts);

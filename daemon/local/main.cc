@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "daemon/configuration/load.h"
@@ -57,6 +59,13 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
   return reply;
 }
 
+/// In a wheel this program lies in a package, with those of CUDA around it.
+std::string PackagesAround() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path().string();
+}
+
 Result<std::string> Build(const std::string& request_bytes) {
   const Surroundings surroundings = Surroundings::OfThisProcess();
   const Result<LoadedConfiguration> loaded = LoadConfiguration({}, surroundings);
@@ -66,11 +75,12 @@ Result<std::string> Build(const std::string& request_bytes) {
   Result<ConvertedRequest> request = Parse(request_bytes);
   if (!request) return request.error();
   // Left as it is at the end: the process ends, and what it started with it.
-  auto* builder = new LocalBuilder(
-      {.configuration = loaded->values,
-       .worker = *std::move(worker),
-       .identities = IdentityCache::DefaultDirectory(surroundings.Variable("XDG_CACHE_HOME"),
-                                                     surroundings.Variable("HOME"))});
+  auto* builder =
+      new LocalBuilder({.configuration = loaded->values,
+                        .worker = *std::move(worker),
+                        .identities = IdentityCache::DefaultDirectory(
+                            surroundings.Variable("XDG_CACHE_HOME"), surroundings.Variable("HOME")),
+                        .packages = PackagesAround()});
   const Result<BuildAnswer> answer = builder->Build(request->request);
   if (!answer) return answer.error();
   return Encode(*answer, *request);

@@ -152,6 +152,7 @@ std::vector<Candidate> Candidates(const SearchPlaces& places) {
     list.AddToolkit(home);
   }
   list.FoundBySearch();
+  for (const std::string& directory : places.packages) list.AddWheels(directory);
   for (const std::string& parent : places.toolkit_parents) {
     for (const std::string& toolkit : Children(parent, "cuda")) list.AddToolkit(toolkit);
   }

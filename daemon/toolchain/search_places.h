@@ -22,6 +22,8 @@ struct SearchPlaces {
   /// --target`, a virtual environment) or a directory with nothing but libraries.
   std::vector<std::string> roots;
   std::vector<std::string> cuda_homes;  ///< CUDA_HOME, CUDA_PATH
+  /// Directories of Python packages: a "site-packages".
+  std::vector<std::string> packages;
   /// Directories whose children named cuda* are toolkits: "/usr/local".
   std::vector<std::string> toolkit_parents;
   std::vector<MultiarchPlace> multiarch;

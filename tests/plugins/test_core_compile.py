@@ -94,10 +94,11 @@ def test_warnings_are_written_on_a_hit_too(client):
         assert "said twice" in logs.getvalue()
 
 
-def test_without_a_daemon_the_process_compiles(tmp_path):
-    code = cccl_cache.core.compile(
-        TEMPLATE, "c++", options=options(), name_expressions=["scale<float>"],
-        client=cccl_cache.Client(tmp_path / "nobody"))
+def test_without_a_daemon_the_process_compiles(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("CCCL_CACHE_SOCKET", str(tmp_path / "nobody"))
+    with caplog.at_level("INFO", "cccl_cache.core"):
+        code = cccl_cache.core.compile(TEMPLATE, "c++", options=options(), name_expressions=["scale<float>"])
+    assert "compiled by this process: no cccl-cached listens" in caplog.text
     assert bytes(code.code).startswith(b"\x7fELF")
     assert list(code.symbol_mapping) == ["scale<float>"]
 

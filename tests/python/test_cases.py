@@ -18,7 +18,7 @@ KINDS = {"ptx": "1", "cubin": "2", "ltoir": "3"}
 
 @pytest.fixture(scope="module")
 def client(lasting):
-    return cccl_cache.Client(lasting.socket)
+    return cccl_cache.Client(lasting.socket, fallback="error")
 
 
 @pytest.fixture

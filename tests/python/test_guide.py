@@ -9,14 +9,15 @@ import subprocess
 import sys
 
 from patience import PATIENCE
+from places import PLACES
 
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide-python.md"
 
 
-def run_example(number, socket, cwd=None):
+def run_example(number, socket, cwd=None, **environment):
     example = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)[number]
     return subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=PATIENCE, cwd=cwd,
-                          env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": str(socket)})
+                          env={"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": str(socket), **environment})
 
 
 def test_the_complete_program_builds_and_hits(lasting):
@@ -27,10 +28,12 @@ def test_the_complete_program_builds_and_hits(lasting):
     assert told[0].stdout.split()[2].startswith("_Z5scaleIf")
 
 
-def test_the_complete_program_says_that_there_is_no_daemon(directory):
-    told = run_example(0, directory / "nobody")
-    assert told.returncode == 1
-    assert told.stderr.startswith("no-daemon: ") and "start it" in told.stderr
+def test_the_complete_program_builds_without_a_daemon(lasting, directory):
+    here = run_example(0, directory / "nobody", XDG_CACHE_HOME=str(directory), CCCL_CACHED_TOOLCHAIN_SEARCH="roots",
+                       CCCL_CACHED_TOOLCHAIN_ROOT=str(PLACES.cuda13))
+    assert here.returncode == 0, here.stderr
+    assert here.stdout.split()[0] == "local"
+    assert here.stdout.split()[1:] == run_example(0, lasting.socket).stdout.split()[1:]
 
 
 def test_the_snapshot_that_is_shown_is_written_and_taken_in(real, directory):

@@ -11,6 +11,7 @@ import sys
 import zipfile
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from patience import PATIENCE
 
 PLACE = pathlib.Path(sys.prefix).parent
@@ -35,6 +36,27 @@ def test_one_wheel_serves_every_python():
     assert "cccl_cache/libcccl_cache.so.1" in names
     assert "cccl_cache/py.typed" in names
     assert [name for name in names if ".so" in name] == ["cccl_cache/libcccl_cache.so.1"]
+
+
+def test_programs_and_licences_are_in_it():
+    [wheel] = (PLACE / "repaired").glob("*.whl")
+    with zipfile.ZipFile(wheel) as contents:
+        for program in ("cccl-cache-compile", "cccl-cached-worker"):
+            assert contents.getinfo(f"cccl_cache/{program}").external_attr >> 16 & 0o111 == 0o111
+        licences = {name.rsplit("/", 1)[1]: contents.read(name).decode() for name in contents.namelist()
+                    if ".dist-info/licenses/" in name and not name.endswith("/")}
+    assert set(licences) == {"LICENSE", "fmt", "libcxx", "libnghttp2", "libprotobuf-c", "libseccomp", "nettle",
+                             "tomlplusplus", "zig"}
+    assert all(len(text) > 500 for text in licences.values())
+
+
+def test_the_worker_stands_in_for_the_file_functions_and_for_nothing_else():
+    [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
+    with open(site / "cccl_cache/cccl-cached-worker", "rb") as worker:
+        symbols = ELFFile(worker).get_section_by_name(".dynsym").iter_symbols()
+        shown = {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
+    wanted = pathlib.Path(__file__).parents[2] / "daemon/worker/file_functions.list"
+    assert shown == set(re.findall(r"\w+", wanted.read_text()))
 
 
 def test_auditwheel_finds_it_fit_for_the_glibc_of_2018():

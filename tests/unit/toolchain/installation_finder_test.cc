@@ -90,6 +90,14 @@ TEST_CASE("the system's Python packages are searched") {
   CHECK(FindOnly(places).minor == 9);
 }
 
+TEST_CASE("the packages around a program are searched, and those without CUDA are no complaint") {
+  const TempTree tree;
+  tree.Wheels12("venv/lib/python3.11/site-packages", 9);
+  SearchPlaces places = Roots({});
+  places.packages = {tree.Path("nothing"), tree.Path("venv/lib/python3.11/site-packages")};
+  CHECK(FindOnly(places).minor == 9);
+}
+
 TEST_CASE("a directory that holds nothing but libraries is an installation without headers") {
   const TempTree tree;
   tree.Write("libraries/libnvrtc.so.13", "");

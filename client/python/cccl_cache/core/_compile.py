@@ -61,7 +61,7 @@ def compile(
     kind = str(code_type).lower()
     if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
         try:
-            result = _ask(client or cccl_cache.Client(), code, kind, target_type, options, name_expressions)
+            result = _ask(client or cccl_cache.Client(fallback="error"), code, kind, target_type, options, name_expressions)
             made = result.to_object_code(options.name or "")
         except cccl_cache.CompileError:
             raise
