@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "cccl_cache/v1/info.grpc.pb.h"
+#include "daemon/core/file_exchange.h"
+#include "daemon/service/read_gate.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cached {
@@ -23,7 +25,9 @@ using Stream = grpc::ClientReaderWriter<v1::BuildWithFilesRequest, v1::BuildWith
 /// One call of BuildWithFiles; its request is sent.
 struct Conversation {
   explicit Conversation(RunningServer& running)
-      : stub(running.BuildStub()), stream(stub->BuildWithFiles(&context)) {
+      : channel(running.Connect()),
+        stub(v1::Build::NewStub(channel)),
+        stream(stub->BuildWithFiles(&context)) {
     v1::BuildWithFilesRequest first;
     *first.mutable_build() = SmallRequest();
     stream->Write(first);
@@ -44,6 +48,20 @@ struct Conversation {
     return reply.questions(0).path();
   }
 
+  /// Reads to the end.
+  bool IsBuilt() {
+    while (stream->Read(&reply)) {
+    }
+    return stream->Finish().ok();
+  }
+  /// The server has seen all that was sent to it, as far as it wanted to.
+  void AwaitServer() {
+    grpc::ClientContext other;
+    v1::InfoReply info;
+    REQUIRE(v1::Info::NewStub(channel)->Get(&other, {}, &info).ok());
+  }
+
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::Build::Stub> stub;
   grpc::ClientContext context;
   std::unique_ptr<Stream> stream;
@@ -57,6 +75,7 @@ class ReadingBuilds {
   ReadingBuilds(RunningServer& running, std::string path) : path_(std::move(path)) {
     running.builder.AnswerLater([this](const Caller& caller, BuildCoordinator::Done done) {
       const std::lock_guard lock(mutex_);
+      last_ = caller.files;
       threads_.emplace_back([this, files = caller.files, done = std::move(done)] {
         const auto read = files->Open({.roots = {"/"}})->Read({kAbsoluteRoot, path_});
         if (!read) return done(read.error());
@@ -67,11 +86,17 @@ class ReadingBuilds {
   ~ReadingBuilds() {
     for (std::thread& thread : threads_) thread.join();
   }
+  /// Whether the caller that came last is still to answer what it was asked.
+  bool LastIsToAnswer() {
+    const std::lock_guard lock(mutex_);
+    return std::dynamic_pointer_cast<FileExchange>(last_)->awaits_answers();
+  }
 
  private:
   const std::string path_;
   std::mutex mutex_;
   std::vector<std::thread> threads_;  // guarded by mutex_, until the end
+  CallerFilesPtr last_;               // guarded by mutex_
 };
 
 TEST_CASE("a build asks its caller for files, and answers with chunks") {
@@ -236,6 +261,37 @@ TEST_CASE("callers who are asked for files and say nothing keep no request from 
     while (talk->stream->Read(&talk->reply)) {
     }
     CHECK(talk->stream->Finish().ok());
+  }
+}
+
+TEST_CASE("an answer about files waits for its turn behind as many as are being received") {
+  RunningServer running;
+  ReadingBuilds builds(running, "/p/a.h");
+  std::vector<std::unique_ptr<Conversation>> silent;
+  for (size_t i = 0; i < ReadGate::Limits{}.per_uid; ++i) {
+    silent.push_back(std::make_unique<Conversation>(running));
+    REQUIRE(silent.back()->NextPath() == "/p/a.h");
+  }
+  // One that is asked may still get its turn before another one that was asked a moment earlier.
+  std::unique_ptr<Conversation> waiting;
+  for (int attempt = 0; attempt < 10 && waiting == nullptr; ++attempt) {
+    auto talk = std::make_unique<Conversation>(running);
+    REQUIRE(talk->NextPath() == "/p/a.h");
+    talk->Answer(v1::FILE_KIND_REGULAR, "text");
+    talk->AwaitServer();
+    if (builds.LastIsToAnswer()) {
+      waiting = std::move(talk);
+    } else {
+      CHECK(talk->IsBuilt());
+    }
+  }
+  CHECK(waiting != nullptr);
+  silent.front()->Answer(v1::FILE_KIND_REGULAR, "text");
+  CHECK(silent.front()->IsBuilt());
+  if (waiting != nullptr) CHECK(waiting->IsBuilt());
+  for (auto talk = silent.begin() + 1; talk != silent.end(); ++talk) {
+    (*talk)->context.TryCancel();
+    (*talk)->stream->Finish();
   }
 }
 
