@@ -87,6 +87,15 @@ TEST_CASE("what can't be parsed ahead has no preamble") {
   CHECK_FALSE(PreambleOf(*Plan(MakeRequest(kBegin + "int x;\n"), 1000, old)));
 }
 
+TEST_CASE("what yields LTO-IR or OptiX-IR has no preamble, in any spelling of its option") {
+  for (const char* option : {"-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir"}) {
+    INFO(option);
+    auto request = MakeRequest(kBegin + "int x;\n");
+    ProgramOf(*request).options.emplace_back(option);
+    CHECK_FALSE(PreambleFor(request).has_value());
+  }
+}
+
 TEST_CASE("a request that names the program's name has no preamble") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   SECTION("in the preamble") {
