@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -24,7 +25,7 @@ class PreamblePoolScene {
     compiler.SetPrecompilation(
         [this](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
           ++parsed;
-          sizes.push_back(job.visible_working_directory);
+          NoteSize(job.visible_working_directory);
           for (const std::string& name : asks) {
             if (const auto answer = job.files->Ask(name); !answer) return answer.error();
           }
@@ -49,6 +50,11 @@ class PreamblePoolScene {
     });
   }
   ParsedPreamblePtr Find(const std::string& key) { return pool->Find(cccl_cache::Sha256(key)); }
+  /// The bytes of each that was parsed.
+  std::vector<std::string> Sizes() {
+    const std::lock_guard lock(mutex_);
+    return sizes_;
+  }
   /// Waits until so many have been parsed, and kept if they are.
   bool WaitForParsed(uint64_t count) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -61,13 +67,23 @@ class PreamblePoolScene {
 
   std::atomic<bool> idle{true};
   std::atomic<int> parsed{0};
-  std::vector<std::string> asks;   ///< the files that each asks for
-  std::vector<std::string> sizes;  ///< the bytes of each
+  std::vector<std::string> asks;  ///< the files that each asks for
   std::shared_ptr<FakePrecompiled> last;
   FakeFileAccess files;
   FakeCompiler compiler{[](const CompileJob&, int) { return Succeed(""); }};
   Statistics statistics;
-  std::optional<PreamblePool> pool;
+
+ private:
+  void NoteSize(const std::string& size) {
+    const std::lock_guard lock(mutex_);
+    sizes_.push_back(size);
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> sizes_;  // guarded by mutex_
+
+ public:
+  std::optional<PreamblePool> pool;  ///< last: its thread uses all of these
 };
 
 }  // namespace cccl_cached::testing

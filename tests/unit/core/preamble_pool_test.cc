@@ -49,7 +49,7 @@ TEST_CASE("users take turns in having their preambles parsed") {
   scene.idle = true;
   REQUIRE(scene.WaitForParsed(4));
   CHECK(scene.Find("c") != nullptr);
-  CHECK(scene.sizes == std::vector<std::string>{"100", "200", "100", "100"});
+  CHECK(scene.Sizes() == std::vector<std::string>{"100", "200", "100", "100"});
 }
 
 TEST_CASE("the user who has most gives up a preamble for another's") {

@@ -68,7 +68,7 @@ TEST_CASE("what was missed again is parsed as it was then") {
   scene.Want("a", "100");
   scene.Want("a", "200");
   REQUIRE(scene.WaitForParsed(1));
-  CHECK(scene.sizes == std::vector<std::string>{"200"});
+  CHECK(scene.Sizes() == std::vector<std::string>{"200"});
 }
 
 TEST_CASE("a wish that is repeated keeps what it keeps then") {
