@@ -116,6 +116,7 @@ bool Connection::Usable() {
 bool Connection::Wait(const Deadline& deadline, int wake) {
   std::array<pollfd, 2> waiting = {{{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}}};
   if (wants_to_write()) waiting[0].events |= POLLOUT;
+  if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket_.get())) return true;
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;

@@ -15,6 +15,7 @@
 #include "client/src/byte_chain.h"
 #include "client/src/call.h"
 #include "client/src/file_descriptor.h"
+#include "client/src/glance.h"
 #include "client/src/http2_session.h"
 
 namespace cccl_cache {
@@ -86,6 +87,7 @@ class Connection {
   ByteChain::Position flushed_;
   size_t unflushed_ = 0;
   bool broken_ = false;
+  Glance glance_;
   Progress progress_ = Progress::kNone;  ///< of the last turn
   std::array<char, 16384> staging_;
 };

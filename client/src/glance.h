@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace cccl_cache {
+
+/// Looks at a socket for a moment before its thread sleeps: an answer from the daemon's memory
+/// comes sooner than an idle processor wakes. Looks that were in vain are left out for a while,
+/// more and more of them: who waits for compiles, or for a processor, sleeps at once. Not
+/// thread-safe.
+class Glance {
+ public:
+  /// True: there is something to read. False: sleep.
+  [[nodiscard]] bool SeesReadable(int socket);
+
+ private:
+  unsigned in_vain_ = 0;  ///< looks in a row
+  unsigned left_out_ = 0;
+};
+
+}  // namespace cccl_cache
