@@ -14,7 +14,10 @@ void RequestFields::Refuse(std::string message) {
 
 void RequestFields::CheckCount(std::string_view field, size_t count, size_t limit) {
   if (count <= limit) return;
-  Refuse(fmt::format("{}: {} entries, at most {} are allowed", field, count, limit));
+  Refuse(
+      fmt::format("{}: {} entries, at most {} are allowed: send fewer, or put headers "
+                  "into a directory and name it with -I",
+                  field, count, limit));
 }
 
 std::string RequestFields::Name(std::string_view field, std::string&& text) {

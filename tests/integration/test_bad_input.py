@@ -67,6 +67,7 @@ def test_100_000_inline_headers_are_refused_with_the_limit(fake):
     error = refused(fake, nvrtc_request(KERNEL, headers=[(f"h{number}.h", "") for number in range(100_000)]))
     assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert "100000 entries, at most 10000" in error.details()
+    assert "put headers into a directory and name it with -I" in error.details()
 
 
 @pytest.mark.parametrize("name, cause", [

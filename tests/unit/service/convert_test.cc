@@ -15,6 +15,8 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
+const std::string kWayOut = ": send fewer, or put headers into a directory and name it with -I";
+
 std::shared_ptr<const std::string> NoUpload(const cccl_cache::Digest&) { return nullptr; }
 
 /// As it comes in pieces of so many bytes.
@@ -166,10 +168,10 @@ TEST_CASE("what is too long is refused by the name of the field and the limit") 
         "nvrtc.options: 21 bytes long, at most 20 are allowed");
   CHECK(refused([](auto& p) {
           for (int i = 0; i < 3; ++i) p.add_options("x");
-        }) == "nvrtc.options: 3 entries, at most 2 are allowed");
+        }) == "nvrtc.options: 3 entries, at most 2 are allowed" + kWayOut);
   CHECK(refused([](auto& p) {
           for (int i = 0; i < 3; ++i) p.add_headers();
-        }) == "nvrtc.headers: 3 entries, at most 2 are allowed");
+        }) == "nvrtc.headers: 3 entries, at most 2 are allowed" + kWayOut);
   CHECK(refused([](auto& p) {
           p.add_headers()->mutable_contents()->set_inline_bytes(std::string(25, 'h'));
         }).find("larger than 30 bytes") != std::string::npos);
@@ -244,7 +246,7 @@ TEST_CASE("lists of the largest size are taken, and of longer ones nothing is ke
   for (int i = 0; i < 4096; ++i) message.mutable_nvrtc()->add_options("-DX");
   CHECK(MessageOf(message) == "accepted");
   for (int i = 0; i < 90'000; ++i) message.mutable_nvrtc()->add_headers();
-  CHECK(MessageOf(message) == "nvrtc.headers: 100000 entries, at most 10000 are allowed");
+  CHECK(MessageOf(message) == "nvrtc.headers: 100000 entries, at most 10000 are allowed" + kWayOut);
 }
 
 TEST_CASE("inputs, modules, options, expressions and variables have limits too") {
@@ -253,7 +255,7 @@ TEST_CASE("inputs, modules, options, expressions and variables have limits too")
   auto refused = [&](auto&& add) {
     v1::BuildRequest request;
     for (int i = 0; i < 4; ++i) add(request);
-    return MessageOf(request, limits).ends_with("4 entries, at most 3 are allowed");
+    return MessageOf(request, limits).ends_with("4 entries, at most 3 are allowed" + kWayOut);
   };
   CHECK(refused([](auto& request) { request.mutable_nvrtc()->add_name_expressions(); }));
   CHECK(refused([](auto& request) { request.mutable_nvrtc()->add_environment(); }));
