@@ -29,8 +29,8 @@ enum class DepartureCause : uint8_t {
 using Departed = std::function<void(const cccl_cache::Digest& key, DepartureCause cause)>;
 
 /// Which entries left the tiers lately, when and why: in memory, the last few thousand of each
-/// cause, so that many of one push out none of another. The last of them can be kept over a restart
-/// Thread-safe.
+/// cause, so that many of one push out none of another. The last of them can be kept over a
+/// restart. Thread-safe.
 class Departures {
  public:
   struct Departure {

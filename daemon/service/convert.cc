@@ -247,6 +247,7 @@ void RequestReader::ReadWanted() {
 }
 
 void RequestReader::AddWanted(uint64_t number) {
+  if (fields_.error()) return;  // a message has room for millions, and one is refused
   const auto value = static_cast<int32_t>(number);
   if (value <= 0 || value > static_cast<int32_t>(cccl_cache::ArtifactKind::kOptixIr)) {
     fields_.Refuse(fmt::format("wanted: {} is not a kind of artifact", value));
