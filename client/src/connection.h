@@ -15,8 +15,8 @@
 #include "client/src/byte_chain.h"
 #include "client/src/call.h"
 #include "client/src/file_descriptor.h"
-#include "client/src/glance.h"
 #include "client/src/http2_session.h"
+#include "proto/glance.h"
 
 namespace cccl_cache {
 

@@ -51,7 +51,9 @@ FileAnswer FileClient::AskDaemon(std::string_view name) {
   return answer;
 }
 
-size_t FileClient::Receive(char* buffer, size_t size) const {
+size_t FileClient::Receive(char* buffer, size_t size) {
+  // Whether there is something or not: recv waits for it.
+  static_cast<void>(glance_.SeesReadable(socket_));
   ssize_t received;
   do {
     received = recv(socket_, buffer, size, MSG_TRUNC);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "daemon/core/job_files.h"
+#include "proto/glance.h"
 
 namespace cccl_cached {
 
@@ -28,9 +29,10 @@ class FileClient {
  private:
   [[nodiscard]] FileAnswer AskDaemon(std::string_view name);
   /// One packet; at least one byte.
-  [[nodiscard]] size_t Receive(char* buffer, size_t size) const;
+  [[nodiscard]] size_t Receive(char* buffer, size_t size);
 
   const int socket_;
+  cccl_cache::Glance glance_;
   std::unique_ptr<char[]> packet_;  ///< room for the first packet of an answer
   std::unordered_map<std::string, FileAnswer> answers_;
 };
