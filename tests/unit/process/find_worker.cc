@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// Says which worker belongs to this executable, for tests that put it where an installation has it.
+#include <cstdio>
+
+#include "daemon/process/worker_path.h"
+
+int main() {
+  const auto found = cccl_cached::FindWorker();
+  std::puts(found.ok() ? found->c_str() : found.error().message.c_str());
+  return found.ok() ? 0 : 1;
+}
