@@ -3,9 +3,12 @@
 #include "tests/unit/files/file_tree.h"
 
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -54,6 +57,28 @@ void FileTree::Link(const std::string& name, const std::string& target) const {
 
 void FileTree::Mode(const std::string& name, mode_t mode) const {
   REQUIRE(chmod(Path(name).c_str(), mode) == 0);
+}
+
+void FileTree::ShutOut(const std::string& name, uid_t uid) const {
+  // As the kernel keeps it.
+  struct Entry {
+    uint16_t tag;
+    uint16_t rights;
+    uint32_t id;
+  };
+  constexpr uint32_t kNoId = 0xffffffff;
+  struct {
+    uint32_t version = 2;
+    std::array<Entry, 5> entries;
+  } list;
+  list.entries = {
+      Entry{0x01, 7, kNoId}, {0x02, 0, uid}, {0x04, 5, kNoId}, {0x10, 5, kNoId}, {0x20, 5, kNoId}};
+  const int failed =
+      setxattr(Path(name).c_str(), "system.posix_acl_access", &list, sizeof(list), 0);
+  if (failed != 0 && errno == EOPNOTSUPP) {
+    FAIL("no access lists on the file system of temporary files: name another by TMPDIR");
+  }
+  REQUIRE(failed == 0);
 }
 
 struct stat FileTree::Status(const std::string& name) const {

@@ -26,6 +26,8 @@ class FileTree {
   void Directory(const std::string& name) const;
   void Link(const std::string& name, const std::string& target) const;
   void Mode(const std::string& name, mode_t mode) const;
+  /// Gives it an access list by which `uid` has no rights; all else is as in mode 0755.
+  void ShutOut(const std::string& name, uid_t uid) const;
   [[nodiscard]] struct stat Status(const std::string& name) const;
   /// Of the status as it is now, symlinks not followed.
   [[nodiscard]] ContentStamp Stamp(const std::string& name) const;

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/file_systems.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <set>
+
+#include "daemon/core/file_descriptor.h"
+#include "daemon/files/file_status.h"
+#include "tests/unit/files/file_tree.h"
+
+using namespace cccl_cached;
+
+namespace {
+
+FileDescriptor OpenPath(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  REQUIRE(file.valid());
+  return file;
+}
+
+struct statx StatusOf(int directory, const std::string& name) {
+  struct statx status {};
+  REQUIRE(StatusAt(directory, name, &status) == 0);
+  return status;
+}
+
+FileSystem KindOf(const Reached<FileSystem>& reached) {
+  REQUIRE(std::holds_alternative<FileSystem>(reached));
+  return std::get<FileSystem>(reached);
+}
+
+Obstacle::Kind ObstacleOf(const Reached<FileSystem>& reached) {
+  REQUIRE(std::holds_alternative<Obstacle>(reached));
+  return std::get<Obstacle>(reached).kind;
+}
+
+FileSystem KindOf(const std::string& path) {
+  const FileDescriptor file = OpenPath(path);
+  return KindOf(FileSystems().Of(file.get(), "", StatusOf(file.get(), "")));
+}
+
+}  // namespace
+
+TEST_CASE("the kernel's own file systems are told from those that hold files") {
+  CHECK(KindOf("/proc") == FileSystem::kKernel);
+  CHECK(KindOf("/proc/self/status") == FileSystem::kKernel);
+  CHECK(KindOf("/sys") == FileSystem::kKernel);
+  FileTree tree;
+  CHECK(KindOf(tree.Path("")) != FileSystem::kKernel);
+}
+
+TEST_CASE("a disk of this kernel's is local") {
+  FileTree tree;
+  struct statfs system {};
+  REQUIRE(statfs(tree.Path("").c_str(), &system) == 0);
+  const std::set<uint32_t> known = {EXT4_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+                                    0x58465342 /* XFS */, 0x9123683e /* Btrfs */};
+  const bool local = known.contains(static_cast<uint32_t>(system.f_type));
+  CHECK(KindOf(tree.Path("")) == (local ? FileSystem::kLocal : FileSystem::kOther));
+}
+
+TEST_CASE("a file system is asked for what it is by a name in a directory, links not followed") {
+  FileTree tree;
+  tree.Write("a.h", "");
+  tree.Link("link", "/proc/version");
+  const FileDescriptor directory = OpenPath(tree.Path(""));
+  for (const char* name : {"a.h", "link"}) {
+    const struct statx status = StatusOf(directory.get(), name);
+    CHECK(KindOf(FileSystems().Of(directory.get(), name, status)) == KindOf(tree.Path("")));
+  }
+  const FileDescriptor proc = OpenPath("/proc");
+  CHECK(KindOf(FileSystems().Of(proc.get(), "version", StatusOf(proc.get(), "version"))) ==
+        FileSystem::kKernel);
+}
+
+TEST_CASE("a file system is asked once: what lies on it is known without a look") {
+  FileTree tree;
+  tree.Write("a.h", "");
+  const FileDescriptor directory = OpenPath(tree.Path(""));
+  const struct statx status = StatusOf(directory.get(), "a.h");
+  FileSystems systems;
+  const FileSystem kind = KindOf(systems.Of(directory.get(), "a.h", status));
+  CHECK(KindOf(systems.Of(-1, "", status)) == kind);
+  CHECK(KindOf(systems.Of(directory.get(), "gone", status)) == kind);
+  const FileDescriptor proc = OpenPath("/proc");
+  CHECK(KindOf(systems.Of(proc.get(), "", StatusOf(proc.get(), ""))) == FileSystem::kKernel);
+}
+
+TEST_CASE("a name that is gone, or another's by now, says nothing of its file system") {
+  FileTree tree;
+  tree.Write("a.h", "");
+  const FileDescriptor directory = OpenPath(tree.Path(""));
+  struct statx status = StatusOf(directory.get(), "a.h");
+  std::filesystem::remove(tree.Path("a.h"));
+  FileSystems systems;
+  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == Obstacle::Kind::kAbsent);
+  tree.Write("a.h", "");
+  ++status.stx_dev_minor;
+  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == Obstacle::Kind::kChanging);
+}
+
+TEST_CASE("a descriptor that is none is a failure") {
+  FileTree tree;
+  const FileDescriptor directory = OpenPath(tree.Path(""));
+  const struct statx status = StatusOf(directory.get(), "");
+  CHECK(ObstacleOf(FileSystems().Of(-1, "", status)) == Obstacle::Kind::kFailed);
+}
