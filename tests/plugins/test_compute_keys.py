@@ -230,6 +230,42 @@ SAME = {
 }
 
 
+OUT = ProxyArray("uint64")
+IS_LOW = define("def f(a): return a < 3")
+FOR_90 = {"compute_capability": 90}
+ALGORITHMS = {
+    "make_binary_transform": lambda make: make(d_in1=INTS, d_in2=INTS, d_out=INTS, op=ADD, **FOR_90),
+    "make_exclusive_scan": scan,
+    "make_histogram_even": lambda make: histogram(),
+    "make_inclusive_scan": scan,
+    "make_lower_bound": bound,
+    "make_merge_sort": lambda make: make(d_in_keys=INTS, d_out_keys=INTS, op=OpKind.LESS, **FOR_90),
+    "make_radix_sort": lambda make: sort(),
+    "make_reduce_into": lambda make: reduce(),
+    "make_segmented_reduce": lambda make: make(
+        d_in=INTS, d_out=INTS, start_offsets_in=INTS, end_offsets_in=INTS, op=ADD, h_init=ZERO, **FOR_90),
+    "make_segmented_sort": lambda make: make(
+        d_in_keys=INTS, d_out_keys=INTS, d_in_values=None, d_out_values=None, start_offsets_in=INTS,
+        end_offsets_in=INTS, order=compute.SortOrder.ASCENDING, **FOR_90),
+    "make_select": lambda make: make(d_in=INTS, d_out=INTS, d_num_selected_out=OUT, cond=IS_LOW, **FOR_90),
+    "make_three_way_partition": lambda make: make(
+        d_in=INTS, d_first_part_out=INTS, d_second_part_out=INTS, d_unselected_out=INTS, d_num_selected_out=OUT,
+        select_first_part_op=IS_LOW, select_second_part_op=IS_LOW, **FOR_90),
+    "make_unary_transform": lambda make: transform(IS_LOW),
+    "make_unique_by_key": lambda make: make(
+        d_in_keys=INTS, d_in_items=INTS, d_out_keys=INTS, d_out_items=INTS, d_out_num_selected=OUT, op=OpKind.EQUAL_TO,
+        **FOR_90),
+    "make_upper_bound": bound,
+}
+
+
+def test_every_algorithm_of_the_package_goes_through_the_cache():
+    assert set(ALGORITHMS) == {name for name in compute.__all__ if name.startswith("make_")}
+    keys = {name: key(lambda: call(getattr(compute, name))) for name, call in ALGORITHMS.items()}
+    assert None not in keys.values(), keys
+    assert len(set(keys.values())) == len(keys)
+
+
 def _double(selector):
     buffer = compute.DoubleBuffer(OnDevice(), OnDevice(pointer=8192))
     buffer.selector = selector
