@@ -158,6 +158,16 @@ Result<uint64_t> MessageSizeFormat::Parse(std::string_view text) {
   return size;
 }
 
+Result<uint64_t> CompileMemoryFormat::Parse(std::string_view text) {
+  constexpr uint64_t kLeast = 96ull << 20;
+  Result<uint64_t> size = SizeFormat::Parse(text);
+  if (size && *size < kLeast) {
+    return Bad(fmt::format("{} is less than {}, which a compiler needs to tell an ordinary error",
+                           text, Show(kLeast)));
+  }
+  return size;
+}
+
 std::string SizeFormat::Show(uint64_t value) { return ShowWithUnit(value, kSizeUnits); }
 
 Result<std::chrono::milliseconds> DurationFormat::Parse(std::string_view text) {

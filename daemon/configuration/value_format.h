@@ -80,6 +80,13 @@ struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
+/// Bytes of memory for one compile: at least 96MiB. An ordinary error alone takes up to 72 MiB,
+/// most of it the compiler's own code and tables, and where that is near the limit it can't be told
+/// from want of memory.
+struct CompileMemoryFormat : SizeFormat {
+  static Result<uint64_t> Parse(std::string_view text);
+};
+
 /// A span of time: 90s.
 struct DurationFormat {
   static constexpr std::string_view kPlaceholder = "TIME";

@@ -60,7 +60,7 @@ TEST_CASE("every setting can be given as a flag, as a key and as a variable") {
     std::string text;
     Configuration expected;
     for (const char* candidate :
-         {"/elsewhere", "17", "3MiB", "77s", "0751", "debug", "json", "roots", "g"}) {
+         {"/elsewhere", "17", "333MiB", "77s", "0751", "debug", "json", "roots", "g"}) {
       text = candidate;
       if (setting.set(expected, {text}).ok()) break;
     }
@@ -81,6 +81,9 @@ TEST_CASE("a bad value names its place and what is accepted") {
   CHECK(ErrorOf(Load({"--config", file.path()}, User()))
             .find(file.path() + ":2: store_limit: \"4GB\" is not a size") == 0);
   CHECK(ErrorOf(Load({"--jobs", "none"}, User())).find("flag --jobs: jobs: ") == 0);
+  CHECK(ErrorOf(Load({"--worker-memory-limit", "36MiB"}, User()))
+            .find("flag --worker-memory-limit: worker_memory_limit: 36MiB is less than 96MiB") ==
+        0);
   Surroundings user = User();
   user.environment["CCCL_CACHED_LOG_LEVEL"] = "";
   CHECK(ErrorOf(Load({}, user)).find("environment CCCL_CACHED_LOG_LEVEL: log_level: ") == 0);

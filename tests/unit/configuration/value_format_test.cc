@@ -19,6 +19,17 @@ TEST_CASE("a size is a whole number with a binary unit") {
   }
 }
 
+TEST_CASE("a compile has the memory that an ordinary error takes, or is refused with the least") {
+  CHECK(*CompileMemoryFormat::Parse("96MiB") == 96ull << 20);
+  CHECK(*CompileMemoryFormat::Parse("4GiB") == 4ull << 30);
+  for (const char* bad : {"98303KiB", "36MiB", "1B"}) {
+    INFO(bad);
+    REQUIRE_FALSE(CompileMemoryFormat::Parse(bad).ok());
+    CHECK(CompileMemoryFormat::Parse(bad).error().message.find("96MiB") != std::string::npos);
+  }
+  CHECK_FALSE(CompileMemoryFormat::Parse("4").ok());
+}
+
 TEST_CASE("a span of time needs a unit") {
   CHECK(*DurationFormat::Parse("90s") == 90s);
   CHECK(*DurationFormat::Parse("250ms") == 250ms);
