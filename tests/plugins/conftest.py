@@ -7,4 +7,4 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "integration"))
 
-from daemon_fixtures import directory, fake, lasting, make_daemon, toolkit  # noqa: E402,F401
+from daemon_fixtures import directory, fake, lasting, make_daemon, real, toolkit  # noqa: E402,F401

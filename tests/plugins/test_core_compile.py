@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuda.core's programs, compiled by the daemon."""
 
+import concurrent.futures
 import io
+import os
+import signal
+import threading
 
 import cccl_cache
 import cccl_cache.core
 import pytest
+from cccl_cache.core import _daemon
 from cuda.core import Linker, LinkerOptions, ObjectCode, Program, ProgramOptions
+from patience import PATIENCE
 
 TEMPLATE = "template <typename T> __global__ void scale(T* data, T factor) { data[threadIdx.x] *= factor; }"
 KERNEL = 'extern "C" __global__ void f(int* p) { *p = VALUE; }'
@@ -38,6 +44,13 @@ def asked(client, monkeypatch):
     original = cccl_cache.Client.run
     monkeypatch.setattr(cccl_cache.Client, "run", lambda self, what: results.append(original(self, what)) or results[-1])
     return results
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """As in a process that has compiled nothing yet: a function that names the daemon for it."""
+    monkeypatch.setattr(_daemon, "_made", {})
+    return lambda socket: monkeypatch.setenv("CCCL_CACHE_SOCKET", str(socket))
 
 
 def test_name_expressions_come_with_the_lowered_names_that_cuda_core_itself_finds(client, asked):
@@ -94,8 +107,8 @@ def test_warnings_are_written_on_a_hit_too(client):
         assert "said twice" in logs.getvalue()
 
 
-def test_without_a_daemon_the_process_compiles(tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("CCCL_CACHE_SOCKET", str(tmp_path / "nobody"))
+def test_without_a_daemon_the_process_compiles(tmp_path, alone, caplog):
+    alone(tmp_path / "nobody")
     with caplog.at_level("INFO", "cccl_cache.core"):
         code = cccl_cache.core.compile(TEMPLATE, "c++", options=options(), name_expressions=["scale<float>"])
     assert "compiled by this process: no cccl-cached listens" in caplog.text
@@ -115,3 +128,59 @@ def test_what_this_release_does_not_know_is_the_process_own(client, asked, monke
 def test_a_failure_of_cuda_core_is_raised_as_it_is(client):
     with pytest.raises(ValueError, match="target_type"):
         cccl_cache.core.compile(KERNEL, "c++", "nothing", options=options(), client=client)
+
+
+def compile_value(value, **how):
+    return cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", str(value))), **how)
+
+
+def test_a_process_has_one_client_which_remembers_what_it_was_answered(alone, asked, lasting):
+    alone(lasting.socket)
+    first, second = compile_value(20), compile_value(20)
+    assert bytes(first.code) == bytes(second.code)
+    assert [(result.outcome, result.tier) for result in asked] == [("built", ""), ("hit", "process")]
+
+
+def test_threads_that_begin_at_one_moment_have_one_client(alone, lasting):
+    alone(lasting.socket)
+    together = threading.Barrier(8)
+
+    def first_use(_):
+        together.wait()
+        return _daemon.own_client()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(first_use, range(8)))) == 1
+
+
+def test_a_child_goes_on_with_its_parents_client(alone, asked, lasting):
+    alone(lasting.socket)
+    compile_value(21)
+    child = os.fork()
+    if child == 0:
+        compile_value(21)
+        os._exit(0 if [result.tier for result in asked] == ["", "process"] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_daemon_that_hangs_is_waited_for_once(alone, real, caplog, monkeypatch):
+    alone(real.socket)
+    waits, run = [], cccl_cache.Client.run
+    monkeypatch.setattr(cccl_cache.Client, "run", lambda self, what: waits.append(what) or run(self, what))
+    real.freeze()
+    with caplog.at_level("INFO", "cccl_cache.core"):
+        for value in (22, 23):
+            assert bytes(compile_value(value, wait=0.1).code).startswith(b"\x7fELF")
+    assert caplog.text.count("compiled by this process") == 2 and len(waits) == 1
+    os.kill(real.process.pid, signal.SIGCONT)
+    caplog.clear()
+    with caplog.at_level("INFO", "cccl_cache.core"):
+        assert bytes(compile_value(24, wait=PATIENCE).code).startswith(b"\x7fELF")
+    assert not caplog.text and len(waits) == 2
+
+
+def test_a_daemon_is_waited_for_within_bounds_where_none_are_given(client, monkeypatch):
+    bounds, build = [], cccl_cache.Build
+    monkeypatch.setattr(cccl_cache, "Build", lambda *given, **how: bounds.append(how["timeout"]) or build(*given, **how))
+    compile_value(25, client=client)
+    assert bounds == [120.0]

@@ -12,6 +12,8 @@ from cuda.core import Program, ProgramOptions
 
 import cccl_cache
 
+from ._daemon import ask, own_client
+
 Code = Union[str, bytes]
 
 _logger = logging.getLogger("cccl_cache.core")
@@ -31,6 +33,7 @@ def compile(
     name_expressions: Sequence[str] = (),
     logs: Any = None,
     client: Optional[cccl_cache.Client] = None,
+    wait: float = 120.0,
 ) -> Any:
     """Compiles a program, or gets what was compiled before.
 
@@ -45,7 +48,10 @@ def compile(
     target_type, name_expressions, logs
         As for ``Program.compile``. `logs` gets the compiler's messages, on a hit too.
     client
-        The client to use; one that is made for this call if not given.
+        The client to use; if not given, one for the whole process, made at its first use.
+    wait
+        Seconds for which the daemon is waited for before cuda.core compiles here. Once that was in vain, the daemon has
+        a second at each call to say that it is alive, until it does.
 
     Returns
     -------
@@ -61,7 +67,9 @@ def compile(
     kind = str(code_type).lower()
     if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
         try:
-            result = _ask(client or cccl_cache.Client(fallback="error"), code, kind, target_type, options, name_expressions)
+            daemon = client or own_client()
+            program = _program(code, kind, target_type, options, name_expressions, wait)
+            result = ask(daemon, lambda: daemon.run(program))
             made = result.to_object_code(options.name or "")
         except cccl_cache.CompileError:
             raise
@@ -74,19 +82,14 @@ def compile(
     return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
 
 
-def _ask(
-    client: cccl_cache.Client,
-    code: Code,
-    kind: str,
-    target_type: str,
-    options: ProgramOptions,
-    name_expressions: Sequence[str],
-) -> cccl_cache.Result:
+def _program(
+    code: Code, kind: str, target_type: str, options: ProgramOptions, name_expressions: Sequence[str], wait: float
+) -> Union[cccl_cache.Build, cccl_cache.Nvvm]:
     if kind == "nvvm":
-        return _ask_nvvm(client, code, target_type, options)
+        return _nvvm(code, target_type, options, wait)
     served = {name: None for name in (*_PRECOMPILED_HEADERS, "use_bundled_headers") if hasattr(options, name)}
     plain = dataclasses.replace(options, **served)
-    return client.build(
+    return cccl_cache.Build(
         code,
         arch=options.arch,
         options=_without_arch(plain.as_bytes("nvrtc", target_type)),
@@ -94,17 +97,19 @@ def _ask(
         name_expressions=tuple(name_expressions),
         toolchain_headers=bool(getattr(options, "use_bundled_headers", None)),
         emit=str(target_type),
+        timeout=wait,
     )
 
 
-def _ask_nvvm(client: cccl_cache.Client, code: Code, target_type: str, options: ProgramOptions) -> cccl_cache.Result:
+def _nvvm(code: Code, target_type: str, options: ProgramOptions, wait: float) -> cccl_cache.Nvvm:
     modules = [(options.name or "default_program", code), *(options.extra_sources or ())]
-    return client.nvvm(
+    return cccl_cache.Nvvm(
         modules,
         arch=options.arch.replace("sm_", "compute_"),
         options=_without_arch(options.as_bytes("nvvm", target_type)),
         libdevice=bool(options.use_libdevice),
         emit=str(target_type),
+        timeout=wait,
     )
 
 
