@@ -76,8 +76,29 @@ def test_include_paths_count_by_what_lies_there(client, asked, tmp_path):
 
 def test_options_that_ask_for_precompiled_headers_are_served(client, asked):
     code = cccl_cache.core.compile(
-        KERNEL, "c++", options=options(define_macro=("VALUE", "3"), pch=True), client=client)
+        KERNEL, "c++", client=client, options=options(
+            define_macro=("VALUE", "3"), pch=True, pch_verbose=True, pch_messages=True, instantiate_templates_in_pch=True))
     assert code.code_type == "cubin" and len(asked) == 1
+
+
+FILES = {"create_pch": "made.pch", "pch_dir": ".", "time": "made.csv", "fdevice_time_trace": "made.json"}
+
+
+@pytest.mark.parametrize("option, file", FILES.items(), ids=FILES.keys())
+def test_options_that_write_files_are_the_process_own(client, asked, tmp_path, monkeypatch, option, file):
+    monkeypatch.chdir(tmp_path)
+    cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", "30"), **{option: file}), client=client)
+    assert not asked
+    assert option not in ("create_pch", "time") or (tmp_path / file).stat().st_size > 0
+
+
+def test_a_precompiled_header_that_was_asked_for_serves_the_next_compile(client, asked, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "value.h").write_text("#define VALUE 31\n")
+    source = '#include "value.h"\n' + KERNEL
+    for option in ("create_pch", "use_pch"):
+        cccl_cache.core.compile(source, "c++", options=options(include_path=".", **{option: "made.pch"}), client=client)
+    assert not asked
 
 
 def test_every_target_is_made(client, asked):
@@ -136,8 +157,8 @@ def compile_value(value, **how):
 
 def test_a_process_has_one_client_which_remembers_what_it_was_answered(alone, asked, lasting):
     alone(lasting.socket)
-    first, second = compile_value(20), compile_value(20)
-    assert bytes(first.code) == bytes(second.code)
+    for _ in range(2):
+        compile_value(20)
     assert [(result.outcome, result.tier) for result in asked] == [("built", ""), ("hit", "process")]
 
 

@@ -19,9 +19,9 @@ Code = Union[str, bytes]
 _logger = logging.getLogger("cccl_cache.core")
 
 # The daemon parses headers ahead by itself, where every process of the user has them.
-_PRECOMPILED_HEADERS = ("pch", "create_pch", "use_pch", "pch_dir", "pch_verbose", "pch_messages")
-# They write files, or need what only this process has.
-_LOCAL = ("time", "fdevice_time_trace", "debug")
+_PRECOMPILED_HEADERS = ("pch", "pch_verbose", "pch_messages", "instantiate_templates_in_pch")
+# They write files or read what an earlier compile wrote, or need what only this process has.
+_LOCAL = ("create_pch", "use_pch", "pch_dir", "time", "fdevice_time_trace", "debug")
 
 
 def compile(
@@ -39,7 +39,7 @@ def compile(
 
     Include paths, name expressions and precompiled headers, which ``Program.compile(cache=)`` refuses, are served:
     headers are part of the key by their contents, lowered names come with the result, and the daemon precompiles
-    headers by itself, so that options which ask for that say nothing to it.
+    headers by itself, so that ``pch`` says nothing to it.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def compile(
     ------
     cccl_cache.CompileError
         The code does not compile; ``log`` is the compiler's. Where the daemon can't serve a program (it is not there,
-        PTX as source, options that write files or that this package does not know), cuda.core compiles it here and raises what it raises.
+        PTX as source, options that write files or read what others wrote, or that this package does not know), cuda.core
+        compiles it here and raises what it raises.
     """
     options = options or ProgramOptions()
     kind = str(code_type).lower()
