@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/artifact.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+TEST_CASE("all that an artifact holds counts as its memory") {
+  constexpr size_t kBytes = 10'000;
+  const std::string text(kBytes, 'x');
+  Artifact artifact;
+  const size_t before = artifact.Footprint();
+  CHECK(before >= sizeof(Artifact));
+  SECTION("parts") { artifact.parts.push_back({cccl_cache::ArtifactKind::kPtx, text, {}}); }
+  SECTION("log") { artifact.log = text; }
+  SECTION("expressions") { artifact.lowered_names.emplace_back(text, ""); }
+  SECTION("lowered names") { artifact.lowered_names.emplace_back("", text); }
+  // A short text has room where the object is.
+  CHECK(artifact.Footprint() >= before + kBytes - std::string().capacity());
+}
+
+TEST_CASE("what is reserved for a text counts like the text") {
+  Artifact artifact;
+  artifact.log.reserve(10'000);
+  CHECK(artifact.Footprint() >= 10'000);
+}
+
+}  // namespace
+}  // namespace cccl_cached

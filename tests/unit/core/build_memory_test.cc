@@ -1,0 +1,369 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build_memory.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "tests/unit/core/fake_private_entries.h"
+#include "tests/unit/core/waiters.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using cccl_cache::Digest;
+using cccl_cache::Sha256;
+using testing::MakeArtifact;
+using testing::MakePlan;
+using testing::MakeRequest;
+using testing::MapTier;
+
+constexpr uid_t kAlice = 1000;
+constexpr uid_t kBob = 1001;
+const Digest kKey = Sha256("key");
+
+/// Memory, a disk, and users' own entries.
+struct Scene {
+  MapTier upper{TierName::kMemory};
+  MapTier lower{TierName::kDisk};
+  Departures departures;
+  testing::FakePrivateEntries own;
+  BuildMemory memory{{&upper, &lower}, departures, {}, &own};
+};
+
+Landing Compiled(const std::string& bytes = "output") {
+  Landing landing;
+  landing.output = testing::Succeed(bytes);
+  return landing;
+}
+
+Landing Failed(const std::string& log = "an error") {
+  Landing landing;
+  landing.output = testing::Fail(log);
+  return landing;
+}
+
+Closure OneFile(const std::string& text = "x") {
+  Closure closure;
+  closure.entries.push_back({{1, "x.h"}, FileKind::kFile, Sha256(text), 0});
+  return closure;
+}
+
+std::shared_ptr<const BuildPlan> Plan(const std::string& source, uid_t uid = kAlice) {
+  return MakePlan(MakeRequest(source), {.uid = uid});
+}
+
+/// Of a program that looks into a directory of the user's.
+std::shared_ptr<const BuildPlan> PlanWithDirectory(const std::string& source,
+                                                   const std::string& directory) {
+  auto request = MakeRequest(source);
+  std::get<cccl_cache::NvrtcProgram>(request->program).options.push_back("-I" + directory);
+  return MakePlan(std::move(request), {.uid = kAlice});
+}
+
+std::string BytesOf(const std::optional<Landing>& landing) {
+  return landing ? landing->output.artifact->parts.at(0).bytes : "-";
+}
+
+TEST_CASE("what lies in a lower tier is found as a hit there, and from then on above it") {
+  Scene scene;
+  scene.lower.Put(kKey, MakeArtifact("disk"));
+  CHECK_FALSE(scene.memory.FindAtOnce(kKey));
+  const auto found = scene.memory.Find(kKey, kAlice);
+  CHECK(BytesOf(found) == "disk");
+  CHECK(found->tier == TierName::kDisk);
+  CHECK(found->key == kKey);
+  CHECK(found->output.succeeded);
+  CHECK_FALSE(found->private_to_user);
+  CHECK_FALSE(found->keepable());
+  REQUIRE(scene.memory.FindAtOnce(kKey));
+  CHECK(scene.memory.FindAtOnce(kKey)->tier == TierName::kMemory);
+}
+
+TEST_CASE("what lies in an upper tier is not put into the lower one by being found") {
+  Scene scene;
+  scene.upper.Put(kKey, MakeArtifact("memory"));
+  CHECK(BytesOf(scene.memory.Find(kKey, kAlice)) == "memory");
+  CHECK(scene.lower.size() == 0);
+}
+
+TEST_CASE("a user's own entry comes before what all share, and no other user sees it") {
+  Scene scene;
+  scene.upper.Put(kKey, MakeArtifact("shared"));
+  REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
+  const auto found = scene.memory.Find(kKey, kAlice);
+  CHECK(BytesOf(found) == "own");
+  CHECK(found->private_to_user);
+  CHECK(BytesOf(scene.memory.Find(kKey, kBob)) == "shared");
+  CHECK(scene.memory.WhereIs(kKey, kAlice) == TierName::kDisk);
+  CHECK(scene.memory.WhereIs(kKey, kBob) == TierName::kMemory);
+}
+
+TEST_CASE(
+    "a user's own entry that only the disk has keeps what all share from being told at once") {
+  Scene scene;
+  scene.upper.Put(kKey, MakeArtifact("shared"));
+  REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
+  CHECK_FALSE(scene.memory.FindAtOnce(kKey, kAlice));
+  CHECK(BytesOf(scene.memory.FindAtOnce(kKey, kBob)) == "shared");
+}
+
+TEST_CASE("a look-up may wait where a tier does, or the user has entries of that key") {
+  MapTier upper(TierName::kMemory);
+  Departures departures;
+  testing::FakePrivateEntries own;
+  BuildMemory memory({&upper}, departures, {}, &own);
+  const auto plan = Plan("a");
+  CHECK_FALSE(memory.MayWait(*plan, kAlice));
+  REQUIRE(own.Put(kAlice, plan->key, MakeArtifact("own"), 1));
+  CHECK(memory.MayWait(*plan, kAlice));
+  CHECK_FALSE(memory.MayWait(*plan, kBob));
+  const auto other = Plan("b");
+  REQUIRE(own.Put(kAlice, ManifestKey(other->fingerprint), MakeArtifact("own"), 1));
+  CHECK(memory.MayWait(*other, kAlice));
+  CHECK(Scene().memory.MayWait(*plan, kBob));
+}
+
+TEST_CASE("without users' own entries all have what all share") {
+  MapTier upper(TierName::kMemory);
+  Departures departures;
+  BuildMemory memory({&upper}, departures, {});
+  upper.Put(kKey, MakeArtifact("shared"));
+  CHECK(BytesOf(memory.Find(kKey, kAlice)) == "shared");
+  CHECK(BytesOf(memory.FindAtOnce(kKey, kAlice)) == "shared");
+  CHECK(memory.WhereIs(kKey, kAlice) == TierName::kMemory);
+  CHECK(memory.WhereIs(Sha256("none"), kAlice) == std::nullopt);
+}
+
+TEST_CASE("where an artifact is says the disk only if what it has there can be read") {
+  Scene scene;
+  scene.lower.Put(kKey, nullptr);  // there by its key, but it does not verify
+  CHECK(scene.memory.WhereIs(kKey, kAlice) == std::nullopt);
+  scene.lower.Put(kKey, MakeArtifact("disk"));
+  CHECK(scene.memory.WhereIs(kKey, kAlice) == TierName::kDisk);
+}
+
+TEST_CASE("a compile goes into all tiers under the key that its files make") {
+  Scene scene;
+  const auto plan = Plan("a");
+  const Manifest nothing;
+  Landing landing = Compiled("closed");
+  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  CHECK(BytesOf(scene.memory.FindAtOnce(plan->key)) == "closed");
+  CHECK(scene.lower.Holds(plan->key));
+  CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
+  landing = Compiled("of a file");
+  landing.closure = OneFile();
+  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  const Digest key = KeyOf(plan->fingerprint, OneFile());
+  CHECK(BytesOf(scene.memory.FindAtOnce(key)) == "of a file");
+  CHECK(scene.lower.Holds(ManifestKey(plan->fingerprint)));
+  const auto manifest = scene.memory.SharedManifestAtOnce(*plan);
+  REQUIRE(manifest != nullptr);
+  REQUIRE(manifest->closures.size() == 1);
+  CHECK(manifest->closures[0].key == key);
+}
+
+TEST_CASE("of what can't be kept, nothing is") {
+  Scene scene;
+  const auto plan = Plan("a");
+  Landing landing = GENERATE(0, 1) == 0 ? Compiled() : Failed();
+  SECTION("it can hold the time") { landing.uncacheable_reason = "the time"; }
+  SECTION("the toolchain changed") { landing.toolchain_changed = true; }
+  SECTION("it shows paths") { landing.shows_paths = true; }
+  SECTION("it was ended") { landing.error = Error{ErrorCode::kCancelled, ""}; }
+  SECTION("it was found") { landing.tier = TierName::kMemory; }
+  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  CHECK_FALSE(scene.memory.Find(plan->key, kAlice));
+  CHECK_FALSE(scene.memory.FailureOf(*plan));
+}
+
+TEST_CASE("a failure is remembered for everybody, if it came from the request alone") {
+  Scene scene;
+  const auto plan = Plan("a");
+  scene.memory.Keep(*plan, kAlice, Failed("an error"), nullptr);
+  REQUIRE(scene.memory.FailureOf(*Plan("a", kBob)));
+  CHECK(scene.memory.FailureOf(*plan)->artifact->log == "an error");
+  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+  Landing outside = Failed();
+  outside.looked_outside = true;
+  scene.memory.Keep(*Plan("b"), kAlice, outside, nullptr);
+  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+}
+
+TEST_CASE("a failure with a long log is found again rather than remembered") {
+  Scene scene;
+  scene.memory.Keep(*Plan("a"), kAlice, Failed(std::string(64 << 10, 'x')), nullptr);
+  CHECK(scene.memory.FailureOf(*Plan("a")));
+  scene.memory.Keep(*Plan("b"), kAlice, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
+  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+}
+
+TEST_CASE("an input that the compiler died on is that user's and of that place alone") {
+  Scene scene;
+  const auto plan = Plan("a");
+  Landing died;
+  died.error = Error{ErrorCode::kWorkerCrashed, "SIGSEGV"};
+  scene.memory.Keep(*plan, kAlice, died, nullptr);
+  CHECK_FALSE(scene.memory.QuarantineOf(*plan, kAlice));
+  died.blames_input = true;
+  scene.memory.Keep(*plan, kAlice, died, nullptr);
+  REQUIRE(scene.memory.QuarantineOf(*plan, kAlice));
+  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->message == "SIGSEGV");
+  CHECK_FALSE(scene.memory.QuarantineOf(*plan, kBob));
+  CHECK_FALSE(scene.memory.QuarantineOf(*Plan("a", kBob), kAlice));
+  CHECK_FALSE(scene.memory.QuarantineOf(*Plan("b"), kAlice));
+}
+
+TEST_CASE("that a compile looks outside is known once one did, or from its directories") {
+  Scene scene;
+  const auto plan = Plan("a");
+  CHECK_FALSE(scene.memory.LooksOutside(*plan));
+  Landing landing = Compiled();
+  landing.looked_outside = true;
+  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  CHECK(scene.memory.LooksOutside(*plan));
+  CHECK_FALSE(scene.memory.LooksOutside(*Plan("b")));
+  CHECK(scene.memory.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
+}
+
+TEST_CASE(
+    "that a program may show paths is one user's, or that of all programs of its directories") {
+  Scene scene;
+  Landing landing;
+  landing.may_show_paths = true;
+  scene.memory.Keep(*Plan("a"), kAlice, landing, nullptr);
+  CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, nullptr));
+  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kBob, nullptr));
+  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("b"), kAlice, nullptr));
+  scene.memory.Keep(*PlanWithDirectory("a", "/here"), kAlice, landing, nullptr);
+  CHECK(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
+  CHECK_FALSE(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/there"), kAlice, nullptr));
+}
+
+TEST_CASE("a closure that is known to show paths says so for whoever it is true") {
+  Scene scene;
+  const KnownClosure shows{OneFile(), true};
+  const KnownClosure does_not{OneFile(), false};
+  CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, &shows));
+  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kAlice, &does_not));
+  auto link = std::make_shared<cccl_cache::BuildRequest>();
+  link->program = cccl_cache::LinkProgram{.inputs = {{cccl_cache::LinkInputType::kCubin, "a", "a"}},
+                                          .options = {"-arch=sm_90"}};
+  CHECK_FALSE(scene.memory.MayShowPaths(*MakePlan(link), kAlice, &shows));
+}
+
+TEST_CASE("what shows paths is written down as that, and its artifact is not kept") {
+  Scene scene;
+  const auto plan = Plan("a");
+  Landing landing = Compiled();
+  landing.shows_paths = true;
+  landing.closure = OneFile();
+  const Manifest nothing;
+  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  const auto manifest = scene.memory.SharedManifestAtOnce(*plan);
+  REQUIRE(manifest != nullptr);
+  CHECK(manifest->closures.at(0).shows_paths);
+  CHECK_FALSE(scene.memory.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
+}
+
+TEST_CASE("what was not known of a disk stays there as it is") {
+  Scene scene;
+  const auto plan = Plan("a");
+  Landing landing = Compiled();
+  landing.closure = OneFile();
+  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  CHECK(scene.upper.Holds(ManifestKey(plan->fingerprint)));
+  CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
+}
+
+TEST_CASE("an inserted artifact is all users', and goes to where it stays") {
+  Scene scene;
+  const Digest fingerprint = Sha256("fingerprint");
+  const auto insert = [&](const Closure& closure) {
+    const auto inserted = scene.memory.Insert(fingerprint, closure, MakeArtifact("inserted"));
+    REQUIRE(inserted.ok());
+    return *inserted;
+  };
+  CHECK(insert({}) == Inserted::kNow);
+  CHECK(insert({}) == Inserted::kBefore);
+  CHECK(insert(OneFile()) == Inserted::kNow);
+  const Digest key = KeyOf(fingerprint, OneFile());
+  CHECK(scene.lower.Holds(key));
+  CHECK_FALSE(scene.upper.Holds(key));
+  CHECK(BytesOf(scene.memory.Find(key, kBob)) == "inserted");
+}
+
+TEST_CASE("an inserted artifact is found by its files also if it was there without them") {
+  Scene scene;
+  const auto plan = Plan("a");
+  scene.lower.Put(KeyOf(plan->fingerprint, OneFile()), MakeArtifact("before"));
+  const auto inserted = scene.memory.Insert(plan->fingerprint, OneFile(), MakeArtifact("inserted"));
+  REQUIRE(inserted.ok());
+  CHECK(*inserted == Inserted::kBefore);
+  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 1);
+}
+
+/// A disk that takes nothing.
+class FullTier final : public Tier {
+ public:
+  [[nodiscard]] TierName name() const override { return TierName::kDisk; }
+  ArtifactPtr Get(const Digest&) override { return nullptr; }
+  bool Holds(const Digest&) override { return false; }
+  void Put(const Digest&, ArtifactPtr) override {}
+  void Remove(const Digest&) override {}
+};
+
+TEST_CASE("what the disk does not take was not inserted, and the error says what to do") {
+  FullTier disk;
+  Departures departures;
+  BuildMemory memory({&disk}, departures, {});
+  const auto inserted = memory.Insert(Sha256("fingerprint"), {}, MakeArtifact("inserted"));
+  REQUIRE_FALSE(inserted.ok());
+  CHECK(inserted.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(inserted.error().message, Contains("insert the file again once it has room"));
+}
+
+TEST_CASE("what a user inserts for itself is that user's, with the files it is found by") {
+  Scene scene;
+  const auto plan = Plan("a");
+  const auto insert = [&] {
+    return scene.memory.InsertFor(kAlice, plan->fingerprint, OneFile(), MakeArtifact("own"), 1);
+  };
+  REQUIRE(insert().ok());
+  CHECK(*insert() == Inserted::kBefore);
+  const Digest key = KeyOf(plan->fingerprint, OneFile());
+  CHECK(BytesOf(scene.memory.Find(key, kAlice)) == "own");
+  CHECK_FALSE(scene.memory.Find(key, kBob));
+  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 1);
+  CHECK(scene.memory.ManifestOf(*plan, kAlice).shared->closures.empty());
+  CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
+  CHECK(scene.upper.size() + scene.lower.size() == 0);
+}
+
+TEST_CASE("of a user who has a manifest of its own nothing is told at once") {
+  Scene scene;
+  const auto plan = Plan("a");
+  REQUIRE(scene.memory.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());
+  CHECK(scene.memory.ManifestAtOnce(*plan, kAlice).all != nullptr);
+  REQUIRE(
+      scene.memory.InsertFor(kAlice, plan->fingerprint, OneFile("y"), MakeArtifact("own"), 1).ok());
+  CHECK(scene.memory.ManifestAtOnce(*plan, kAlice).all == nullptr);
+  CHECK(scene.memory.ManifestAtOnce(*plan, kBob).all != nullptr);
+  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 2);
+}
+
+TEST_CASE("what a shadow check found wrong is gone everywhere, and why is known") {
+  Scene scene;
+  scene.upper.Put(kKey, MakeArtifact("wrong"));
+  scene.lower.Put(kKey, MakeArtifact("wrong"));
+  scene.memory.Drop(kKey);
+  CHECK_FALSE(scene.memory.Find(kKey, kAlice));
+  REQUIRE(scene.departures.Find(kKey));
+  CHECK(scene.departures.Find(kKey)->cause == DepartureCause::kShadowCheck);
+}
+
+}  // namespace
+}  // namespace cccl_cached

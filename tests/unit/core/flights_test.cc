@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/flights.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/job_files.h"
+#include "tests/unit/core/fake_files.h"
+#include "tests/unit/core/waiters.h"
+
+namespace cccl_cached {
+namespace {
+
+using testing::FakeCompiler;
+using testing::kPatience;
+using testing::MakeRequest;
+
+const Peer kAlice{1000, 1000, {}, 1};
+const Peer kBob{1001, 1001, {}, 2};
+
+Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
+  return testing::Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
+}
+
+/// Flights over stand-ins. Who is to start again is kept.
+class Scene {
+ public:
+  explicit Scene(FakeCompiler::Behaviour behaviour = SourceAsOutput,
+                 const FairQueue::Bounds& queue = {.slots = 1})
+      : compiler(std::move(behaviour)) {
+    flights.emplace(
+        Flights::Parts{table, memory, responder, {toolchains, compiler, files, statistics}, {}},
+        Flights::Limits{.queue = queue}, [this](WaiterPtr waiter) {
+          const std::lock_guard lock(mutex_);
+          again_.push_back(std::move(waiter));
+          changed_.notify_all();
+        });
+  }
+
+  WaiterPtr Waits(const std::string& source, const Peer& peer = kAlice) {
+    return testing::MakeWaiter(table, MakeRequest(source), peer, answers.Collect());
+  }
+  /// As it was looked up, in vain, just now.
+  WaiterPtr KnowsAll(WaiterPtr waiter) {
+    waiter->manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
+    return waiter;
+  }
+  BuildCoordinator::Ticket Join(WaiterPtr waiter) {
+    const auto ticket = waiter->ticket;
+    flights->Join(std::move(waiter));
+    return ticket;
+  }
+  BuildCoordinator::Ticket Join(const std::string& source, const Peer& peer = kAlice) {
+    return Join(Waits(source, peer));
+  }
+  /// Those who are to start again, once there are so many.
+  std::vector<WaiterPtr> Again(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return again_.size() >= count; });
+    return std::exchange(again_, {});
+  }
+  BuildAnswer Answer(size_t number) {
+    const auto all = answers.Wait(number + 1);
+    REQUIRE(all.size() > number);
+    INFO((all[number].ok() ? "" : all[number].error().message));
+    REQUIRE(all[number].ok());
+    return *all[number];
+  }
+
+  testing::FakeToolchains toolchains;
+  FakeCompiler compiler;
+  testing::FakeFileAccess files;
+  testing::MapTier tier{TierName::kMemory};
+  Statistics statistics;
+  Departures departures;
+  FlightTable table;
+  BuildMemory memory{{&tier}, departures, {}};
+  BuildHistory history{1 << 20};
+  Responder responder{{table, statistics, history, nullptr, {}}};
+  testing::Answers answers;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<WaiterPtr> again_;  // guarded by mutex_
+
+ public:
+  std::optional<Flights> flights;  // goes first
+};
+
+/// A compile that asks for a file outside before it ends.
+FakeCompiler::Behaviour AsksFor(const std::string& name) {
+  return [name](const CompileJob& job, int call) {
+    static_cast<void>(job.files->Ask(name));
+    return SourceAsOutput(job, call);
+  };
+}
+
+TEST_CASE("who asks for the same while it is compiled waits for that compile, whoever it is") {
+  Scene scene;
+  scene.compiler.Shut();
+  scene.Join("a");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("a", kBob);
+  CHECK(scene.flights->Gauges().in_flight == 1);
+  CHECK(scene.flights->Gauges().waiting == 2);
+  scene.compiler.Open();
+  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
+  CHECK(scene.Answer(1).outcome == Outcome::kJoined);
+  CHECK(scene.compiler.started() == 1);
+  CHECK(scene.tier.Holds(scene.Answer(0).key));
+}
+
+TEST_CASE("what landed between a look-up and the joining is a hit, and compiled no more") {
+  Scene scene;
+  WaiterPtr waiter = scene.Waits("a");
+  scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
+  scene.Join(std::move(waiter));
+  CHECK(scene.Answer(0).outcome == Outcome::kHit);
+  CHECK(scene.compiler.started() == 0);
+}
+
+TEST_CASE("a line that is full refuses who comes, and nobody else") {
+  Scene scene(SourceAsOutput, {.slots = 1, .per_uid = 1});
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("waits");
+  scene.Join("refused");
+  const auto refused = scene.answers.Wait(1);
+  REQUIRE(refused.size() == 1);
+  REQUIRE_FALSE(refused[0].ok());
+  CHECK(refused[0].error().code == ErrorCode::kOverloaded);
+  CHECK(scene.statistics.Get(Counter::kRefused) == 1);
+  CHECK(scene.flights->Gauges().queued == 1);
+  scene.compiler.Open();
+  CHECK(scene.answers.Wait(3).size() == 3);
+  CHECK(scene.compiler.started() == 2);
+}
+
+TEST_CASE("a flight ends with the last one that leaves it, not before") {
+  Scene scene;
+  scene.compiler.Shut();
+  const auto first = scene.Join("a");
+  const auto second = scene.Join("a", kBob);
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.flights->Leave(first);
+  CHECK(scene.statistics.Get(Counter::kCancelled) == 0);
+  scene.flights->Leave(second);
+  CHECK(scene.compiler.WaitUntilCancelled(1));
+  CHECK(scene.statistics.Get(Counter::kCancelled) == 1);
+  CHECK(scene.answers.size() == 0);
+}
+
+TEST_CASE("a result that can't be shared is no answer to who came after its compile began") {
+  Scene scene;
+  scene.compiler.Shut();
+  scene.Join("f(__TIME__)");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("f(__TIME__)");
+  scene.compiler.Open();
+  CHECK(scene.Answer(0).outcome == Outcome::kUncacheable);
+  CHECK(scene.Answer(1).outcome == Outcome::kUncacheable);
+  CHECK(scene.compiler.started() == 2);
+}
+
+TEST_CASE("once a compile asks for files, users whose files they are not go their own way") {
+  Scene scene(AsksFor("/cccl-root-0/a.h"));
+  scene.compiler.Shut();
+  scene.Join("a");
+  scene.Join("a", kBob);
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.compiler.Open();
+  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
+  std::vector<WaiterPtr> again = scene.Again(1);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]->peer.uid == kBob.uid);
+  CHECK(scene.memory.LooksOutside(*again[0]->plan));
+  // From now on they do not meet.
+  scene.compiler.Shut();
+  scene.Join(scene.KnowsAll(std::move(again[0])));
+  scene.Join(scene.KnowsAll(scene.Waits("a")));
+  scene.compiler.Open();
+  CHECK(scene.answers.Wait(3).size() == 3);
+  CHECK(scene.compiler.started() == 3);
+}
+
+TEST_CASE("what was made of one directory's files is no answer to the same user in another") {
+  Scene scene(AsksFor("/cccl-root-0/a.h"));
+  scene.compiler.Shut();
+  scene.Join("a");
+  auto elsewhere = MakeRequest("a");
+  elsewhere->working_directory = "/elsewhere";
+  scene.Join(testing::MakeWaiter(scene.table, elsewhere, kAlice, scene.answers.Collect()));
+  scene.compiler.Open();
+  const std::vector<WaiterPtr> again = scene.Again(1);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]->request == elsewhere);
+  CHECK(again[0]->restarts == 1);
+  CHECK(scene.answers.size() == 1);
+  CHECK(scene.compiler.started() == 1);
+}
+
+TEST_CASE("where the toolchain changes during each compile, the last is answered and not kept") {
+  Scene scene;
+  scene.toolchains.Replace(testing::MakeToolchain("another"));
+  scene.Join("a");
+  for (int restarts = 1; restarts <= 3; ++restarts) {
+    std::vector<WaiterPtr> again = scene.Again(1);
+    REQUIRE(again.size() == 1);
+    CHECK(again[0]->restarts == restarts);
+    scene.Join(std::move(again[0]));
+  }
+  const auto all = scene.answers.Wait(1);
+  REQUIRE(all.size() == 1);
+  CHECK(scene.tier.size() == 0);
+}
+
+TEST_CASE("who may find an answer now, for another flight landed meanwhile, starts again") {
+  Scene scene;
+  WaiterPtr waiter = scene.Waits("a");
+  // When it was looked up, nothing was known.
+  const auto nothing = std::make_shared<const Manifest>();
+  waiter->manifest = {nothing, nothing};
+  Closure closure;
+  closure.entries.push_back({{0, "a.h"}, FileKind::kAbsent, {}, 0});
+  REQUIRE(scene.memory.Insert(waiter->plan->fingerprint, closure, testing::MakeArtifact("b")).ok());
+  scene.Join(std::move(waiter));
+  CHECK(scene.Again(1).size() == 1);
+  CHECK(scene.compiler.started() == 0);
+}
+
+TEST_CASE("closing ends what runs, and leaves those who wait, or come later, in the table") {
+  Scene scene;
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("waits");
+  scene.flights->Close();
+  CHECK(scene.compiler.started() == 1);
+  CHECK(scene.flights->Gauges().in_flight == 0);
+  scene.Join("comes later");
+  CHECK(scene.compiler.started() == 1);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/parked_looks.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tests/unit/core/answering_caller.h"
+#include "tests/unit/core/stall.h"
+#include "tests/unit/core/waiters.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using std::chrono::milliseconds;
+using testing::kPatience;
+using testing::Stall;
+
+const Peer kAlice{1000, 1000, {}, 1};
+const Peer kBob{1001, 1001, {}, 2};
+
+/// Looks, and what becomes of those who wait for them.
+class Scene {
+ public:
+  explicit Scene(const ParkedLooks::Patience& patience = {std::chrono::minutes(10),
+                                                          std::chrono::minutes(10)})
+      : looks(table, responder, patience) {}
+
+  WaiterPtr Waits(const Peer& peer = kAlice) {
+    return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
+  }
+  /// What goes on with a waiter: it is answered, by how.
+  ParkedLooks::Then Then(const std::string& how) {
+    return [this, how](WaiterPtr waiter) {
+      BuildAnswer answer;
+      answer.reason = how;
+      responder.Answer(std::move(waiter), std::move(answer));
+    };
+  }
+  /// What the only one who waits was told: how, or the error's name.
+  std::string Told() {
+    const auto all = answers.Wait(1);
+    if (all.size() != 1) return std::to_string(all.size()) + " answers";
+    return all[0].ok() ? all[0]->reason : std::string(Name(all[0].error().code));
+  }
+
+  FlightTable table;
+  Statistics statistics;
+  BuildHistory history{1 << 20};
+  Responder responder{{table, statistics, history, nullptr, {}}};
+  testing::Answers answers;
+  ParkedLooks looks;
+};
+
+TEST_CASE("a build goes on when its files were looked at, and no thread that brought it waits") {
+  Stall stall;
+  Scene scene;
+  std::atomic<bool> looked = false;
+  const auto here = std::this_thread::get_id();
+  scene.looks.AtFiles(
+      scene.Waits(),
+      [&] {
+        stall.Enter();
+        looked = std::this_thread::get_id() != here;
+      },
+      [&](WaiterPtr waiter) { scene.Then(looked ? "looked" : "on")(std::move(waiter)); });
+  REQUIRE(stall.WaitUntilEntered(1));
+  CHECK(scene.answers.size() == 0);
+  stall.End();
+  CHECK(scene.Told() == "looked");
+}
+
+TEST_CASE("who leaves while it is parked is gone: nothing follows the look") {
+  Stall stall;
+  Scene scene;
+  std::atomic<int> followed = 0;
+  WaiterPtr waiter = scene.Waits();
+  const auto ticket = waiter->ticket;
+  scene.looks.AtDisk(
+      std::move(waiter), [&] { stall.Enter(); }, [&](WaiterPtr) { ++followed; },
+      [&](WaiterPtr) { ++followed; });
+  REQUIRE(stall.WaitUntilEntered(1));
+  scene.table.Leave(ticket);
+  stall.End();
+  scene.looks.Close();
+  CHECK(followed == 0);
+  CHECK(scene.answers.size() == 0);
+  CHECK(scene.table.WaitUntilIdle(milliseconds(0)));
+}
+
+TEST_CASE("files that hang end the build, with what to look at") {
+  Scene scene({milliseconds(1), std::chrono::minutes(10)});
+  // What hangs may go on after the test's own things are gone.
+  const auto hang = std::make_shared<Stall>();
+  scene.looks.AtFiles(
+      scene.Waits(), [hang] { hang->Enter(); }, scene.Then("looked"));
+  const auto all = scene.answers.Wait(1);
+  REQUIRE(all.size() == 1);
+  REQUIRE_FALSE(all[0].ok());
+  CHECK(all[0].error().code == ErrorCode::kTimedOut);
+  CHECK_THAT(all[0].error().message, Contains("does a file system hang"));
+  hang->End();
+}
+
+TEST_CASE("a caller that sends its files is not held up by a disk that hangs, nor holds one up") {
+  const auto disk = std::make_shared<Stall>();
+  const auto caller = std::make_shared<Stall>();
+  Scene scene;
+  testing::AnsweringCaller sender;
+  const auto sends = [&] {
+    WaiterPtr waiter = scene.Waits();
+    waiter->files = sender.exchange;
+    return waiter;
+  };
+  const bool disk_hangs = GENERATE(true, false);
+  const auto hangs = disk_hangs ? disk : caller;
+  for (int i = 0; i < 20; ++i) {
+    scene.looks.AtFiles(
+        disk_hangs ? scene.Waits() : sends(), [hangs] { hangs->Enter(); }, scene.Then("late"));
+  }
+  REQUIRE(hangs->WaitUntilEntered(2));
+  scene.looks.AtFiles(
+      disk_hangs ? sends() : scene.Waits(), [] {}, scene.Then("looked"));
+  CHECK(scene.Told() == "looked");
+  scene.looks.Close();
+  hangs->End();
+}
+
+TEST_CASE("what is read of the disk goes on with that") {
+  Scene scene;
+  scene.looks.AtDisk(
+      scene.Waits(), [] {}, scene.Then("read"), scene.Then("without"));
+  CHECK(scene.Told() == "read");
+}
+
+TEST_CASE("a disk that does not answer in time is done without") {
+  Stall stall;
+  Scene scene({std::chrono::minutes(10), milliseconds(1)});
+  scene.looks.AtDisk(
+      scene.Waits(), [&] { stall.Enter(); }, scene.Then("read"), scene.Then("without"));
+  CHECK(scene.Told() == "without");
+  stall.End();
+  scene.looks.Close();
+  CHECK(scene.answers.size() == 1);
+}
+
+TEST_CASE("while a user's reads hang the disk is done without at once, for that user alone") {
+  Stall stall;
+  Scene scene({std::chrono::minutes(10), milliseconds(1)});
+  constexpr size_t kReads = 4;  // of one user at a time
+  for (size_t i = 0; i < kReads; ++i) {
+    scene.looks.AtDisk(
+        scene.Waits(), [&] { stall.Enter(); }, scene.Then("read"), scene.Then("without"));
+  }
+  REQUIRE(scene.answers.Wait(kReads).size() == kReads);
+  bool read = false;
+  scene.looks.AtDisk(
+      scene.Waits(), [&] { read = true; }, scene.Then("read"), scene.Then("without"));
+  const auto all = scene.answers.Wait(kReads + 1);
+  CHECK(all.back()->reason == "without");
+  scene.looks.AtDisk(
+      scene.Waits(kBob), [] {}, scene.Then("read"), scene.Then("without"));
+  CHECK(scene.answers.Wait(kReads + 2).back()->reason == "read");
+  stall.End();
+  scene.looks.Close();
+  CHECK_FALSE(read);
+}
+
+TEST_CASE("when looks are closed files are not looked at, and the disk is done without") {
+  Scene scene;
+  scene.looks.Close();
+  SECTION("files") {
+    scene.looks.AtFiles(
+        scene.Waits(), [] {}, scene.Then("looked"));
+    CHECK(scene.Told() == "unavailable");
+    CHECK(scene.statistics.Get(Counter::kRefused) == 1);
+  }
+  SECTION("disk") {
+    scene.looks.AtDisk(
+        scene.Waits(), [] {}, scene.Then("read"), scene.Then("without"));
+    CHECK(scene.Told() == "without");
+  }
+}
+
+TEST_CASE("closing waits for a read of the disk, which uses the store, and not for hung files") {
+  Stall disk;
+  const auto files = std::make_shared<Stall>();
+  Scene scene;
+  std::atomic<bool> ended = false;
+  scene.looks.AtFiles(
+      scene.Waits(), [files] { files->Enter(); }, scene.Then("looked"));
+  scene.looks.AtDisk(
+      scene.Waits(),
+      [&] {
+        disk.Enter();
+        ended = true;
+      },
+      scene.Then("read"), scene.Then("without"));
+  REQUIRE(files->WaitUntilEntered(1));
+  REQUIRE(disk.WaitUntilEntered(1));
+  std::atomic<bool> ended_before = false;
+  std::thread closing([&] {
+    scene.looks.Close();
+    ended_before = ended.load();
+  });
+  // Once it has begun to close, it takes no more.
+  while (scene.looks.disk().Add(kBob.uid, {[] {}, [] {}, [] {}}).ok()) std::this_thread::yield();
+  disk.End();
+  closing.join();
+  CHECK(ended_before);
+  CHECK(scene.answers.size() == 0);  // who is parked stays so
+  CHECK(scene.table.TakeAll().size() == 2);
+  files->End();
+}
+
+}  // namespace
+}  // namespace cccl_cached

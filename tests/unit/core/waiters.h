@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/core/build_plan.h"
+#include "daemon/core/flight_table.h"
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cached::testing {
+
+/// The plan of a request that can be served.
+inline std::shared_ptr<const BuildPlan> MakePlan(
+    std::shared_ptr<const cccl_cache::BuildRequest> request, const PlanOptions& options = {}) {
+  Result<BuildPlan> plan = PlanBuild(std::move(request), MakeToolchain(), options);
+  INFO((plan.ok() ? "" : plan.error().message));
+  REQUIRE(plan.ok());
+  return std::make_shared<const BuildPlan>(*std::move(plan));
+}
+
+/// A caller with an open ticket and a plan of its own.
+inline WaiterPtr MakeWaiter(FlightTable& table,
+                            std::shared_ptr<const cccl_cache::BuildRequest> request,
+                            const Peer& peer, BuildCoordinator::Done done) {
+  auto waiter = std::make_unique<Waiter>();
+  waiter->ticket = table.Open();
+  waiter->request = request;
+  waiter->peer = peer;
+  waiter->done = std::move(done);
+  waiter->called = std::chrono::steady_clock::now();
+  waiter->plan = MakePlan(std::move(request), {.uid = peer.uid});
+  return waiter;
+}
+
+}  // namespace cccl_cached::testing
