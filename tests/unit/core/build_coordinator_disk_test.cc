@@ -29,7 +29,9 @@ constexpr std::chrono::milliseconds kShort{20};
 struct Scene {
   explicit Scene(std::chrono::milliseconds patience = std::chrono::minutes(2),
                  testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
-      : bench(std::move(behaviour), {.disk_patience = patience, .second_tier = TierName::kDisk}) {}
+      : bench(std::move(behaviour), {.queued_per_uid = 16,  // all that a test asks at once
+                                     .disk_patience = patience,
+                                     .second_tier = TierName::kDisk}) {}
   ~Scene() { stall.End(); }
 
   void KeepOnDisk(const std::string& source) {
@@ -110,6 +112,7 @@ TEST_CASE("what a disk that stalls does not tell is compiled, on slots that it d
   const auto answers = scene.answers.Wait(1 + kDiskReads.threads_per_uid);
   REQUIRE(answers.size() == 1 + kDiskReads.threads_per_uid);
   for (const auto& answer : answers) {
+    INFO((answer.ok() ? "" : answer.error().message));
     REQUIRE(answer.ok());
     CHECK(answer->outcome == Outcome::kBuilt);
   }

@@ -13,7 +13,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
   limits.slots = options.slots;
   limits.compile.time = options.time;
   limits.disk_patience = options.disk_patience;
-  limits.queued_per_uid = 4;
+  limits.queued_per_uid = options.queued_per_uid;
   limits.shadow_check_every = options.shadow_check_every;
   coordinator = std::make_unique<BuildCoordinator>(
       BuildCoordinator::Parts{.toolchains = toolchains,

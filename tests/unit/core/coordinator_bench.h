@@ -24,6 +24,7 @@ inline const Peer kOwner{kOwnUid, 900, {}, 3};
 struct CoordinatorBench {
   struct Options {
     size_t slots = 2;
+    size_t queued_per_uid = 4;
     std::chrono::milliseconds time = std::chrono::minutes(2);
     std::chrono::milliseconds disk_patience = std::chrono::minutes(2);
     uint64_t shadow_check_every = 0;
