@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-in changes no release that it was not tested with, and says so."""
+
+import cccl_cache.compute as plugin
+import pytest
+from cccl_cache.compute._release import TESTED
+from cuda.compute.algorithms._reduce import _Reduce
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Has a release of a package seem installed, before what is."""
+
+    def install(package, release):
+        place = tmp_path / f"{package.replace('-', '_')}-{release}.dist-info"
+        place.mkdir()
+        (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {release}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield install
+    plugin.uninstall()
+
+
+@pytest.mark.parametrize("package", ["cuda-cccl", "numba-cuda-mlir"])
+def test_an_untested_release_is_left_alone_and_the_reason_is_told(installed, package, caplog):
+    before = _Reduce.__init__
+    installed(package, "9.9")
+    assert plugin.install() is False
+    status = plugin.status()
+    assert status["on"] is False
+    assert status["why_off"].startswith(f"{package} 9.9 was not tested with it; ")
+    assert status["why_off"] in caplog.text
+    assert _Reduce.__init__ is before
+
+
+@pytest.mark.parametrize("release", TESTED)
+def test_a_tested_release_is_changed_and_put_back(installed, release):
+    before = _Reduce.__init__
+    installed("cuda-cccl", release)
+    assert plugin.install() is True
+    assert plugin.status()["why_off"] is None and _Reduce.__init__ is not before
+    plugin.uninstall()
+    assert plugin.status()["why_off"] == "uninstall() was called" and _Reduce.__init__ is before
