@@ -98,16 +98,19 @@ void Deposits::Enter(const CallPtr& call) {
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->key)) return TellNews(*call, grant);
-  // Published after the first look, before this lease.
-  const auto look = [this, call, grant] {
+  // Published after the first look, before this lease. Who does not know of it can't say that it
+  // lives.
+  table_.Excuse(call->seat);
+  const auto go_without = [this, call, grant] {
+    if (table_.Beat(call->seat)) TellNews(*call, grant);
+  };
+  const auto look = [this, call, grant, go_without] {
     const DepositFound found{Look(call->key)};
-    if (found.contents == nullptr || !table_.StartPublishing(call->seat, grant.fence)) {
-      return TellNews(*call, grant);
-    }
+    if (found.contents == nullptr) return go_without();
+    if (!table_.StartPublishing(call->seat, grant.fence)) return;
     table_.Publish(call->seat, found);
     TellNews(*call, found);
   };
-  const auto go_without = [this, call, grant] { TellNews(*call, grant); };
   if (!reads_.Add(call->uid, {.look = [] {}, .then = look, .late = go_without})) go_without();
 }
 

@@ -67,7 +67,8 @@ void LeaseTable::Prolong(Seat seat, Place& place) {
 
 void LeaseTable::Press(const Line& line) {
   Place& holder = places_.at(line.holder);
-  if (holder.due && *holder.due > holder.until) SetDue(line.holder, holder, holder.until);
+  if (holder.publishing || (holder.due && *holder.due <= holder.until)) return;
+  SetDue(line.holder, holder, holder.until);
 }
 
 void LeaseTable::Vacate(Seat seat, Told& told) {
@@ -101,12 +102,27 @@ LeaseTable::Place* LeaseTable::Holder(Seat seat) {
 }
 
 bool LeaseTable::Beat(Seat seat) {
+  bool earlier = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Place* place = Holder(seat);
+    if (place == nullptr) return false;
+    // Who publishes can't lose the lease any more.
+    if (place->publishing) return true;
+    const std::optional<Time> before = place->due;
+    Prolong(seat, *place);
+    earlier = !before || *place->due < *before;
+  }
+  if (earlier && options_.sooner) options_.sooner();
+  return true;
+}
+
+void LeaseTable::Excuse(Seat seat) {
   const std::lock_guard lock(mutex_);
   Place* place = Holder(seat);
-  if (place == nullptr) return false;
-  // Who publishes can't lose the lease any more.
-  if (!place->publishing) Prolong(seat, *place);
-  return true;
+  if (place == nullptr || place->publishing) return;
+  const bool pressed = !lines_.at(place->key).waiting.empty();
+  SetDue(seat, *place, pressed ? std::optional(place->until) : std::nullopt);
 }
 
 bool LeaseTable::StartPublishing(Seat seat, uint64_t fence) {

@@ -73,6 +73,9 @@ class LeaseTable {
 
   /// The holder lives. False: it is none any more.
   [[nodiscard]] bool Beat(Seat seat);
+  /// The holder is silent through no fault of its own, for it was not told of its lease yet: until
+  /// its next Beat it may be.
+  void Excuse(Seat seat);
   /// The holder's last word has begun: the lease can't be lost any more, and must be ended with
   /// Publish. False: it is lost already, or has another number.
   [[nodiscard]] bool StartPublishing(Seat seat, uint64_t fence);

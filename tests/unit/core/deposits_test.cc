@@ -239,6 +239,35 @@ TEST_CASE("who leaves while the disk is read for it keeps no lease") {
   scene.deposits.Leave(scene.seat);
 }
 
+TEST_CASE("no lease is lost for silence while the disk is read for its holder") {
+  FakeDepositStore store;
+  testing::Stall stall;
+  Scene scene(store, {.heartbeat = milliseconds(1)});
+  scene.Deposit(Claim("a"), "bytes");
+  // Found neither at first nor, with the lease, before somebody else's was lost for silence.
+  store.during_get = [&] {
+    REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
+    scene.Deposit(Claim("a"), "anew");
+    store.during_get = [&] { stall.Enter(); };
+  };
+  std::promise<LeaseNews> told;
+  std::future<LeaseNews> answer = told.get_future();
+  const auto seat = scene.deposits.NewSeat();
+  scene.deposits.Acquire(seat, Claim("a"), [&, first = true](const LeaseNews& news) mutable {
+    if (std::exchange(first, false)) told.set_value(news);
+  });
+  REQUIRE(stall.WaitUntilEntered(1));
+  std::promise<void> lost;
+  scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("b"), [&](const LeaseNews& news) {
+    if (std::holds_alternative<LeaseLost>(news)) lost.set_value();
+  });
+  REQUIRE(lost.get_future().wait_for(testing::kPatience) == std::future_status::ready);
+  stall.End();
+  REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
+  CHECK(std::holds_alternative<LeaseGrant>(answer.get()));
+  scene.deposits.Leave(seat);
+}
+
 TEST_CASE("a look that finds nothing removes nothing that was published meanwhile") {
   FakeDepositStore store;
   Scene scene(store);

@@ -181,6 +181,30 @@ TEST_CASE("a heartbeat keeps the lease") {
   CHECK(holder.told == "lease ");
 }
 
+TEST_CASE("a holder that was not told yet may be silent, but not for ever while others wait") {
+  Scene scene;
+  Caller holder(scene, "a");
+  scene.table.Excuse(holder.seat);
+  CHECK_FALSE(scene.table.Pass());
+  scene.now += kPatience;
+  Caller next(scene, "a");
+  scene.table.Pass();
+  CHECK(holder.told == "lease ");
+  SECTION("until it is told") {
+    const int before = scene.sooner;
+    CHECK(scene.table.Beat(holder.seat));
+    CHECK(scene.sooner > before);
+    scene.now += kPatience;
+    scene.table.Pass();
+  }
+  SECTION("until it held on for too long") {
+    scene.now += kLongest - kPatience;
+    scene.table.Pass();
+  }
+  CHECK(holder.told == "lease lost ");
+  CHECK(next.told == "lease ");
+}
+
 TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
   Scene scene;
   Caller late(scene, "a");
