@@ -16,6 +16,7 @@ using cccl_cache::Digest;
 //   fields   = 32 bytes          the digest of the fields (proto/deposit_key.cc)
 //   name_space, contents = string
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
+constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
 // As a client may name one.
 constexpr size_t kLongestNamespace = 128;
 
@@ -26,6 +27,11 @@ std::string EncodeDepositCopy(const DepositCopy& copy) {
   AppendString(bytes, copy.name_space);
   AppendString(bytes, *copy.contents);
   return bytes;
+}
+
+uint64_t ContentsSize(std::string_view name_space, uint64_t copy_bytes) {
+  const uint64_t around = kDigestBytes + kLengthBytes + name_space.size() + kLengthBytes;
+  return copy_bytes < around ? 0 : copy_bytes - around;
 }
 
 std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity, std::string_view bytes) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ struct DepositCopy {
 
 /// docs/snapshot-format.md says it byte by byte.
 [[nodiscard]] std::string EncodeDepositCopy(const DepositCopy& copy);
+
+/// How many bytes of contents a copy of so many bytes holds, which is what a deposit counts. 0 for
+/// a size that no copy has.
+[[nodiscard]] uint64_t ContentsSize(std::string_view name_space, uint64_t copy_bytes);
 
 /// None if anything is malformed, or another identity than that of the index comes of it. `bytes`
 /// may come from anybody.

@@ -101,7 +101,9 @@ Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
 Status ReceivedSnapshot::CheckDeposits(const SnapshotReader& reader) const {
   uint64_t bytes = 0;
   const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t) {
-    if (item.kind == SnapshotKind::kDeposit) bytes += DepositIndex::Charge(item.bytes);
+    if (item.kind == SnapshotKind::kDeposit) {
+      bytes += DepositIndex::Charge(ContentsSize(item.name_space, item.bytes));
+    }
     return true;
   });
   if (!unread.empty()) return Refused(unread);

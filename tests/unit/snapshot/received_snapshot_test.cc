@@ -112,6 +112,16 @@ TEST_CASE("deposits of which not all can be kept are refused before the first is
   CHECK(receiver.deposited.size() == 2);
 }
 
+TEST_CASE("a deposit counts its contents, as it does once it is kept") {
+  Receiver receiver;
+  receiver.deposit_limit = 3 * DepositIndex::kLeastCharge;
+  const std::string full(receiver.deposit_limit, 'x');
+  CHECK(receiver.Receive(SnapshotOf({StoredDeposit("a", full)})).ok());
+  const auto refused = receiver.Receive(SnapshotOf({StoredDeposit("b", full + "x")}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+}
+
 TEST_CASE("deposits are handed over as what they are") {
   StoredRecord deposit = StoredDeposit("fields");
   Receiver receiver;

@@ -45,6 +45,7 @@ inline StoredRecord StoredDeposit(const std::string& fields,
   stored.item.kind = cccl_cache::SnapshotKind::kDeposit;
   stored.item.key = copy.identity();
   stored.item.bytes = stored.bytes.size();
+  stored.item.name_space = copy.name_space;
   return stored;
 }
 
