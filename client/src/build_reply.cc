@@ -108,7 +108,7 @@ bool BuildReply::needs_chunks() const {
 
 size_t BuildReply::MemoryBytes() const {
   size_t bytes = 0;
-  for (const Message& message : memory_) bytes += message.size;
+  for (const Message& message : memory_) bytes += CapacityOf(message.bytes);
   return bytes;
 }
 

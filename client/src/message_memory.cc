@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kSmallestKept = size_t{64} << 10;
 constexpr size_t kLargestKept = size_t{4} << 20;
 // A message that needs less than this part of a block would hold too much.
-constexpr size_t kLeastUse = 4;
+constexpr size_t kLeastUse = 2;
 
 /// What lies before the bytes.
 struct alignas(std::max_align_t) Block {
@@ -41,6 +41,10 @@ MessageMemory AllocateMessageMemory(size_t size) {
   }
   auto* const block = new (::operator new(sizeof(Block) + size)) Block{size};
   return MessageMemory(block->bytes());
+}
+
+size_t CapacityOf(const MessageMemory& memory) {
+  return memory == nullptr ? 0 : Block::Of(memory.get())->capacity;
 }
 
 void ReleaseMessageMemory::operator()(char* memory) const {

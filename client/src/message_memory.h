@@ -20,4 +20,7 @@ using MessageMemory = std::unique_ptr<char[], ReleaseMessageMemory>;
 /// KiB. Thread-safe, and safe to use in a forked child, whatever the parent's threads were at.
 [[nodiscard]] MessageMemory AllocateMessageMemory(size_t size);
 
+/// How large the block is that it lies in: at most twice what was asked for.
+[[nodiscard]] size_t CapacityOf(const MessageMemory& memory);
+
 }  // namespace cccl_cache

@@ -9,6 +9,7 @@
 #include <vector>
 
 using cccl_cache::AllocateMessageMemory;
+using cccl_cache::CapacityOf;
 using cccl_cache::MessageMemory;
 
 namespace {
@@ -24,6 +25,7 @@ TEST_CASE("a large message gets the memory of the one before") {
   const char* const before = GivenBack(kLarge);
   const MessageMemory smaller = AllocateMessageMemory(kLarge - 1000);
   CHECK(smaller.get() == before);
+  CHECK(CapacityOf(smaller) == kLarge);
 }
 
 TEST_CASE("two messages that live at once have memory of their own") {
@@ -40,9 +42,10 @@ TEST_CASE("memory that is too small for a message, or far too large, is not give
   static_cast<void>(GivenBack(kLarge));
   const MessageMemory larger = AllocateMessageMemory(kLarge + 1);
   std::memset(larger.get(), 1, kLarge + 1);
-  const char* const four_times = GivenBack(4 * kLarge + 4);
+  const char* const twice = GivenBack(2 * kLarge + 2);
   const MessageMemory small = AllocateMessageMemory(kLarge);
-  CHECK(small.get() != four_times);
+  CHECK(small.get() != twice);
+  CHECK(CapacityOf(small) == kLarge);
 }
 
 TEST_CASE("threads that receive at once never share memory") {
