@@ -62,10 +62,10 @@ std::string Mounts() {
   return {name.data(), size > 0 ? static_cast<size_t>(size) : 0};
 }
 
-/// Which libraries ldconfig found, and when.
-std::string LibraryCache() {
+/// Which file this is, as it is now.
+std::string Stamp(const char* path) {
   struct stat found = {};
-  if (stat("/etc/ld.so.cache", &found) != 0) return "none";
+  if (stat(path, &found) != 0) return "none ";
   std::string text;
   for (const auto number :
        {static_cast<uint64_t>(found.st_dev), static_cast<uint64_t>(found.st_ino),
@@ -81,8 +81,11 @@ std::string LibraryCache() {
 DriverMemory DriverMemory::OfThisProcess() {
   const std::string start = Beginning("/proc/sys/kernel/random/boot_id");
   if (start.empty()) return {{}, {}};
-  return {Directory(), start + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' +
-                           LibraryCache() + '\n' + std::string(Variable("LD_LIBRARY_PATH"))};
+  // In WSL, which has no module of the driver's, that comes from Windows while all runs on.
+  const std::string files = Stamp("/etc/ld.so.cache") + Stamp("/usr/lib/wsl/lib/libcuda.so.1");
+  return {Directory(), start + Beginning("/sys/module/nvidia/version") + Mounts() + '\n' + files +
+                           '\n' + std::string(Variable("LD_LIBRARY_PATH")) + '\n' +
+                           std::string(Variable("LD_PRELOAD"))};
 }
 
 uint32_t DriverMemory::Version(const std::function<uint32_t()>& ask) const {

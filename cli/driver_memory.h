@@ -13,8 +13,8 @@ namespace cccl_cache::cli {
 class DriverMemory {
  public:
   /// In $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache, and true as long as all is as it is
-  /// now for this process: the machine's start, its driver, the mounts, and where libraries are
-  /// looked for.
+  /// now for this process: the machine's start, its driver, the mounts, where libraries are looked
+  /// for, and which are loaded before all others.
   [[nodiscard]] static DriverMemory OfThisProcess();
 
   /// What is kept in `directory`, which has to be this user's alone, is believed where it was kept

@@ -3,6 +3,7 @@
 #include "cli/driver_memory.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -51,6 +52,20 @@ TEST_CASE("a driver that can't be asked is asked again") {
   scene.version = 12040;
   CHECK(scene.Ask("one start") == 12040);
   CHECK(scene.asked == 2);
+}
+
+TEST_CASE("another library that is loaded before all others may be another driver") {
+  Scene scene;
+  setenv("XDG_CACHE_HOME", scene.directory.path().c_str(), 1);
+  const auto ask = [&](const char* preloaded) {
+    setenv("LD_PRELOAD", preloaded, 1);
+    return DriverMemory::OfThisProcess().Version([&] { return scene.version + ++scene.asked; });
+  };
+  CHECK(ask("/a/libcuda.so.1") == 13001);
+  CHECK(ask("/a/libcuda.so.1") == 13001);
+  CHECK(ask("/b/libcuda.so.1") == 13002);
+  unsetenv("LD_PRELOAD");
+  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_CASE("what is not a version is not taken for one") {
