@@ -115,7 +115,8 @@ std::string Sentence(const Explanation& explanation) {
     case CCCL_CACHE_VERDICT_NOT_KEPT:
       return "built before, and not kept any more; why is not known";
     case CCCL_CACHE_VERDICT_UNKNOWN_KEY:
-      return "no compiled build of yours that the daemon remembers has this key";
+      return "no build of yours that the daemon remembers has this key; of those before its last "
+             "start it knows what you were given, and no failures";
     case CCCL_CACHE_VERDICT_UNKNOWN:
       break;
   }
@@ -129,6 +130,10 @@ std::string Text(const Explanation& explanation) {
   if (info.more_differences > 0) {
     text += "  and " + std::to_string(info.more_differences) + " more\n";
   }
+  // Others have it in their sentence.
+  const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
+                    info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
+  if (!told) text += std::string(explanation.reason()) + "\n";
   if (!explanation.nearest_key().empty()) {
     text += "nearest: " + std::string(explanation.nearest_key()) + ", " +
             cccl_cache_outcome_name(info.nearest_outcome) + " at " +

@@ -36,6 +36,8 @@ class AnsweredBuilds {
 
   /// One user's, ascending by key. Reads the disk.
   virtual std::vector<AnsweredBuild> Of(uid_t uid) = 0;
+  /// Whether the user was answered with this one. Reads the disk, once.
+  virtual bool Has(uid_t uid, const cccl_cache::Digest& key) = 0;
   /// Who was answered with anything, ascending. Reads the disk.
   virtual std::vector<uid_t> Users() = 0;
 };

@@ -49,7 +49,7 @@ class BuildCoordinator::Impl {
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
         looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
         explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
-                    history_, parts_.departures},
+                    history_, parts_.departures, parts_.answered},
                    limits.compile.time),
         flights_({table_,
                   memory_,

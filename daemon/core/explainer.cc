@@ -24,6 +24,10 @@ constexpr size_t kMostFiles = 8;
 // So often in a row a question waits for a toolchain that changed again.
 constexpr int kMostLooks = 4;
 
+constexpr const char* kNotCompared =
+    "it can't be compared with earlier builds: it was compiled for another user, too long ago, or "
+    "before the daemon's last start, over which no inputs of builds are remembered";
+
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
 void Tell(std::vector<Difference> differences, Explanation* explanation) {
@@ -96,9 +100,8 @@ Explanation Explainer::Known(const Digest& key, uid_t uid) const {
   const std::vector<PastBuildPtr> past = parts_.history.Of(uid);
   const auto found =
       std::ranges::find_if(past, [&](const PastBuildPtr& build) { return build->key == key; });
+  if (found == past.end()) return Answered(key, uid);
   Explanation explanation;
-  explanation.verdict = Verdict::kUnknownKey;
-  if (found == past.end()) return explanation;
   const PastBuild& build = **found;
   if (auto own = OwnReason(build)) return *std::move(own);
   const auto here = parts_.memory.WhereIs(key, uid);
@@ -112,6 +115,21 @@ Explanation Explainer::Known(const Digest& key, uid_t uid) const {
     explanation.verdict = explanation.differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
   }
   if (nearest) explanation.nearest = NameOf(*nearest);
+  if (here) explanation.tier = *here;
+  return explanation;
+}
+
+Explanation Explainer::Answered(const Digest& key, uid_t uid) const {
+  Explanation explanation;
+  explanation.verdict = Verdict::kUnknownKey;
+  if (parts_.answered == nullptr || !parts_.answered->Has(uid, key)) return explanation;
+  const auto here = parts_.memory.WhereIs(key, uid);
+  if (auto gone = GoneSince(key)) {
+    explanation = *std::move(gone);
+  } else {
+    explanation.verdict = here ? Verdict::kHit : Verdict::kNotKept;
+  }
+  explanation.reason = kNotCompared;
   if (here) explanation.tier = *here;
   return explanation;
 }

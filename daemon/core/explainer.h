@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "daemon/core/answered_builds.h"
 #include "daemon/core/build_history.h"
 #include "daemon/core/build_memory.h"
 #include "daemon/core/departures.h"
@@ -31,6 +32,7 @@ class Explainer {
     FileChecks& reads;   ///< for what waits for the daemon's disk
     const BuildHistory& history;
     const Departures& departures;
+    AnsweredBuilds* answered = nullptr;  ///< null: nobody notes it
   };
   using Done = std::function<void(Result<Explanation>)>;
 
@@ -39,9 +41,10 @@ class Explainer {
   Explainer(const Parts& parts, std::chrono::milliseconds patience)
       : parts_(parts), patience_(patience) {}
 
-  /// Why the last build of this uid's with this key was compiled, and what became of its entry,
-  /// which the disk is asked for: `done` runs once, on a thread of this uid's reads, or never if
-  /// these are closed before. Before this returns where they are full.
+  /// Why the last build of this uid's with this key was compiled, and what became of its entry; the
+  /// latter alone where the user was answered with it and no such build is remembered. The disk is
+  /// asked: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
+  /// Before this returns where they are full.
   void OfKey(const cccl_cache::Digest& key, uid_t uid, Done done) const;
 
   /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
@@ -55,6 +58,8 @@ class Explainer {
   struct Looked;
 
   [[nodiscard]] Explanation Known(const cccl_cache::Digest& key, uid_t uid) const;
+  /// Of a key that the history does not have.
+  [[nodiscard]] Explanation Answered(const cccl_cache::Digest& key, uid_t uid) const;
   void Start(const QuestionPtr& question) const;
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
                               bool force_path_dependent) const;

@@ -24,8 +24,9 @@ enum class Verdict : uint8_t {
   kShadowCheck = 6,  ///< its entry was dropped at `since`: its compiler made something else
   kUncacheable = 7,  ///< `reason` says why it is never kept
   kFailed = 8,       ///< it does not compile: `reason`
-  kNotKept = 9,      ///< the nearest earlier build is the same, and its entry is gone
-  kUnknownKey = 10,  ///< no build of this user's that was compiled and is remembered has this key
+  kNotKept = 9,      ///< it was built before, and its entry is gone
+  /// No build of this user's that is remembered has this key, nor any artifact that it was given.
+  kUnknownKey = 10,
 };
 
 /// An earlier build, to name it.

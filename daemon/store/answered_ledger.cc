@@ -45,6 +45,16 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
   return builds;
 }
 
+bool AnsweredLedger::Has(uid_t uid, const cccl_cache::Digest& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::pair place(uid, key);
+    if (waiting_.contains(place) || writing_.contains(place)) return true;
+  }
+  const auto database = slot_.Get();
+  return database && AnsweredTable::Has(*database, uid, key);
+}
+
 std::vector<uid_t> AnsweredLedger::Users() {
   std::vector<uid_t> users;
   {

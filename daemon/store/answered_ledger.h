@@ -18,6 +18,7 @@ class AnsweredLedger final : public AnsweredBuilds {
   explicit AnsweredLedger(DatabaseSlot& slot) : slot_(slot) {}
 
   void Note(uid_t uid, AnsweredBuild build) override;
+  bool Has(uid_t uid, const cccl_cache::Digest& key) override;
   std::vector<AnsweredBuild> Of(uid_t uid) override;
   std::vector<uid_t> Users() override;
 

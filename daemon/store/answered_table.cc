@@ -25,7 +25,7 @@ std::string EncodeCount(uint64_t count) {
   return bytes;
 }
 
-bool Has(Database& database, std::string_view key) {
+bool HasRow(Database& database, std::string_view key) {
   return database.Read(Column::kAnswered, key, [](std::string_view) {}) == Database::Found::kYes;
 }
 
@@ -57,7 +57,7 @@ std::optional<DatabaseError> AnsweredTable::Write(Database& database, const Rows
   for (const auto& [place, build] : rows) {
     const auto& [uid, key] = place;
     std::string row = UserRowKey(uid, key);
-    if (!Has(database, row)) {
+    if (!HasRow(database, row)) {
       plan.counts[uid] = CountOf(database, uid, plan) + 1;
       plan.counts[kAll] = CountOf(database, kAll, plan) + 1;
     }
@@ -127,6 +127,10 @@ void AnsweredTable::Read(Database& database, uid_t uid, Rows* rows) {
         rows->insert_or_assign({uid, *key}, *std::move(build));
         return true;
       }));
+}
+
+bool AnsweredTable::Has(Database& database, uid_t uid, const Digest& key) {
+  return HasRow(database, UserRowKey(uid, key));
 }
 
 void AnsweredTable::ReadUsers(Database& database, std::vector<uid_t>* users) {

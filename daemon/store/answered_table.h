@@ -35,6 +35,7 @@ class AnsweredTable {
 
   /// A user's rows are added to what is there already.
   static void Read(Database& database, uid_t uid, Rows* rows);
+  [[nodiscard]] static bool Has(Database& database, uid_t uid, const cccl_cache::Digest& key);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:

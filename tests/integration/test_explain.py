@@ -153,6 +153,29 @@ def test_what_became_of_an_entry_is_known_after_a_restart(place):
     assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
 
 
+def test_a_key_is_known_after_a_restart_with_what_became_of_its_entry(place):
+    """As far as it can be told: the inputs of builds are not kept, so there is nothing to compare with."""
+    place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
+    key = place.build()["key"]
+    place.write("time.cu", KERNEL + "const char* t = __TIME__;\n")
+    never_kept = place.run("build", "time.cu", "--arch", "sm_90", "-o", os.devnull)["key"]
+    place.daemon.stop()
+    place.daemon.start()
+    told = place.explain_key(key)
+    assert (told["verdict"], told["tier"]) == ("hit", "disk")
+    assert "can't be compared" in told["reason"]
+    assert place.explain_key(never_kept)["verdict"] == "unknown-key"
+    place.daemon.stop()
+    flip_a_bit(place.daemon, key)
+    place.daemon.start()
+    for _ in range(2):
+        told = place.explain_key(key)
+        assert (told["verdict"], told["tier"]) == ("corrupt", "")
+        assert told["since"].endswith("Z")
+        place.daemon.stop()
+        place.daemon.start()
+
+
 def test_links_are_explained_too(place):
     command = ["link", "a.ptx", "--arch", "sm_90", "-o", os.devnull]
     place.write("a.ptx", ".version 8.0\n")

@@ -122,6 +122,7 @@ TEST_CASE("each verdict has a sentence of its own") {
     CHECK(sentences.back().size() > 10);
   }
   CHECK(Has(sentences[v1::VERDICT_UNCACHEABLE], "the reason"));
+  CHECK(Has(sentences[v1::VERDICT_HIT], "\nthe reason\n"));
   std::sort(sentences.begin(), sentences.end());
   CHECK(std::unique(sentences.begin(), sentences.end()) == sentences.end());
 }

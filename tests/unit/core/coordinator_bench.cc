@@ -24,6 +24,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .departures = departures,
                               .observe = {},
                               .report = [this](std::string_view text) { reported += text; },
+                              .answered = options.answered,
                               .own = &own,
                               .sent_contents = sent},
       limits);

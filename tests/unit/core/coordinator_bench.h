@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/core/answered_builds.h"
 #include "daemon/core/departures.h"
 #include "daemon/core/sent_contents.h"
 #include "tests/unit/core/fake_files.h"
@@ -28,6 +29,7 @@ struct CoordinatorBench {
     std::chrono::milliseconds time = std::chrono::minutes(2);
     std::chrono::milliseconds disk_patience = std::chrono::minutes(2);
     uint64_t shadow_check_every = 0;
+    AnsweredBuilds* answered = nullptr;
     /// One that keeps nobody waiting: then all that a build does before its compile is done when
     /// Build returns.
     TierName second_tier = TierName::kArena;

@@ -9,6 +9,7 @@
 
 #include "daemon/core/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
+#include "tests/unit/snapshot/fake_answered.h"
 
 namespace cccl_cached {
 namespace {
@@ -226,6 +227,31 @@ TEST_CASE("a shadow check that drops an entry is told") {
   bench.compiler.WaitUntilStarted(2);
   CHECK(Explain(bench, "a").verdict == Verdict::kShadowCheck);
   CHECK(ExplainKey(bench, built.key).verdict == Verdict::kShadowCheck);
+}
+
+TEST_CASE(
+    "of what a user was given, and whose compile is not remembered, the entry's lot is told") {
+  testing::FakeAnswered answered;
+  CoordinatorBench bench(SourceAsOutput, {.answered = &answered});
+  const BuildAnswer built = bench.BuildOne("a", kAlice);
+  CHECK(ExplainKey(bench, built.key, kBob).verdict == Verdict::kUnknownKey);
+  REQUIRE(bench.BuildOne("a", kBob).outcome == Outcome::kHit);
+
+  const Explanation hit = ExplainKey(bench, built.key, kBob);
+  CHECK(hit.verdict == Verdict::kHit);
+  CHECK(hit.tier == TierName::kMemory);
+  CHECK(hit.reason.find("can't be compared") != std::string::npos);
+  CHECK_FALSE(hit.nearest);
+  Forget(bench);
+  const Explanation gone = ExplainKey(bench, built.key, kBob);
+  CHECK(gone.verdict == Verdict::kNotKept);
+  CHECK_FALSE(gone.reason.empty());
+  bench.departures.Note(built.key, DepartureCause::kEvicted);
+  const Explanation evicted = ExplainKey(bench, built.key, kBob);
+  CHECK(evicted.verdict == Verdict::kEvicted);
+  CHECK(evicted.since);
+  CHECK(evicted.tier == TierName::kNone);
+  CHECK(ExplainKey(bench, cccl_cache::Sha256("another"), kBob).verdict == Verdict::kUnknownKey);
 }
 
 TEST_CASE("an entry that the disk has and that does not verify is no hit, and told as corrupt") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -11,26 +12,36 @@
 
 namespace cccl_cached::testing {
 
-/// What users were answered with, in memory. Not thread-safe.
+/// What users were answered with, in memory. Thread-safe.
 class FakeAnswered final : public AnsweredBuilds {
  public:
-  void Note(uid_t uid, AnsweredBuild build) override { builds_[uid].push_back(std::move(build)); }
+  void Note(uid_t uid, AnsweredBuild build) override {
+    const std::lock_guard lock(mutex_);
+    builds_[uid].push_back(std::move(build));
+  }
   std::vector<AnsweredBuild> Of(uid_t uid) override {
+    const std::lock_guard lock(mutex_);
     ++readings;
     std::vector<AnsweredBuild> builds = builds_[uid];
     std::ranges::sort(builds, {}, &AnsweredBuild::key);
     return builds;
   }
+  bool Has(uid_t uid, const cccl_cache::Digest& key) override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::find(builds_[uid], key, &AnsweredBuild::key) != builds_[uid].end();
+  }
   std::vector<uid_t> Users() override {
+    const std::lock_guard lock(mutex_);
     std::vector<uid_t> users;
     for (const auto& [uid, builds] : builds_) users.push_back(uid);
     return users;
   }
 
-  int readings = 0;  ///< of a user's builds
+  int readings = 0;  ///< of a user's builds; to be read while nobody calls
 
  private:
-  std::map<uid_t, std::vector<AnsweredBuild>> builds_;
+  std::mutex mutex_;
+  std::map<uid_t, std::vector<AnsweredBuild>> builds_;  // guarded by mutex_
 };
 
 }  // namespace cccl_cached::testing

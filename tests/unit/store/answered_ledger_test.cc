@@ -62,6 +62,9 @@ TEST_CASE("what was answered is there at once, and after a restart") {
     CHECK(store->answered().Of(kAlice) == expected);
     CHECK(store->answered().Of(kBob) == std::vector{Build(3)});
     CHECK(store->answered().Of(7).empty());
+    CHECK(store->answered().Has(kAlice, Key(2)));
+    CHECK_FALSE(store->answered().Has(kAlice, Key(3)));
+    CHECK_FALSE(store->answered().Has(7, Key(2)));
     CHECK(store->answered().Users() == std::vector{kAlice, kBob});
     store.Reopen();
   }
