@@ -102,7 +102,7 @@ void BuildBatch::Fail(uint64_t number, Error error) {
   const BuildLedger::Build& build = *builds_.Find(number);
   // A daemon that said that it has no room was not silent.
   const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
-  if (!build.here && !postponed) fallback_.Failed(error.status);
+  if (!build.here && !postponed) fallback_.Failed(error.status, Clock::now() - build.start);
   if (build.here || !fallback_.MayDoBetter(error.status, build.deadline)) {
     return builds_.Finish(number, std::move(error));
   }

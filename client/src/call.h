@@ -44,6 +44,7 @@ enum class CallEnd {
               ///< connection
   kLost,      ///< the connection ended in the middle
   kDeadline,
+  kSilent,     ///< the other end does not even say that it is there
   kMalformed,  ///< the other end does not speak gRPC, or not as agreed
 };
 

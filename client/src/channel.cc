@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "client/src/nobody_listens.h"
+
 namespace cccl_cache {
 namespace {
 
@@ -68,6 +70,8 @@ class Attempts {
     switch (end) {
       case CallEnd::kDeadline:
         return TooLate();
+      case CallEnd::kSilent:
+        return SaysNothing(socket_);
       case CallEnd::kMalformed:
         return Error{CCCL_CACHE_PROTOCOL,
                      "what listens on " + socket_ +
@@ -148,7 +152,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
       return settled() && call->unsent() == 0 && (*connection)->flushed();
     };
     while (!call->ended() && !goes_on()) {
-      if (!(*connection)->Turn(call.get(), deadline)) call->End(CallEnd::kDeadline);
+      if (!(*connection)->TurnOrDoubt(call.get(), deadline)) call->End(CallEnd::kDeadline);
     }
     if (!call->ended()) return OpenCall{std::move(call), *std::move(connection)};
     (*connection)->Finish(call.get());

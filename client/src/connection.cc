@@ -52,7 +52,8 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) 
   return std::unique_ptr<Connection>(new Connection(std::move(socket)));
 }
 
-Connection::Connection(FileDescriptor socket) : socket_(std::move(socket)), owner_(getpid()) {}
+Connection::Connection(FileDescriptor socket)
+    : socket_(std::move(socket)), owner_(getpid()), silence_(Silence::Clock::now(), {}) {}
 
 Connection::~Connection() {
   // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
@@ -62,7 +63,7 @@ Connection::~Connection() {
 CallEnd Connection::Run(Call* call) {
   Start(call);
   while (!call->ended()) {
-    if (!Turn(call, call->deadline())) call->End(CallEnd::kDeadline);
+    if (!TurnOrDoubt(call, call->deadline())) call->End(CallEnd::kDeadline);
   }
   Finish(call);
   return call->end();
@@ -70,6 +71,7 @@ CallEnd Connection::Run(Call* call) {
 
 void Connection::Start(Call* call) {
   session_.Start(call);
+  silence_ = Silence(Silence::Clock::now(), call->deadline().Remaining());
   progress_ = Progress::kNone;
 }
 
@@ -81,10 +83,31 @@ bool Connection::Turn(Call* call, const Deadline& until, int wake) {
   return true;
 }
 
+bool Connection::TurnOrDoubt(Call* call, const Deadline& until) {
+  if (Turn(call, std::min(until, Deadline::At(silence_.until())))) return true;
+  if (until.Passed()) return false;
+  Doubt(call);
+  return true;
+}
+
 bool Connection::Advance(Call* call) {
   while (!call->ended() && Send(call) && Hear(call) != Progress::kNone) {
   }
+  if (!call->ended()) Doubt(call);
   return call->ended();
+}
+
+void Connection::Doubt(Call* call) {
+  switch (silence_.At(Silence::Clock::now())) {
+    case Silence::Means::kNothingYet:
+      return;
+    case Silence::Means::kAsk:
+      session_.Ping();
+      Send(call);
+      return;
+    case Silence::Means::kGone:
+      call->End(CallEnd::kSilent);
+  }
 }
 
 bool Connection::Send(Call* call) {
@@ -97,6 +120,7 @@ bool Connection::Send(Call* call) {
 
 Connection::Progress Connection::Hear(Call* call) {
   const Progress progress = Receive(call);
+  if (progress == Progress::kMade) silence_.Broken(Silence::Clock::now());
   if (progress == Progress::kBroken) {
     broken_ = true;
     call->End(EndOfConnection());

@@ -16,6 +16,7 @@
 #include "client/src/call.h"
 #include "client/src/file_descriptor.h"
 #include "client/src/http2_session.h"
+#include "client/src/silence.h"
 #include "proto/glance.h"
 
 namespace cccl_cache {
@@ -31,7 +32,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Sends the call and waits for its end, at most until its deadline.
+  /// Sends the call and waits for its end, at most until its deadline, and not for a server that
+  /// says nothing (Silence).
   CallEnd Run(Call* call);
 
   // The same in steps, for a call that both sides go on talking on, or for who waits for several
@@ -43,9 +45,13 @@ class Connection {
   /// where its end has come. False: `until` passed. Returns as well when `wake`, a descriptor, can
   /// be read.
   bool Turn(Call* call, const Deadline& until, int wake = -1);
+  /// The same, and the call ends as kSilent where the server says nothing.
+  bool TurnOrDoubt(Call* call, const Deadline& until);
   /// Goes on as far as that needs no wait, the call's deadline aside. True: it has ended. False: to
-  /// go on, wait for the socket to be readable, or writable too if there is more to be sent.
+  /// go on, wait for the socket to be readable, or writable too if there is more to be sent, or for
+  /// the moment at which the server's silence is to be looked at.
   bool Advance(Call* call);
+  [[nodiscard]] Silence::Clock::time_point doubts_at() const { return silence_.until(); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
   /// Leaves the call, ended or not.
@@ -71,6 +77,9 @@ class Connection {
   bool Send(Call* call);
   /// Receives what has come, the end of the connection too, which is that of the call.
   Progress Hear(Call* call);
+  /// Asks whether the server is there if it has said nothing for long; ends the call if it was
+  /// asked before.
+  void Doubt(Call* call);
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline, int wake);
   /// Sends what waits to be sent, as far as the socket takes it.
@@ -88,6 +97,7 @@ class Connection {
   size_t unflushed_ = 0;
   bool broken_ = false;
   Glance glance_;
+  Silence silence_;
   Progress progress_ = Progress::kNone;  ///< of the last turn
   std::array<char, 16384> staging_;
 };

@@ -58,7 +58,14 @@ void DaemonBuilds::GoOn() {
 }
 
 std::optional<DaemonBuilds::Clock::time_point> DaemonBuilds::wakes_at() const {
-  return may_ask() || may_start_own_call() ? pace_.next() : std::nullopt;
+  std::optional<Clock::time_point> soonest;
+  const auto at = [&](Clock::time_point moment) {
+    soonest = std::min(soonest.value_or(moment), moment);
+  };
+  if (const auto next = pace_.next(); next && (may_ask() || may_start_own_call())) at(*next);
+  for (const Stream& stream : streams_) at(stream.exchange.doubts_at());
+  for (const OwnCall& call : own_calls_) at(call.exchange().doubts_at());
+  return soonest;
 }
 
 size_t DaemonBuilds::asked() const {
@@ -112,6 +119,10 @@ void DaemonBuilds::EndOf(Stream* stream) {
   const std::set<uint64_t> left = stream->talk.awaited();
   if (exchange.lost()) daemon_.channel().Forget();
   if (left.empty()) return;
+  if (exchange.silent()) {
+    for (const uint64_t number : left) failed_(number, exchange.ToError(daemon_.socket()));
+    return;
+  }
   const bool answered = !exchange.lost() && !exchange.went_well();
   if (!answered || exchange.ToError(daemon_.socket()).status == CCCL_CACHE_UNAVAILABLE) {
     const bool back = pace_.Missed(Clock::now());

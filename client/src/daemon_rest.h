@@ -18,10 +18,13 @@ class DaemonRest {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
-  void Failed(Clock::time_point now) {
+  /// `waited`: what that cost. The rest is no shorter, so that no more than half of a program's
+  /// time is lost to a daemon that hangs.
+  void Failed(Clock::time_point now, Clock::duration waited) {
     int64_t until = until_;
     if (Count(now) < until) return;
-    const int64_t pause = std::min(pause_.load(), kLongest);
+    const int64_t cost = std::chrono::ceil<std::chrono::milliseconds>(waited).count();
+    const int64_t pause = std::min(std::max(pause_.load(), cost), kLongest);
     // Of those that fail at the same moment, one begins the rest.
     if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }

@@ -17,6 +17,8 @@ class Deadline {
     return Deadline(Clock::now() + timeout);
   }
 
+  static Deadline At(Clock::time_point moment) { return Deadline(moment); }
+
   [[nodiscard]] std::chrono::milliseconds Remaining() const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(moment_ - Clock::now());
     return std::max(left, std::chrono::milliseconds{0});
@@ -27,6 +29,8 @@ class Deadline {
   [[nodiscard]] int PollTimeout() const {
     return static_cast<int>(std::min<int64_t>(Remaining().count(), INT_MAX));
   }
+  /// The earlier one is the lesser.
+  bool operator<(const Deadline& other) const { return moment_ < other.moment_; }
 
  private:
   explicit Deadline(Clock::time_point moment) : moment_(moment) {}

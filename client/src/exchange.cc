@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "client/src/nobody_listens.h"
+
 namespace cccl_cache {
 
 Exchange::Exchange(Channel::Taken taken, const Talk& talk, Readiness* readiness)
@@ -32,6 +34,7 @@ bool Exchange::lost() const {
 
 Error Exchange::ToError(const std::string& socket) const {
   if (call_.end() == CallEnd::kAnswered && !call_.status().ok()) return call_.status().ToError();
+  if (silent()) return SaysNothing(socket);
   return {CCCL_CACHE_PROTOCOL,
           "what listens on " + socket +
               " does not speak as agreed: is it cccl-cached, and not older than this client?"};

@@ -11,6 +11,7 @@
 #include "client/src/channel.h"
 #include "client/src/connection.h"
 #include "client/src/readiness.h"
+#include "client/src/silence.h"
 
 namespace cccl_cache {
 
@@ -47,8 +48,12 @@ class Exchange {
   [[nodiscard]] bool lost_in_the_middle() const {
     return call_.end() == CallEnd::kLost && !reused_;
   }
+  /// The daemon does not even say that it is there.
+  [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
   /// What to tell of one that neither went well nor was lost.
   [[nodiscard]] Error ToError(const std::string& socket) const;
+  /// Something is to be done then, whatever is heard: Advance.
+  [[nodiscard]] Silence::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }
   /// Once it has ended, for another call.
   std::unique_ptr<Connection> TakeConnection();

@@ -48,8 +48,8 @@ Deadline Fallback::PatienceFor(Deadline deadline) const {
   return bounded ? Deadline::After(policy_.local_after) : deadline;
 }
 
-void Fallback::Failed(cccl_cache_status status) {
-  if (KeptWaiting(status)) rest_.Failed(Clock::now());
+void Fallback::Failed(cccl_cache_status status, Clock::duration waited) {
+  if (KeptWaiting(status)) rest_.Failed(Clock::now(), waited);
 }
 
 // Where the same compiler may do better here. On what it died of, it would die here too.
@@ -60,11 +60,12 @@ bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
 Expected<TimedReply> Fallback::AskDaemon(DaemonStub* daemon, BuildRequest* request,
                                          Deadline deadline) {
   if (auto resting = NotAsked(daemon->socket())) return *std::move(resting);
+  const Clock::time_point start = Clock::now();
   Expected<TimedReply> reply = daemon->Build(request, PatienceFor(deadline));
   if (reply.ok()) {
     Answered();
   } else {
-    Failed(reply.error().status);
+    Failed(reply.error().status, Clock::now() - start);
   }
   return reply;
 }

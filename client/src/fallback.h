@@ -37,9 +37,9 @@ class Fallback {
   [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;
   /// How long the daemon may take for a build with that deadline.
   [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
-  // What the daemon made of a build.
+  // What the daemon made of a build, which waited for it so long.
   void Answered() { rest_.Answered(); }
-  void Failed(cccl_cache_status status);
+  void Failed(cccl_cache_status status, DaemonRest::Clock::duration waited);
   /// Whether what the daemon did not do, for this reason, is compiled here.
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
   /// Begins with it. `why` the daemon did not: for the person who wonders. The request must outlive

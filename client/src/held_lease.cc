@@ -76,7 +76,7 @@ Expected<Done> HeldLease::Publish(std::string_view contents, Deadline deadline) 
     return Error{CCCL_CACHE_LEASE_LOST,
                  "the lease is held by the process that forked this one: acquire it here"};
   }
-  if (std::exchange(over_, true)) {
+  if (over_.exchange(true)) {
     return Error{CCCL_CACHE_LEASE_LOST, "the lease was published or abandoned before"};
   }
   StopThread();
@@ -110,7 +110,7 @@ Expected<Done> HeldLease::Outcome(bool said) const {
 }
 
 void HeldLease::Abandon() {
-  if (getpid() != owner_ || std::exchange(over_, true)) return;
+  if (getpid() != owner_ || over_.exchange(true)) return;
   StopThread();
   conversation_->SayAbandonment();
   Converse(Deadline::After(kFarewell));

@@ -55,7 +55,7 @@ class HeldLease {
   const FileDescriptor wake_;
   pthread_t thread_{};
   bool has_thread_ = false;
-  bool over_ = false;  ///< published or abandoned
+  std::atomic<bool> over_{false};  ///< published or abandoned
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};  ///< the daemon ended the call
 };

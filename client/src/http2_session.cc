@@ -189,6 +189,8 @@ void Http2Session::Forget() {
   call_ = nullptr;
 }
 
+void Http2Session::Ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
+
 void Http2Session::Resume() {
   // Refused where the body is still being sent, which goes on by itself.
   if (call_ != nullptr && call_->stream_open) {

@@ -24,6 +24,8 @@ class Http2Session {
   /// From now on the answer goes to `call`, until Forget.
   void Start(Call* call);
   void Forget();
+  /// Asks the other end whether it is there.
+  void Ping();
   /// The call, whose body seemed to be sent, has more of it.
   void Resume();
 

@@ -34,4 +34,11 @@ Error NobodyListens(const SocketSearch& search, const std::string& path, int err
               "CCCL_CACHE_SOCKET"};
 }
 
+Error SaysNothing(const std::string& socket) {
+  return {CCCL_CACHE_UNAVAILABLE,
+          "cccl-cached at " + socket +
+              " does not even say that it is there: it is stopped or hangs, or the machine does "
+              "not let it run; systemctl restart cccl-cached starts it anew"};
+}
+
 }  // namespace cccl_cache

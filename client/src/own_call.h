@@ -41,6 +41,7 @@ class OwnCall {
   [[nodiscard]] Step step() const { return step_; }
   /// Once it is started.
   [[nodiscard]] Exchange& exchange() { return *exchange_; }
+  [[nodiscard]] const Exchange& exchange() const { return *exchange_; }
 
   // Once the exchange has ended well:
   [[nodiscard]] const Message& message() { return single_.message(); }

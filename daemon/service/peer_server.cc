@@ -20,6 +20,9 @@ namespace {
 
 constexpr int kStreamsPerConnection = 1024;
 constexpr int kKeepaliveMilliseconds = 60'000;
+/// A client asks twice a second at the most whether the daemon is there; gRPC would take that for
+/// an attack.
+constexpr int kPingMilliseconds = 250;
 /// Room for the frame of a message that is as large as allowed.
 constexpr int kMessageSlack = 64 << 10;
 /// A chunk, or a reply that is all log: what is sent however small a message may be.
@@ -62,6 +65,8 @@ void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
   // ever.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kPingMilliseconds);
 }
 
 }  // namespace

@@ -3,13 +3,17 @@
 """Many builds of one client at once: one stream, answers as they finish, no thread."""
 
 import select
+import signal
+import socket
+import struct
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from c_client import Batch, BuildFailed, Client
-from conftest import build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+from conftest import PATIENCE, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 JOBS = ("--jobs", "8")
 
@@ -126,6 +130,48 @@ def test_a_daemon_that_restarts_in_the_middle_is_asked_again(batch, daemon, tool
     for tag in range(1, 9):
         toolkit.open(f"gate{tag}")
     assert sorted(rest(batch)) == list(range(1, 9))
+
+
+def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, daemon, toolkit):
+    batch.add(at_gate("gate"), 1, timeout=600_000)
+    batch.next(0)
+    toolkit.await_arrivals("gate", 1)
+    daemon.freeze()
+    try:
+        with pytest.raises(BuildFailed, match="does not even say that it is there") as failed:
+            batch.next(60_000)
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    assert failed.value.status == "unavailable"
+    toolkit.open("gate")
+
+
+def test_a_client_that_asks_twice_a_second_whether_the_daemon_is_there_is_answered(daemon):
+    """As ours does in short calls; gRPC itself takes the fourth ping for an attack."""
+    settings, ping, acknowledged, end_of_headers = 4, 6, 1, 4
+    fields = {":method": "POST", ":scheme": "http", ":path": "/cccl_cache.v1.Build/BuildMany", ":authority": "localhost",
+              "te": "trailers", "content-type": "application/grpc"}
+
+    def frame(kind, flags, stream, payload):
+        return struct.pack(">IBBI", len(payload), kind, flags, stream)[1:] + payload
+
+    def read(stream):
+        size, kind, flags, _ = struct.unpack(">IBBI", b"\0" + stream.read(9))
+        return kind, flags, stream.read(size)
+
+    def literal(text):
+        return bytes([len(text)]) + text.encode()
+
+    headers = b"".join(b"\0" + literal(name) + literal(value) for name, value in fields.items())
+    with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as stream:
+        connection.connect(str(daemon.socket))
+        connection.settimeout(PATIENCE)
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, b"") + frame(1, end_of_headers, 1, headers))
+        for number in range(8):
+            connection.sendall(frame(ping, 0, 0, number.to_bytes(8, "big")))
+            while read(stream) != (ping, acknowledged, number.to_bytes(8, "big")):
+                pass
+            time.sleep(0.5)  # what is asked for is the pace
 
 
 def test_a_client_that_is_killed_ends_its_compiles(daemon, toolkit):

@@ -218,6 +218,17 @@ def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fa
         wait_for(lambda: library.build(GOOD)["outcome"] in ("hit", "built"), "the daemon is asked again")
 
 
+def test_a_stopped_daemon_is_given_up_while_there_is_time_to_compile(fake, alone_with_fake):
+    with Library(alone_with_fake.environment, socket=fake.socket) as library:
+        fake.freeze()
+        try:
+            said = library.build(GOOD, timeout_ms=10_000)
+            assert said["outcome"] == "local"
+            assert "does not even say that it is there" in said["reason"]
+        finally:
+            fake.process.send_signal(signal.SIGCONT)
+
+
 def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
     """The daemon refuses, for it knows none; the client finds one."""
     daemon = make_daemon(roots=(alone_with_fake.directory / "empty",)).start()

@@ -51,7 +51,8 @@ class Client(SnapshotCalls):
         result and ``"local"`` for its outcome, or it fails. Without it ``"local"`` where cccl-cache-compile lies beside
         the package's library or is named.
     local_after : float, optional
-        Seconds without the daemon's answer after which a build is compiled here; its timeout if not given.
+        Seconds without the daemon's answer after which a build is compiled here. Without it only a daemon that hangs is
+        given up, after ten seconds or half of a shorter timeout.
     local_compiler : str or path-like, optional
         Path of cccl-cache-compile.
     process_cache_bytes : int, optional

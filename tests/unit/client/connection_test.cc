@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "cccl_cache/client.h"
 #include "tests/support/temporary_directory.h"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kReset = 3;
+constexpr uint8_t kPing = 6;
 constexpr uint8_t kGoAway = 7;
 
 Expected<BuildResult> Build(Client& client, std::chrono::milliseconds timeout = 60s) {
@@ -38,6 +41,32 @@ std::string Number(uint32_t number) {
   std::string bytes;
   for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(number >> shift));
   return bytes;
+}
+
+bool ReadAll(int fd, char* room, size_t size) {
+  for (size_t got = 0; got < size;) {
+    const ssize_t more = read(fd, room + got, size - got);
+    if (more <= 0) return false;
+    got += static_cast<size_t>(more);
+  }
+  return true;
+}
+
+/// Reads until the other end closes; how many pings it answered.
+int AnswerPings(int fd) {
+  std::array<char, 24> preface;
+  if (!ReadAll(fd, preface.data(), preface.size())) return 0;
+  int answered = 0;
+  std::array<unsigned char, 9> head;
+  while (ReadAll(fd, reinterpret_cast<char*>(head.data()), head.size())) {
+    std::string payload((head[0] << 16) + (head[1] << 8) + head[2], ' ');
+    if (!ReadAll(fd, payload.data(), payload.size())) break;
+    constexpr uint8_t kAcknowledged = 1;
+    if (head[3] != kPing || head[4] == kAcknowledged) continue;
+    ScriptedServer::Say(fd, ScriptedServer::Frame(kPing, kAcknowledged, 0, payload));
+    ++answered;
+  }
+  return answered;
 }
 
 }  // namespace
@@ -65,6 +94,35 @@ TEST_CASE("a server that says nothing does not hold a caller beyond its deadline
   auto client =
       Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
+}
+
+TEST_CASE("a server that does not say that it is there is given up when half of the time is left") {
+  const TemporaryDirectory directory;
+  const ScriptedServer silent(directory / "socket",
+                              [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
+  auto client =
+      Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  const auto start = std::chrono::steady_clock::now();
+  const Error error = ErrorOf(Build(*client, 2s));
+  CHECK(error.status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(error.message.find("does not even say that it is there") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - start >= 1s);
+  CHECK(silent.connections() == 1);
+}
+
+TEST_CASE("a server that says that it is there is waited for until the deadline") {
+  const TemporaryDirectory directory;
+  int answered = 0;
+  {
+    const ScriptedServer busy(directory / "socket", [&](int fd, int) {
+      ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
+      answered = AnswerPings(fd);
+    });
+    auto client =
+        Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
+    CHECK(ErrorOf(Build(*client, 2s)).status == CCCL_CACHE_DEADLINE);
+  }
+  CHECK(answered >= 2);
 }
 
 TEST_CASE("a server that never stops talking does not hold a caller beyond its deadline") {

@@ -12,7 +12,7 @@ namespace {
 // How long it rests after a failure at `moment`.
 std::chrono::milliseconds RestAfter(DaemonRest& rest, DaemonRest::Clock::time_point moment) {
   std::chrono::milliseconds pause{0};
-  rest.Failed(moment);
+  rest.Failed(moment, 0s);
   while (rest.Resting(moment + pause)) pause += 100ms;
   return pause;
 }
@@ -26,14 +26,14 @@ TEST_CASE("a daemon rests after a failure, each time twice as long, half a minut
   CHECK(RestAfter(rest, start) == 100ms);
   CHECK(RestAfter(rest, start + 1min) == 200ms);
   CHECK(RestAfter(rest, start + 2min) == 400ms);
-  for (int i = 3; i < 60; ++i) rest.Failed(start + i * 1min);
+  for (int i = 3; i < 60; ++i) rest.Failed(start + i * 1min, 0s);
   CHECK(RestAfter(rest, start + 60min) == 30s);
 }
 
 TEST_CASE("calls that fail together begin one rest, and the next failure after it the second") {
   const DaemonRest::Clock::time_point start{1h};
   DaemonRest rest;
-  for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms);
+  for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms, 0s);
   CHECK(rest.Resting(start + 99ms));
   CHECK_FALSE(rest.Resting(start + 100ms));
   CHECK(RestAfter(rest, start + 1min) == 200ms);
@@ -42,9 +42,20 @@ TEST_CASE("calls that fail together begin one rest, and the next failure after i
 TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
   const DaemonRest::Clock::time_point start{1h};
   DaemonRest rest;
-  rest.Failed(start);
-  rest.Failed(start + 1min);
+  rest.Failed(start, 0s);
+  rest.Failed(start + 1min, 0s);
   rest.Answered();
   CHECK_FALSE(rest.Resting(start + 1min));
   CHECK(RestAfter(rest, start + 1min) == 100ms);
+}
+
+TEST_CASE("a rest is no shorter than what the daemon cost, and half a minute at the most") {
+  const DaemonRest::Clock::time_point start{1h};
+  DaemonRest rest;
+  rest.Failed(start, 10s);
+  CHECK(rest.Resting(start + 9999ms));
+  CHECK_FALSE(rest.Resting(start + 10s));
+  rest.Failed(start + 1min, 1h);
+  CHECK(rest.Resting(start + 1min + 29s));
+  CHECK_FALSE(rest.Resting(start + 1min + 30s));
 }

@@ -74,7 +74,8 @@ typedef struct cccl_cache_open_options {
   cccl_cache_bytes socket;
   cccl_cache_fallback fallback;
   /* After so long without an answer from the daemon, in its queue, compiling or silent, a build is
-   * compiled here. 0: when the build's timeout is over, which is too late. */
+   * compiled here. 0: no such bound. A daemon that does not even say that it is there, for 10 s or
+   * half of what is left until the build's timeout, is given up in any case. */
   uint32_t local_after_ms;
   /* Path of cccl-cache-compile. Empty: where it was installed with this library. */
   cccl_cache_bytes local_compiler;

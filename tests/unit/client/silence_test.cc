@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/silence.h"
+
+#include <catch2/catch.hpp>
+
+using cccl_cache::Silence;
+using Means = cccl_cache::Silence::Means;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Silence::Clock::time_point kStart{1h};
+
+}  // namespace
+
+TEST_CASE("who says nothing for long is asked, and given up when it is silent as long again") {
+  Silence silence(kStart, 600s);
+  CHECK(silence.until() == kStart + 5s);
+  CHECK(silence.At(kStart + 4999ms) == Means::kNothingYet);
+  CHECK(silence.At(kStart + 5s) == Means::kAsk);
+  CHECK(silence.At(kStart + 9999ms) == Means::kNothingYet);
+  CHECK(silence.At(kStart + 10s) == Means::kGone);
+}
+
+TEST_CASE("whatever is said, all begins anew") {
+  Silence silence(kStart, 600s);
+  CHECK(silence.At(kStart + 5s) == Means::kAsk);
+  silence.Broken(kStart + 6s);
+  CHECK(silence.At(kStart + 10s) == Means::kNothingYet);
+  CHECK(silence.At(kStart + 11s) == Means::kAsk);
+}
+
+TEST_CASE("who was stopped itself asks before it gives up, and waits for the answer") {
+  Silence silence(kStart, 600s);
+  CHECK(silence.At(kStart + 1h) == Means::kAsk);
+  CHECK(silence.At(kStart + 1h + 4s) == Means::kNothingYet);
+  CHECK(silence.At(kStart + 1h + 5s) == Means::kGone);
+}
+
+TEST_CASE(
+    "half of a short call is left when its server is given up, but no server within a second") {
+  Silence silence(kStart, 4s);
+  CHECK(silence.At(kStart + 1s) == Means::kAsk);
+  CHECK(silence.At(kStart + 2s) == Means::kGone);
+  CHECK(Silence(kStart, 0s).until() == kStart + 500ms);
+}
