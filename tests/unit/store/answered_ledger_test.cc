@@ -4,13 +4,9 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <memory>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "daemon/core/peer.h"
-#include "daemon/store/answered_row.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cached {
@@ -27,29 +23,6 @@ AnsweredBuild Build(uint64_t number, int64_t last = 100) {
           Key(13),     "13.0",
           "sm_90",     std::chrono::sys_seconds(seconds(last))};
 }
-
-/// A table over a database of its own.
-struct Table {
-  explicit Table(AnsweredTable::Limits limits) : table(limits) {
-    auto opened = Database::Open(directory / "database", {.limit_bytes = 16 << 20});
-    REQUIRE(std::holds_alternative<std::unique_ptr<Database>>(opened));
-    database = std::move(std::get<0>(opened));
-  }
-  void Write(uid_t uid, uint64_t first, uint64_t count, int64_t last = 100) {
-    AnsweredTable::Rows rows;
-    for (uint64_t i = first; i < first + count; ++i) rows[{uid, Key(i)}] = Build(i, last);
-    REQUIRE_FALSE(table.Write(*database, rows));
-  }
-  [[nodiscard]] AnsweredTable::Rows Of(uid_t uid) const {
-    AnsweredTable::Rows rows;
-    AnsweredTable::Read(*database, uid, &rows);
-    return rows;
-  }
-
-  TemporaryDirectory directory;
-  AnsweredTable table;
-  std::unique_ptr<Database> database;
-};
 
 TEST_CASE("what was answered is there at once, and after a restart") {
   store_test::StoreScene store;
@@ -84,44 +57,6 @@ TEST_CASE("nothing is noted of the overflow uid") {
   store_test::StoreScene store;
   store->answered().Note(kOverflowUid, Build(1));
   CHECK(store->answered().Users().empty());
-}
-
-TEST_CASE("a user has no more rows than the limit, and the oldest go") {
-  Table table({.per_user = 100, .in_all = 10'000});
-  table.Write(kAlice, 0, 60, 100);
-  table.Write(kBob, 0, 100, 1);
-  table.Write(kAlice, 1000, 60, 200);
-  const AnsweredTable::Rows rows = table.Of(kAlice);
-  CHECK(rows.size() == 100);
-  for (uint64_t i = 1000; i < 1060; ++i) CHECK(rows.contains({kAlice, Key(i)}));
-  CHECK(table.Of(kBob).size() == 100);
-}
-
-TEST_CASE("a row that is written again is not counted again") {
-  Table table({.per_user = 10, .in_all = 100});
-  for (int i = 0; i < 50; ++i) table.Write(kAlice, 0, 10, 100 + i);
-  CHECK(table.Of(kAlice).size() == 10);
-}
-
-TEST_CASE("all users together have no more than the limit") {
-  Table table({.per_user = 100, .in_all = 150});
-  for (uid_t uid = 1; uid <= 5; ++uid) table.Write(uid, 0, 50, uid);
-  size_t rows = 0;
-  for (uid_t uid = 1; uid <= 5; ++uid) rows += table.Of(uid).size();
-  CHECK(rows == 150);
-  CHECK(table.Of(5).size() == 50);
-}
-
-TEST_CASE("a damaged row is no answer") {
-  CHECK(DecodeAnswered(EncodeAnswered(Build(1))));
-  const std::string bytes = EncodeAnswered(Build(1));
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    CHECK_FALSE(DecodeAnswered(bytes.substr(0, size)));
-  }
-  CHECK_FALSE(DecodeAnswered(bytes + "x"));
-  CHECK_FALSE(KeyOfRow("short"));
-  CHECK(UserOfRow(UserRowKey(kBob, Key(1))) == kBob);
-  CHECK(KeyOfRow(UserRowKey(kBob, Key(1))) == Key(1));
 }
 
 }  // namespace

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/artifact_table.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "daemon/core/entry.h"
+#include "tests/unit/store/open_database.h"
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+using store_test::Key;
+using store_test::Numbered;
+
+/// A table over a database of its own.
+struct Scene {
+  explicit Scene(uint64_t limit = 64 << 20,
+                 std::function<bool(const Digest&)> used_elsewhere = nullptr)
+      : table({limit, std::move(used_elsewhere),
+               [this](const Digest& key, DepartureCause cause) {
+                 CHECK(cause == DepartureCause::kEvicted);
+                 departed.insert(key);
+               }},
+              statistics) {
+    REQUIRE_FALSE(table.Load(*database, false));
+  }
+
+  /// `count` artifacts from `first` on, of so many bytes each.
+  void Write(uint64_t first, uint64_t count, size_t bytes = 300) {
+    WriteQueue::Batch batch;
+    for (uint64_t i = first; i < first + count; ++i) batch.artifacts[Key(i)] = Numbered(i, bytes);
+    REQUIRE_FALSE(table.Apply(*database, batch));
+  }
+  void Drop(uint64_t number) {
+    WriteQueue::Batch batch;
+    batch.dropped.insert(Key(number));
+    REQUIRE_FALSE(table.Apply(*database, batch));
+  }
+  [[nodiscard]] bool Holds(uint64_t number) { return ArtifactTable::Holds(*database, Key(number)); }
+  [[nodiscard]] UsageRecord UsageOf(uint64_t number) {
+    const auto value = database.Get(Column::kUsage, std::string(Key(number).View()));
+    REQUIRE(value);
+    return DecodeUsage(*value).value();
+  }
+
+  store_test::OpenDatabase database;
+  Statistics statistics;
+  std::set<Digest> departed;
+  ArtifactTable table;
+};
+
+TEST_CASE("an artifact is written as an entry with its usage, and counted") {
+  Scene scene;
+  scene.Write(1, 1);
+  CHECK(scene.Holds(1));
+  CHECK_FALSE(scene.Holds(2));
+  const auto bytes = scene.database.Get(Column::kArtifacts, std::string(Key(1).View()));
+  REQUIRE(bytes);
+  CHECK(*bytes == EncodeEntry(Key(1), *Numbered(1, 300)));
+  CHECK(scene.UsageOf(1).bytes > bytes->size());
+  CHECK(scene.UsageOf(1).compile_time == Numbered(1, 300)->compile_time);
+  CHECK(scene.table.size().entries == 1);
+  CHECK(scene.table.size().bytes == scene.UsageOf(1).bytes);
+}
+
+TEST_CASE("an artifact that is written again takes the place of the one before") {
+  Scene scene;
+  scene.Write(1, 1, 5000);
+  scene.Write(1, 1, 300);
+  CHECK(scene.table.size().entries == 1);
+  CHECK(scene.table.size().bytes == scene.UsageOf(1).bytes);
+}
+
+TEST_CASE("what is dropped is gone with its usage, and what is not there is dropped in vain") {
+  Scene scene;
+  scene.Write(1, 2);
+  scene.Drop(1);
+  scene.Drop(7);
+  CHECK_FALSE(scene.Holds(1));
+  CHECK_FALSE(scene.database.Get(Column::kArtifacts, std::string(Key(1).View())));
+  CHECK(scene.table.size().entries == 1);
+  CHECK(scene.table.size().bytes == scene.UsageOf(2).bytes);
+  CHECK(scene.departed.empty());  // not by itself
+}
+
+TEST_CASE("small facts are kept under names that meet none of the table's own") {
+  Scene scene;
+  scene.Write(1, 1);
+  WriteQueue::Batch batch;
+  batch.meta["store.totals"] = "a client's";
+  REQUIRE_FALSE(scene.table.Apply(*scene.database, batch));
+  CHECK(ArtifactTable::ReadMeta(*scene.database, "store.totals") == "a client's");
+  CHECK(ArtifactTable::ReadMeta(*scene.database, "none") == std::nullopt);
+  REQUIRE_FALSE(scene.table.Load(*scene.database, false));
+  CHECK(scene.table.size().entries == 1);
+}
+
+TEST_CASE("totals are known to the next run, and counted anew where they can't be believed") {
+  Scene scene;
+  scene.Write(1, 10);
+  const TierSize size = scene.table.size();
+  const auto loaded = [&](bool recount) {
+    Statistics statistics;
+    ArtifactTable table({}, statistics);
+    REQUIRE_FALSE(table.Load(*scene.database, recount));
+    return table.size();
+  };
+  CHECK(loaded(false).entries == 10);
+  CHECK(loaded(false).bytes == size.bytes);
+  scene.database.Put(Column::kMeta, "store.totals", EncodeTotals({3, 4}));
+  CHECK(loaded(false).entries == 3);
+  CHECK(loaded(true).bytes == size.bytes);
+  scene.database.Put(Column::kMeta, "store.totals", "broken");
+  CHECK(loaded(false).entries == 10);
+  scene.database.Put(Column::kMeta, "store.totals", std::nullopt);
+  CHECK(loaded(false).entries == 10);
+}
+
+TEST_CASE("what is larger than the limit is left out") {
+  Scene scene(10'000);
+  scene.Write(1, 1, 20'000);
+  CHECK_FALSE(scene.Holds(1));
+  CHECK(scene.table.size().entries == 0);
+}
+
+TEST_CASE("the limit is kept however much comes, and who goes is told and counted") {
+  constexpr uint64_t kLimit = 200'000;
+  Scene scene(kLimit);
+  for (uint64_t first = 0; first < 400; first += 50) {
+    scene.Write(first, 50, 1000);
+    CHECK(scene.table.size().bytes <= kLimit);
+  }
+  CHECK(scene.table.size().bytes > kLimit / 2);
+  CHECK_FALSE(scene.table.over_limit());
+  CHECK(scene.table.size().entries + scene.departed.size() == 400);
+  CHECK(scene.statistics.Get(Counter::kEvictions) == scene.departed.size());
+  for (const Digest& key : scene.departed) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
+}
+
+TEST_CASE("what is used elsewhere stays when others go") {
+  constexpr uint64_t kUsed = 5;
+  Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
+  scene.Write(0, 10, 1000);
+  // All but the one are long unused.
+  for (uint64_t i = 0; i < 10; ++i) {
+    UsageRecord record = scene.UsageOf(i);
+    record.last_use -= std::chrono::hours(24 * 30);
+    scene.database.Put(Column::kUsage, std::string(Key(i).View()), EncodeUsage(record));
+  }
+  scene.Write(100, 65, 1000);
+  REQUIRE_FALSE(scene.departed.empty());
+  CHECK(scene.Holds(kUsed));
+}
+
+TEST_CASE("a limit that was lowered is reached by trimming") {
+  Scene scene;
+  scene.Write(0, 100, 1000);
+  Statistics statistics;
+  ArtifactTable table({.limit_bytes = 50'000}, statistics);
+  REQUIRE_FALSE(table.Load(*scene.database, false));
+  REQUIRE(table.over_limit());
+  REQUIRE_FALSE(table.Trim(*scene.database));
+  CHECK_FALSE(table.over_limit());
+  CHECK(table.size().entries > 20);
+}
+
+TEST_CASE("totals that nothing stands behind do not keep out what comes") {
+  Scene scene(100'000);
+  scene.database.Put(Column::kMeta, "store.totals", EncodeTotals({1000, 90'000'000}));
+  REQUIRE_FALSE(scene.table.Load(*scene.database, false));
+  scene.Write(1, 1);
+  CHECK(scene.Holds(1));
+  CHECK(scene.table.size().entries == 1);
+}
+
+TEST_CASE("uses are added to what is known of an entry, and forgotten of what is gone") {
+  Scene scene;
+  scene.Write(1, 1);
+  const UsageRecord before = scene.UsageOf(1);
+  const UsageLedger::Pending uses = {{Key(1), {3, before.last_use + std::chrono::seconds(9)}},
+                                     {Key(2), {5, before.last_use}}};
+  REQUIRE_FALSE(scene.table.RecordUses(*scene.database, uses));
+  REQUIRE_FALSE(scene.table.RecordUses(*scene.database, {{Key(1), {1, before.last_use}}}));
+  REQUIRE_FALSE(scene.table.RecordUses(*scene.database, {}));
+  CHECK(scene.UsageOf(1).hits == 4);
+  CHECK(scene.UsageOf(1).last_use == before.last_use + std::chrono::seconds(9));
+  CHECK_FALSE(scene.Holds(2));
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/database.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/unit/store/open_database.h"
+
+namespace cccl_cached {
+namespace {
+
+using Kind = DatabaseError::Kind;
+
+TEST_CASE("what is written is read, also once the database was closed and opened") {
+  store_test::OpenDatabase database;
+  database.Put(Column::kMeta, "name", "value");
+  const std::string large(100'000, 'x');
+  database.Put(Column::kArtifacts, "key", large);
+  for (int opening = 0; opening < 2; ++opening) {
+    CHECK(database.Get(Column::kMeta, "name") == "value");
+    CHECK((database.Get(Column::kArtifacts, "key") == large));
+    CHECK(database.Get(Column::kMeta, "none") == std::nullopt);
+    database.Reopen();
+  }
+}
+
+TEST_CASE("columns do not meet") {
+  store_test::OpenDatabase database;
+  const std::vector<Column> columns = {
+      Column::kArtifacts, Column::kManifests,    Column::kDeposits,
+      Column::kPrivate,   Column::kUsage,        Column::kMeta,
+      Column::kAnswered,  Column::kPrivateUsage, Column::kPrivateOrder};
+  for (size_t i = 0; i < columns.size(); ++i) database.Put(columns[i], "key", std::to_string(i));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    CHECK(database.Get(columns[i], "key") == std::to_string(i));
+  }
+}
+
+TEST_CASE("changes of several columns are made together, a value replaced or deleted") {
+  store_test::OpenDatabase database;
+  database.Put(Column::kMeta, "deleted", "before");
+  database.Put(Column::kUsage, "replaced", "before");
+  const std::vector<ColumnWrite> writes = {{Column::kMeta, "deleted", std::nullopt},
+                                           {Column::kUsage, "replaced", "after"},
+                                           {Column::kUsage, "new", ""},
+                                           {Column::kMeta, "never there", std::nullopt}};
+  REQUIRE_FALSE((*database).Write(writes));
+  CHECK(database.Get(Column::kMeta, "deleted") == std::nullopt);
+  CHECK(database.Get(Column::kUsage, "replaced") == "after");
+  CHECK(database.Get(Column::kUsage, "new") == "");
+}
+
+TEST_CASE("a scan visits keys in order from where it is told, until it is ended") {
+  store_test::OpenDatabase database;
+  for (const char* key : {"c", "a", "b", "d"}) database.Put(Column::kUsage, key, "value");
+  CHECK(database.Keys(Column::kUsage) == "a b c d ");
+  CHECK(database.Keys(Column::kUsage, "b") == "b c d ");
+  CHECK(database.Keys(Column::kUsage, "bb") == "c d ");
+  CHECK(database.Keys(Column::kUsage, "e").empty());
+  int visited = 0;
+  REQUIRE_FALSE((*database).Scan(
+      Column::kUsage, "", [&](std::string_view, std::string_view) { return ++visited < 2; }));
+  CHECK(visited == 2);
+}
+
+TEST_CASE("a key may hold any bytes") {
+  store_test::OpenDatabase database;
+  const std::string key("\0\xff\0", 3);
+  database.Put(Column::kUsage, key, "value");
+  CHECK(database.Get(Column::kUsage, key) == "value");
+  CHECK(database.Get(Column::kUsage, std::string("\0", 1)) == std::nullopt);
+}
+
+TEST_CASE("why a database does not open is told by kind") {
+  const TemporaryDirectory directory;
+  const auto open = [](const std::string& path) {
+    auto opened = Database::Open(path, {});
+    REQUIRE(std::holds_alternative<DatabaseError>(opened));
+    return std::get<DatabaseError>(opened);
+  };
+  CHECK(open(directory.Write("file", "no directory")).kind == Kind::kUnavailable);
+  static_cast<void>(directory.Write("damaged/CURRENT", "MANIFEST-000007\n"));
+  CHECK(open(directory / "damaged").kind == Kind::kDamaged);
+}
+
+TEST_CASE("a database that is open opens for nobody else") {
+  const store_test::OpenDatabase database;
+  auto again = Database::Open(database.path(), {});
+  REQUIRE(std::holds_alternative<DatabaseError>(again));
+  CHECK(std::get<DatabaseError>(again).kind == Kind::kUnavailable);
+}
+
+TEST_CASE("a database that works can be flushed and resumed") {
+  store_test::OpenDatabase database;
+  database.Put(Column::kMeta, "name", "value");
+  CHECK_FALSE((*database).Flush());
+  CHECK_FALSE((*database).Resume());
+  CHECK(database.Get(Column::kMeta, "name") == "value");
+}
+
+}  // namespace
+}  // namespace cccl_cached
