@@ -16,6 +16,10 @@ from running_daemon import Daemon, run_cli  # noqa: F401
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402,F401
 
 
+# On Debian an ordinary user's lacks the folders of what is root's.
+if "CCCL_CACHED_TEST_PATH_OF_A_USER" in os.environ:
+    os.environ["PATH"] = ":".join(each for each in os.environ["PATH"].split(":") if not each.endswith("sbin"))
+
 STATX_MNT_ID, STATX_MNT_ID_UNIQUE = 0x1000, 0x4000
 STX_MNT_ID_OFFSET = 144
 

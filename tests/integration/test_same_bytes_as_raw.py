@@ -73,7 +73,7 @@ def raw_under_canonical_names(directory, roots, **job):
     ]
     for number, place in enumerate(roots, 1):
         script += [f"mkdir {tree}/cccl-root-{number}", f"mount --bind {place} {tree}/cccl-root-{number}"]
-    script += [f"exec chroot {tree} sh -c 'cd /cccl-work && exec {sys.executable} {RAW}'"]
+    script += ["PATH=$PATH:/usr/sbin", f"exec chroot {tree} sh -c 'cd /cccl-work && exec {sys.executable} {RAW}'"]
     own_mounts = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     done = subprocess.run(
         [*own_mounts, "sh", "-c", "\n".join(script)], input=json.dumps(job).encode(), capture_output=True,
