@@ -3,6 +3,9 @@
 """The cache for cuda.core's compiles: one compiles, the others wait; a failure of the cache is none of the program's."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
 
 import cccl_cache
@@ -12,7 +15,7 @@ from directory_leases import DirectoryLeases
 
 from cccl_cache._records import Deposit
 from cccl_cache.core import ProgramCache
-from patience import wait_for
+from patience import PATIENCE, wait_for
 
 SOURCE = "extern \"C\" __global__ void f(int* p) { *p = %d; }"
 
@@ -192,3 +195,44 @@ def test_two_processes_share_a_directory_of_leases(tmp_path):
     one, other = (ProgramCache(client=lambda: DirectoryLeases(tmp_path)) for _ in range(2))
     one_code = program().compile("cubin", cache=one).code
     assert other.get(next(iter(one._known))) == bytes(one_code)
+
+
+COMPILING = f"""
+import hashlib, sys
+from cuda.core import Program, ProgramOptions
+from cccl_cache.core import ProgramCache
+
+class Told(ProgramCache):
+    def __setitem__(self, key, value):
+        print("compiled", flush=True)
+        sys.stdin.readline()
+        super().__setitem__(key, value)
+
+program = Program({SOURCE % 40!r}, "c++", ProgramOptions(arch="sm_90", name="f"))
+print("ready", flush=True)
+sys.stdin.readline()
+with Told() as cache:
+    print(hashlib.sha256(program.compile("cubin", cache=cache).code).hexdigest())
+"""
+
+
+def counted(daemon):
+    return {each.name: each.value for each in cccl_cache.Client(daemon.socket).stats()}
+
+
+def let_go(processes):
+    for each in processes:
+        each.stdin.write("\n")
+        each.stdin.flush()
+
+
+def test_of_two_processes_at_one_moment_one_compiles_and_the_other_waits(fake):
+    both = [subprocess.Popen([sys.executable, "-c", COMPILING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                             env={**os.environ, "CCCL_CACHE_SOCKET": fake.socket}) for _ in range(2)]
+    assert [each.stdout.readline() for each in both] == ["ready\n"] * 2
+    let_go(both)
+    wait_for(lambda: counted(fake)["lease_waiters"] == 1, "the one that does not compile to wait")
+    let_go(both)
+    told = sorted((each.communicate(timeout=PATIENCE)[0].split() for each in both), key=len)
+    assert told == [told[0], ["compiled", *told[0]]]
+    assert counted(fake)["leases_total"] == 1
