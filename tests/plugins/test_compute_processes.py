@@ -81,3 +81,11 @@ assert all(importlib.util.find_spec("cuda.compute") for _ in range(2))
 
 def test_looking_for_the_package_does_not_turn_it_off():
     assert turned_on(PROBED + ACTIVATED, "1") == ["True"]
+
+
+@pytest.mark.parametrize("value, told", [
+    ("1", "on, for cuda-cccl 1.2."), (None, "off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set")])
+def test_python_m_cccl_cache_tells_whether_it_is_on(tmp_path, value, told):
+    environment = {**os.environ, "CCCL_CACHE_COMPUTE": value or "0", "CCCL_CACHE_SOCKET": str(tmp_path / "nobody")}
+    answer = subprocess.run([sys.executable, "-m", "cccl_cache"], env=environment, text=True, capture_output=True)
+    assert f"  cuda.compute: {told}" in answer.stdout

@@ -353,25 +353,6 @@ def test_the_cuda_that_the_program_has_loaded_decides(make_daemon):
     assert done.stdout.split() == ["13", "12", "12", "13"], done.stderr
 
 
-def run_module(*arguments, **environment):
-    return subprocess.run([sys.executable, "-m", "cccl_cache", *arguments], capture_output=True, text=True,
-                          timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
-
-
-def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
-    told = run_module(CCCL_CACHE_SOCKET=str(lasting.socket))
-    assert told.returncode == 0, told.stderr
-    assert f"at {lasting.socket}: serving" in told.stdout
-    assert "CUDA 13." in told.stdout
-
-
-def test_python_m_cccl_cache_says_that_there_is_no_daemon(directory):
-    told = run_module("--socket", str(directory / "nobody"))
-    assert told.returncode == 3
-    assert told.stdout == ""
-    assert str(directory / "nobody") in told.stderr and "start it" in told.stderr
-
-
 def test_the_shell_and_python_have_one_key(client, lasting):
     """As the guide says: the same options in the same order."""
     source = lasting.directory / "kernel.cu"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m cccl_cache``: whether a daemon answers, which, and what it offers.
+"""``python -m cccl_cache``: whether a daemon answers, which, what it offers, and what is turned on here.
 
 Exit status: 0 a daemon serves, 3 no daemon there, 5 anything else.
 """
@@ -12,7 +12,7 @@ import sys
 
 import cccl_cache
 
-from . import _cuda
+from . import _cuda, _turned_on
 
 
 def _lines(client: cccl_cache.Client) -> list[str]:
@@ -35,13 +35,9 @@ def _lines(client: cccl_cache.Client) -> list[str]:
     return lines
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m cccl_cache", description="Tells whether a daemon answers, which, "
-                                     "and what it offers.")
-    parser.add_argument("--socket", help="the daemon's socket")
-    given = parser.parse_args()
+def _tell(socket: str | None) -> int:
     try:
-        client = cccl_cache.Client(given.socket)
+        client = cccl_cache.Client(socket)
         print("\n".join(_lines(client)))
         return 0 if client.health().serving else 5
     except cccl_cache.NoDaemonError as error:
@@ -50,6 +46,15 @@ def main() -> int:
     except cccl_cache.Error as error:
         print(f"{error.status}: {error}", file=sys.stderr)
         return 5
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m cccl_cache", description="Tells whether a daemon answers, which, "
+                                     "what it offers, and what is turned on here.")
+    parser.add_argument("--socket", help="the daemon's socket")
+    status = _tell(parser.parse_args().socket)
+    print("\n".join(_turned_on.lines()))
+    return status
 
 
 if __name__ == "__main__":

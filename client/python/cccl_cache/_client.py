@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _NOTHING_KEPT = 2**64 - 1
 _FALLBACKS = {"local": 0, "error": 1}
-_COMPILER_OF_THE_PACKAGE = os.path.join(_library.PLACE, "cccl-cache-compile")
+COMPILER_OF_THE_PACKAGE = os.path.join(_library.PLACE, "cccl-cache-compile")
 _open = _library.function("open", c_int, c_void_p, c_void_p, c_void_p)
 _close = _library.function("close", None, c_void_p)
 _Answer, _ANSWER_SIZE = _library.Answer, sizeof(_library.Answer)
@@ -80,7 +80,7 @@ class Client(SnapshotCalls):
         path = b"" if socket is None else os.fsencode(socket)
         compiler = b"" if local_compiler is None else os.fsencode(local_compiler)
         if fallback is None:
-            fallback = "local" if compiler or os.path.exists(_COMPILER_OF_THE_PACKAGE) else "error"
+            fallback = "local" if compiler or os.path.exists(COMPILER_OF_THE_PACKAGE) else "error"
         if fallback not in _FALLBACKS:
             raise ValueError(f"fallback is {fallback!r}: it may be {' or '.join(map(repr, _FALLBACKS))}")
         options = _library.OpenOptions(

@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ``python -m cccl_cache`` tells of the daemon and of what is turned on."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import cccl_cache
+import pytest
+from cccl_cache import _turned_on
+from patience import PATIENCE
+
+
+def run_module(*arguments, **environment):
+    return subprocess.run([sys.executable, "-m", "cccl_cache", *arguments], capture_output=True, text=True,
+                          timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
+
+
+def turned_on(told):
+    """The last lines that were told, by what they are about."""
+    return dict(line.strip().split(": ", 1) for line in told.stdout.splitlines()[-3:])
+
+
+def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
+    told = run_module(CCCL_CACHE_SOCKET=str(lasting.socket))
+    assert told.returncode == 0, told.stderr
+    assert f"at {lasting.socket}: serving" in told.stdout
+    assert "CUDA 13." in told.stdout
+    assert list(turned_on(told)) == ["without a daemon", "cache within a process", "cuda.compute"]
+
+
+def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(directory):
+    told = run_module("--socket", str(directory / "nobody"))
+    assert told.returncode == 3
+    assert str(directory / "nobody") in told.stderr and "start it" in told.stderr
+    compiler = pathlib.Path(cccl_cache.__file__).with_name("cccl-cache-compile")
+    assert turned_on(told) == {
+        "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',
+        "cache within a process": "on, 67108864 bytes (CCCL_CACHE_PROCESS_BYTES is not set)",
+        "cuda.compute": "off: cuda-cccl is not installed"}
+
+
+def test_python_m_cccl_cache_says_so_where_nothing_is_compiled_here(monkeypatch):
+    monkeypatch.setattr(_turned_on, "COMPILER_OF_THE_PACKAGE", "/nowhere/cccl-cache-compile")
+    assert 'builds fail, for there is no /nowhere/cccl-cache-compile (fallback="error")' in _turned_on.lines()[0]
+
+
+@pytest.mark.parametrize("given, told", [
+    ("off", "off"), ("0", "off"), ("4096", "on, 4096 bytes"), ("much", "no client can be made")])
+def test_python_m_cccl_cache_tells_how_much_a_process_keeps(directory, given, told):
+    answer = run_module("--socket", str(directory / "nobody"), CCCL_CACHE_PROCESS_BYTES=given)
+    assert turned_on(answer)["cache within a process"].startswith(told)
+    assert answer.returncode == (5 if given == "much" else 3)
