@@ -20,6 +20,13 @@ try:
     client.link([result, ("a.ltoir", b"")], arch="sm_90")
 except cccl_cache.Error as error:
     hint: float | None = error.retry_after
+
+
+async def ask(client: cccl_cache.AsyncClient) -> None:
+    kept: bytes | None = (await client.build("", arch="sm_90", timeout=1.5)).cubin
+    async with await client.lease("org.example", {"a": 1}) as lease:
+        kept = lease.contents
+    records: int = (await client.snapshot("made.snap", arch="sm_90")).records
 """
 
 
@@ -40,4 +47,5 @@ def test_programs_are_checked_against_it(directory):
     wrong.write_text(USE.replace("arch=", "architecture=").replace("int = len", "str = len"))
     assert check(directory, str(right)).returncode == 0
     told = check(directory, str(wrong)).stdout
-    assert "architecture" in told and 'variable has type "str"' in told
+    assert 'variable has type "str"' in told
+    assert told.count('Unexpected keyword argument "architecture"') == 4  # of both clients

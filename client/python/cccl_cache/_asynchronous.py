@@ -8,6 +8,8 @@ import asyncio
 import os
 import weakref
 
+from ._asynchronous_calls import calling, on_own_thread
+from ._asynchronous_lease import AsyncLease
 from ._batch import Batch
 from ._client import Client
 from ._errors import Error
@@ -15,14 +17,15 @@ from ._programs import Build, Link, Nvvm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
-    from typing import Any, TypeVar
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+    from typing import Any
+
+    from typing_extensions import Concatenate, ParamSpec
 
     from ._client import Program
-    from ._records import Explanation, Health, Statistic, Toolchains
     from ._result import Result
 
-    Answer = TypeVar("Answer")
+    Given = ParamSpec("Given")
 
 
 class _Builds:
@@ -62,9 +65,19 @@ class _Builds:
                 future.set_result(end)
 
 
+def _building(kind: Callable[Given, Program]) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
+    """The call that runs a program of this kind."""
+
+    async def build(self: AsyncClient, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        return await self.run(kind(*given, **named))
+
+    return build
+
+
 class AsyncClient:
-    """`Client` with coroutines. Builds need no thread: all of one event loop go over one connection, which the loop
-    watches. The other calls wait on a thread of the loop's default executor.
+    """`Client` with coroutines, with the same parameters. Builds need no thread: all of one event loop go over one
+    connection, which the loop watches. A wait for a lease has a thread of its own, the other calls one of the loop's
+    default executor.
 
     A build that is cancelled is compiled no further, unless somebody else waits for it.
 
@@ -88,17 +101,9 @@ class AsyncClient:
         """Path of the socket that was chosen."""
         return self._client.socket
 
-    async def build(self, *arguments: Any, **how: Any) -> Result:
-        """As `Client.build`."""
-        return await self.run(Build(*arguments, **how))
-
-    async def link(self, *arguments: Any, **how: Any) -> Result:
-        """As `Client.link`."""
-        return await self.run(Link(*arguments, **how))
-
-    async def nvvm(self, *arguments: Any, **how: Any) -> Result:
-        """As `Client.nvvm`."""
-        return await self.run(Nvvm(*arguments, **how))
+    build = _building(Build)
+    link = _building(Link)
+    nvvm = _building(Nvvm)
 
     async def run(self, program: Program) -> Result:
         """As `Client.run`."""
@@ -124,22 +129,21 @@ class AsyncClient:
             for run in runs:
                 run.cancel()
 
-    async def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
-        """As `Client.explain`."""
-        return await _on_thread(lambda: self._client.explain(what, timeout=timeout))
+    async def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
+                    timeout: float | None = None) -> AsyncLease:
+        """As `Client.lease`: ``async with await client.lease(...) as lease``.
 
-    async def health(self, *, timeout: float | None = None) -> Health:
-        """As `Client.health`."""
-        return await _on_thread(lambda: self._client.health(timeout=timeout))
+        A wait that is cancelled goes on until its timeout; a lease that it is given then is given up.
+        """
+        return AsyncLease(await on_own_thread(
+            lambda: self._client.lease(namespace, fields, group=group, timeout=timeout)))
 
-    async def stats(self, *, timeout: float | None = None) -> tuple[Statistic, ...]:
-        """As `Client.stats`."""
-        return await _on_thread(lambda: self._client.stats(timeout=timeout))
-
-    async def toolchains(self, *, timeout: float | None = None) -> Toolchains:
-        """As `Client.toolchains`."""
-        return await _on_thread(lambda: self._client.toolchains(timeout=timeout))
-
-
-async def _on_thread(call: Callable[[], Answer]) -> Answer:
-    return await asyncio.get_running_loop().run_in_executor(None, call)
+    deposits = calling(Client.deposits)
+    remove_deposit = calling(Client.remove_deposit)
+    snapshot = calling(Client.snapshot)
+    delta = calling(Client.delta)
+    insert = calling(Client.insert)
+    explain = calling(Client.explain)
+    health = calling(Client.health)
+    stats = calling(Client.stats)
+    toolchains = calling(Client.toolchains)
