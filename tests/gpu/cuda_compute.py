@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuda.compute on a GPU with the plug-in: right numbers, no second build, and how long that takes.
 
-Usage: cuda_compute.py [--leases DIRECTORY]
+Usage: cuda_compute.py [--types NAME...] FRESH_SOCKET
 
-Starts itself: without the plug-in, as a first and as a second process, and eight times at once. Needs CuPy, cuda-cccl with
-its compiler, and a daemon that CCCL_CACHE_SOCKET names; with --leases none, but a directory that stands in for it.
-Prints what it saw; exit status 1 if a number was wrong, or if the second process built anything that it could have had.
+Starts itself: without the plug-in, twice, the second time with the driver's cache as the first left it; as a first and as a
+second process with the plug-in, over the daemon that CCCL_CACHE_SOCKET names; and eight times at once, over a daemon at
+FRESH_SOCKET that was asked for nothing yet. Each process goes through all cases twice, the second time with the package's
+own in-memory cache. Needs CuPy and cuda-cccl with its compiler. Prints what it saw; exit status 1 if a number was wrong,
+if the second process built anything that it could have had, or if the eight built anything twice.
 """
 
 import argparse
+import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -19,40 +23,66 @@ import tempfile
 import time
 
 AT_ONCE = 8
+TYPES = ("int32", "int64", "float32", "float64")
 
 
-def measure(leases):
-    """One process: makes everything, checks it, and reports."""
+class Clock:
+    """The time that this process spends in making algorithms: in builds, or in getting them from elsewhere."""
+
+    def __init__(self):
+        self.seconds = 0.0
+        self._inside = False
+
+    def watch(self, kind):
+        """Counts what the constructor of this class takes, from the outermost call to its end."""
+        original = kind.__init__
+
+        @functools.wraps(original)
+        def __init__(*args, **kwargs):
+            with self._counted():
+                original(*args, **kwargs)
+
+        kind.__init__ = __init__
+
+    @contextlib.contextmanager
+    def _counted(self):
+        outermost, self._inside = not self._inside, True
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            if outermost:
+                self.seconds += time.perf_counter() - started
+                self._inside = False
+
+
+def measure(turned_on, types):
+    """One process: makes everything twice, checks it, and reports."""
     import cccl_cache.compute as plugin
 
     started = time.perf_counter()
     import cuda_compute_cases
+    from cuda.compute._serialization.serializable import Serializable
 
-    imported = time.perf_counter()
-    if leases != "off":
-        assert plugin.install(client=_client(leases)), plugin.status()
-    checked = list(cuda_compute_cases.results())
-    report = {
-        "import_s": imported - started,
-        "cases_s": time.perf_counter() - imported,
-        "cases": len(checked),
-        "wrong": [name for name, right in checked if not right],
-        "status": plugin.status(),
-    }
-    json.dump(report, sys.stdout)
-
-
-def _client(leases):
-    if leases == "daemon":
-        return None
-    sys.path.append(str(pathlib.Path(__file__).parents[1] / "plugins"))
-    from directory_leases import DirectoryLeases
-
-    return lambda: DirectoryLeases(leases)
+    imported = time.perf_counter() - started
+    if turned_on:
+        assert plugin.install(), plugin.status()
+    clock = Clock()
+    for kind in set(Serializable._registry.values()):
+        clock.watch(kind)
+    checked, passes = [], []
+    for _ in range(2):
+        started, before = time.perf_counter(), clock.seconds
+        checked += cuda_compute_cases.results(types)
+        passes.append({"cases_s": time.perf_counter() - started, "made_s": clock.seconds - before})
+    json.dump({"import_s": imported, "passes": passes, "cases": len(checked) // 2,
+               "wrong": [name for name, right in checked if not right], "status": plugin.status()}, sys.stdout)
 
 
-def start(leases):
-    return subprocess.Popen([sys.executable, __file__, "--measure", leases], stdout=subprocess.PIPE, text=True)
+def start(types, turned_on=True, **environment):
+    mode = "on" if turned_on else "off"
+    return subprocess.Popen([sys.executable, __file__, "--measure", mode, "--types", *types], stdout=subprocess.PIPE,
+                            text=True, env={**os.environ, **environment})
 
 
 def finish(process):
@@ -63,8 +93,9 @@ def finish(process):
 
 
 def show(name, report):
-    status = report["status"]
-    print(f"{name}: {report['cases']} cases, {len(report['wrong'])} wrong, {report['cases_s']:.2f} s and "
+    status, (first, again) = report["status"], report["passes"]
+    print(f"{name}: {report['cases']} cases, {len(report['wrong'])} wrong, {first['cases_s']:.2f} s, of which "
+          f"{first['made_s']:.2f} s in builds; again in the process {again['cases_s']:.2f} s, {again['made_s']:.2f} s in builds; "
           f"{report['import_s']:.2f} s for imports; {status['builds']} builds, {status['hits']} hits, "
           f"{status['hits_in_process']} in the process", flush=True)
     for kind in ("not_cached", "errors"):
@@ -75,36 +106,42 @@ def show(name, report):
     return not report["wrong"]
 
 
+def kept(report):
+    """How many builds a process made that others can have."""
+    return report["status"]["builds"] - sum(report["status"]["not_cached"].values())
+
+
+def eight_at_once(types, socket, keys):
+    """Whether each of the keys was built by one of them, and all numbers were right."""
+    began = time.perf_counter()
+    together = [finish(process) for process in [start(types, CCCL_CACHE_SOCKET=socket) for _ in range(AT_ONCE)]]
+    took = time.perf_counter() - began
+    right = all([show(f"{AT_ONCE} at once, {number + 1}", each) for number, each in enumerate(together)])
+    built, published = sum(map(kept, together)), sum(each["status"]["published"] for each in together)
+    print(f"{AT_ONCE} at once: {took:.2f} s, {built} builds and {published} deposits in all for {keys} keys")
+    return right and built == published == keys
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--leases")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("fresh_socket", nargs="?")
+    parser.add_argument("--types", nargs="*", default=TYPES, choices=TYPES)
+    parser.add_argument("--measure", choices=("on", "off"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.measure:
-        return measure(chosen.measure)
+        return measure(chosen.measure == "on", chosen.types)
+    if chosen.fresh_socket is None:
+        parser.error("FRESH_SOCKET is missing")
     with tempfile.TemporaryDirectory() as scratch:
-        os.environ["XDG_CACHE_HOME"] = scratch
-        first, fresh = _places(chosen.leases, pathlib.Path(scratch))
-        right = show("without the plug-in", finish(start("off")))
-        right &= show("first process", finish(start(first)))
-        second = finish(start(first))
+        os.environ.update(XDG_CACHE_HOME=scratch, CUDA_CACHE_PATH=str(pathlib.Path(scratch) / "driver"))
+        right = show("without the plug-in", finish(start(chosen.types, False)))
+        right &= show("without it, the driver's cache warm", finish(start(chosen.types, False)))
+        first = finish(start(chosen.types))
+        right &= show("first process", first)
+        second = finish(start(chosen.types))
         right &= show("second process", second)
-        began = time.perf_counter()
-        together = [finish(process) for process in [start(fresh) for _ in range(AT_ONCE)]]
-        right &= all([show(f"{AT_ONCE} at once, {number + 1}", each) for number, each in enumerate(together)])
-        print(f"{AT_ONCE} at once: {time.perf_counter() - began:.2f} s, "
-              f"{sum(each['status']['builds'] for each in together)} builds in all")
-    uncached = sum(second["status"]["not_cached"].values())
-    return 0 if right and second["status"]["builds"] == uncached else 1
-
-
-def _places(leases, scratch):
-    """Where the first two processes and where the eight find builds: a daemon keeps one store for both."""
-    if leases is None:
-        return "daemon", "daemon"
-    pathlib.Path(leases).mkdir(parents=True, exist_ok=True)
-    (scratch / "fresh").mkdir()
-    return leases, str(scratch / "fresh")
+        right &= eight_at_once(chosen.types, chosen.fresh_socket, kept(first))
+    return 0 if right and kept(second) == 0 else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from cuda.compute import OpKind, SortOrder
 
 SIZE = 10_000
 FACTOR = 3
-TYPES = ("int32", "int64", "float32", "float64")
 
 
 def plus(a, b):
@@ -196,8 +195,8 @@ def structs(kind):
     yield equal(f"struct {kind}", out.get(), [data["x"].min(), data["y"].max()])
 
 
-def results():
-    """(name, whether it is right) of every case."""
-    for kind in TYPES:
+def results(types):
+    """(name, whether it is right) of every case for these types."""
+    for kind in types:
         for cases in (reductions, scans, transforms, sorts, searches, choices, histograms, iterators, structs):
             yield from cases(kind)
