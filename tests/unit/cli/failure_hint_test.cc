@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/failure_hint.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/cli/said.h"
+
+using namespace cccl_cache::cli;
+
+namespace {
+
+CompilePlan For(Compiler compiler, const std::string& architecture) {
+  CompilePlan plan;
+  plan.compiler = compiler;
+  plan.architecture = architecture;
+  return plan;
+}
+
+constexpr const char* kWrongArchitecture =
+    "nvrtc: error: invalid value for --gpu-architecture (-arch)";
+
+}  // namespace
+
+TEST_CASE("an option that the compiler does not know can be left out") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    const CompilePlan plan = For(compiler, "sm_90");
+    CHECK(Has(FailureHint(plan, "error: unrecognized option --frob"), "has no such option"));
+    CHECK(Has(FailureHint(plan, "unsupported option --frob"), "has no such option"));
+  }
+}
+
+TEST_CASE("libNVVM calls a wrong architecture an unsupported option, and is not believed") {
+  const CompilePlan plan = For(Compiler::kNvvm, "sm_90a");
+  CHECK(FailureHint(plan, "libnvvm : error: -arch=sm_90a is an unsupported option") ==
+        "libNVVM takes --arch compute_90");
+  CHECK(FailureHint(For(Compiler::kNvvm, "compute_90"), "bad -arch=compute_90").empty());
+}
+
+TEST_CASE("an architecture that is written otherwise is spelled out") {
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm90"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "9.0"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "hopper"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm_"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+}
+
+TEST_CASE("an architecture that this toolchain does not know is one for another toolchain") {
+  for (const char* known : {"sm_120", "sm_90a", "compute_120"}) {
+    CHECK(Has(FailureHint(For(Compiler::kNvrtc, known), kWrongArchitecture),
+              std::string("this toolchain knows no ") + known));
+  }
+}
+
+TEST_CASE("nvJitLink's words about LTO-IR name the option to write") {
+  const CompilePlan plan = For(Compiler::kNvJitLink, "compute_90");
+  CHECK(FailureHint(plan, "use link time optimization (-lto)") ==
+        "LTO-IR is linked with --option=-lto");
+  CHECK(FailureHint(plan, "-ptx requires -lto") == "--emit ptx links LTO-IR, with --option=-lto");
+  CHECK(FailureHint(plan, "a virtual arch requires -ptx") ==
+        "--arch compute_90 goes with --emit ptx, a cubin is made by --arch sm_90");
+}
+
+TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
+  const CompilePlan plan = For(Compiler::kNvJitLink, "sm_90");
+  CHECK(Has(FailureHint(plan, "may need newer version of nvJitLink"), "of a newer CUDA"));
+  for (const char* log :
+       {"bad input", "NVJITLINK_ERROR_INVALID_INPUT", "nvvmCompileProgram error 9: parse error"}) {
+    CHECK(Has(FailureHint(plan, log), "damaged"));
+  }
+  CHECK(FailureHint(plan, "nvvmCompileProgram error: out of registers").empty());
+}
+
+TEST_CASE("code that is wrong gets no hint: the compiler said it") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
+    CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
+  }
+  // It speaks of an architecture of its own.
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), "error: search failed").empty());
+}

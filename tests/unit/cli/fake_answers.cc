@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the C interface that ask the daemon about itself, and those about snapshots.
+#include <unistd.h>
+
+#include "tests/unit/cli/fake_library.h"
+
+struct cccl_cache_stats {};
+struct cccl_cache_deposits {};
+struct cccl_cache_toolchains {};
+struct cccl_cache_info {};
+
+namespace {
+
+const std::string kVersion = "1.2.3";
+const std::string kPlace = "/cuda";
+const std::string kHelp = "What it counts.";
+
+template <typename Answer>
+cccl_cache_status Ask(const char* function, Answer** answer, cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure(function, error);
+  if (failure == CCCL_CACHE_OK) *answer = new Answer;
+  return failure;
+}
+
+cccl_cache_status Summarize(const char* function, cccl_cache_snapshot_summary* summary,
+                            cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure(function, error);
+  if (failure == CCCL_CACHE_OK) *summary = Library().summary;
+  return failure;
+}
+
+cccl_cache_status WriteSnapshot(const char* function, int fd,
+                                const cccl_cache_snapshot_filter* filter,
+                                cccl_cache_snapshot_summary* summary, cccl_cache_error** error) {
+  Library().all_users = filter->all_users != 0;
+  const std::string& bytes = Library().written;
+  [[maybe_unused]] const ssize_t written = write(fd, bytes.data(), bytes.size());
+  return Summarize(function, summary, error);
+}
+
+}  // namespace
+
+cccl_cache_status cccl_cache_get_stats(cccl_cache_client*, uint32_t, cccl_cache_stats** stats,
+                                       cccl_cache_error** error) {
+  return Ask("get_stats", stats, error);
+}
+size_t cccl_cache_stats_count(const cccl_cache_stats*) { return Library().statistics.size(); }
+void cccl_cache_stats_item(const cccl_cache_stats*, size_t index, cccl_cache_statistic* item) {
+  const FakeStatistic& fake = Library().statistics[index];
+  item->name = FakeBytes(fake.name);
+  item->label = FakeBytes(fake.label);
+  item->value = fake.value;
+  item->gauge = fake.gauge ? 1 : 0;
+  item->help = FakeBytes(kHelp);
+}
+cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats*) { return FakeBytes(kVersion); }
+void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
+
+cccl_cache_status cccl_cache_list_deposits(cccl_cache_client*, uint32_t,
+                                           cccl_cache_deposits** deposits,
+                                           cccl_cache_error** error) {
+  return Ask("list_deposits", deposits, error);
+}
+size_t cccl_cache_deposits_count(const cccl_cache_deposits*) { return Library().deposits.size(); }
+void cccl_cache_deposits_item(const cccl_cache_deposits*, size_t index,
+                              cccl_cache_deposit_info* info) {
+  const FakeDeposit& fake = Library().deposits[index];
+  info->key = FakeBytes(fake.key);
+  info->name_space = FakeBytes(fake.name_space);
+  info->is_group = fake.gid ? 1 : 0;
+  info->gid = fake.gid.value_or(0);
+  info->size = fake.size;
+  info->made_at = 1'000'000'000;
+  info->used_at = 1'000'000'001;
+}
+void cccl_cache_deposits_free(cccl_cache_deposits* deposits) { delete deposits; }
+cccl_cache_status cccl_cache_remove_deposit(cccl_cache_client*, cccl_cache_bytes key, uint32_t,
+                                            int32_t* removed, cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure("remove_deposit", error);
+  *removed = 0;
+  for (const FakeDeposit& deposit : Library().deposits) {
+    if (deposit.key == std::string(key.data, key.size)) *removed = 1;
+  }
+  return failure;
+}
+
+cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client*, uint32_t, uint32_t,
+                                            cccl_cache_toolchains** toolchains,
+                                            cccl_cache_error** error) {
+  return Ask("get_toolchains", toolchains, error);
+}
+size_t cccl_cache_toolchains_count(const cccl_cache_toolchains*) {
+  return Library().toolchains.size();
+}
+void cccl_cache_toolchains_item(const cccl_cache_toolchains*, size_t index,
+                                cccl_cache_toolchain* toolchain) {
+  const FakeToolchain& fake = Library().toolchains[index];
+  toolchain->id = FakeBytes(fake.id);
+  toolchain->version = FakeBytes(fake.version);
+  toolchain->root = FakeBytes(kPlace);
+  toolchain->selected_by_default = fake.selected ? 1 : 0;
+  toolchain->component_count = fake.components.size();
+  toolchain->header_directory_count = 1;
+  toolchain->accepted_option_count = 1;
+}
+void cccl_cache_toolchains_component(const cccl_cache_toolchains*, size_t toolchain, size_t index,
+                                     cccl_cache_component* component) {
+  const auto& [name, version] = Library().toolchains[toolchain].components[index];
+  component->name = FakeBytes(name);
+  component->version = FakeBytes(version);
+  component->path = FakeBytes(kPlace);
+}
+cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains*, size_t,
+                                                        size_t) {
+  static const std::string directory = "/cuda/include";
+  return FakeBytes(directory);
+}
+cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains*, size_t,
+                                                       size_t) {
+  static const std::string option = "--pch";
+  return FakeBytes(option);
+}
+size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains*) {
+  return Library().rejected.size();
+}
+void cccl_cache_toolchains_rejected(const cccl_cache_toolchains*, size_t index,
+                                    cccl_cache_rejected_toolchain* rejected) {
+  rejected->root = FakeBytes(Library().rejected[index].first);
+  rejected->reason = FakeBytes(Library().rejected[index].second);
+}
+void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete toolchains; }
+
+cccl_cache_status cccl_cache_check_health(cccl_cache_client*, uint32_t, int32_t* serving,
+                                          cccl_cache_error** error) {
+  *serving = Library().serving ? 1 : 0;
+  return FakeFailure("check_health", error);
+}
+cccl_cache_status cccl_cache_get_info(cccl_cache_client*, uint32_t, cccl_cache_info** info,
+                                      cccl_cache_error** error) {
+  return Ask("get_info", info, error);
+}
+void cccl_cache_info_describe(const cccl_cache_info*, cccl_cache_daemon* daemon) {
+  daemon->version = FakeBytes(kVersion);
+  daemon->uid = 7;
+  daemon->lease_seconds = 60;
+}
+void cccl_cache_info_free(cccl_cache_info* info) { delete info; }
+
+cccl_cache_status cccl_cache_snapshot_create(cccl_cache_client*, int fd,
+                                             const cccl_cache_snapshot_filter* filter, uint32_t,
+                                             cccl_cache_snapshot_summary* summary,
+                                             cccl_cache_error** error) {
+  return WriteSnapshot("snapshot_create", fd, filter, summary, error);
+}
+cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client*, int, int fd,
+                                            const cccl_cache_snapshot_filter* filter, uint32_t,
+                                            cccl_cache_snapshot_summary* summary,
+                                            cccl_cache_error** error) {
+  return WriteSnapshot("snapshot_delta", fd, filter, summary, error);
+}
+cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client*, int, uint32_t,
+                                             cccl_cache_snapshot_summary* summary,
+                                             cccl_cache_error** error) {
+  return Summarize("snapshot_insert", summary, error);
+}
+cccl_cache_status cccl_cache_snapshot_verify(int, cccl_cache_snapshot_summary* summary,
+                                             cccl_cache_error** error) {
+  return Summarize("snapshot_verify", summary, error);
+}
+cccl_cache_status cccl_cache_snapshot_list(int, cccl_cache_snapshot_visit visit, void* context,
+                                           cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure("snapshot_list", error);
+  if (failure != CCCL_CACHE_OK) return failure;
+  for (const FakeItem& fake : Library().items) {
+    cccl_cache_snapshot_item item = {};
+    item.struct_size = sizeof(item);
+    item.kind = fake.kind;
+    item.key = FakeBytes(fake.key);
+    item.toolchain_id = FakeBytes(fake.key);
+    item.toolchain_version = FakeBytes(kVersion);
+    item.arch = FakeBytes(fake.arch);
+    item.name_space = FakeBytes(fake.name_space);
+    item.stored_bytes = 5;
+    item.bytes = 9;
+    if (visit(&item, context) != 0) break;
+  }
+  return CCCL_CACHE_OK;
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cccl_cache/client_c.h"
+
+/// What a build is answered.
+struct FakeResult {
+  cccl_cache_outcome outcome = CCCL_CACHE_BUILT;
+  std::string log;
+  std::string reason;
+  std::vector<std::pair<cccl_cache_artifact_kind, std::string>> artifacts;
+  std::vector<std::pair<std::string, std::string>> lowered_names;
+};
+
+struct FakeDifference {
+  cccl_cache_difference_field field;
+  std::string name;
+  std::string was;
+  std::string is;
+  uint64_t was_lines = 0;
+  uint64_t is_lines = 0;
+};
+
+struct FakeExplanation {
+  cccl_cache_verdict verdict = CCCL_CACHE_VERDICT_DIFFERS;
+  cccl_cache_tier tier = CCCL_CACHE_TIER_NONE;
+  std::string reason;
+  uint64_t since_ms = 0;
+  std::string nearest_key;
+  std::vector<FakeDifference> differences;
+  uint64_t more_differences = 0;
+};
+
+struct FakeStatistic {
+  std::string name;
+  std::string label;
+  double value = 0;
+  bool gauge = false;
+};
+
+struct FakeDeposit {
+  std::string key;
+  std::string name_space;
+  std::optional<uint32_t> gid;
+  uint64_t size = 0;
+};
+
+struct FakeToolchain {
+  std::string id;
+  std::string version;
+  bool selected = false;
+  std::vector<std::pair<std::string, std::string>> components;  ///< name, version
+};
+
+struct FakeItem {
+  cccl_cache_snapshot_kind kind = CCCL_CACHE_SNAPSHOT_ARTIFACT;
+  std::string key;
+  std::string arch;
+  std::string name_space;
+};
+
+/// What the client library answers in these tests, in place of libcccl_cache.so, and what it was
+/// asked. Each function of the C interface has its error here under its name, without the prefix.
+struct FakeLibrary {
+  std::map<std::string, cccl_cache_status> failures;
+  uint32_t retry_after_ms = 0;
+
+  FakeResult result;
+  FakeExplanation explanation;
+  std::vector<FakeStatistic> statistics;
+  std::vector<FakeDeposit> deposits;
+  std::vector<FakeToolchain> toolchains;
+  std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
+  bool serving = true;
+  std::vector<FakeItem> items;
+  cccl_cache_snapshot_summary summary = {sizeof(cccl_cache_snapshot_summary), 1, 8, 0, 0};
+  std::string written = "snapshot";  ///< by snapshot_create and snapshot_delta
+
+  std::string called;  ///< the last function that asked something
+  std::string socket;
+  cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
+  std::vector<std::string> options;
+  std::vector<std::string> inputs;  ///< "type name=contents"; headers, link inputs, modules
+  std::string source;
+  std::string name;  ///< of the program; the key that was asked about
+  std::string environment;
+  bool libdevice = false;
+  uint32_t toolchain_major = 0;
+  cccl_cache_artifact_kind wanted = CCCL_CACHE_PTX;
+  bool all_users = false;
+};
+
+/// The library as the test that runs now set it up.
+FakeLibrary& Library();
+
+/// Starts a test with a library that nobody has asked anything.
+struct FreshLibrary {
+  FreshLibrary() { Library() = FakeLibrary(); }
+};
+
+/// Not CCCL_CACHE_OK, with its error: the function is to fail.
+cccl_cache_status FakeFailure(const std::string& function, cccl_cache_error** error);
+
+inline cccl_cache_bytes FakeBytes(const std::string& text) { return {text.data(), text.size()}; }

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/said.h"
+
+namespace {
+
+struct Scene {
+  Scene() {
+    Library() = FakeLibrary();
+    Library().toolchains = {{"aa", "13.0"}};
+  }
+  [[nodiscard]] static Said Health(bool json = false) {
+    return RunCommand({"health"}, {.socket = "/s", .json = json});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("health of a daemon that lacks nothing is one line") {
+  const Scene scene;
+  const Said said = Scene::Health();
+  CHECK(said.exit_code == 0);
+  CHECK(said.output == "cccl-cached 1.2.3 at /s: serving\n");
+}
+
+TEST_CASE("health of a daemon that does not serve is no success") {
+  const Scene scene;
+  Library().serving = false;
+  const Said said = Scene::Health();
+  CHECK(said.exit_code == 5);
+  CHECK(said.output == "cccl-cached 1.2.3 at /s: not serving\n");
+}
+
+TEST_CASE("health without a toolchain says what to install, and is still health") {
+  const Scene scene;
+  Library().toolchains.clear();
+  const Said said = Scene::Health();
+  CHECK(said.exit_code == 0);
+  CHECK(Has(said.output, "it has no toolchain and can compile nothing: install"));
+}
+
+TEST_CASE("health does not take a daemon that still looks for one without toolchains") {
+  const Scene scene;
+  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
+  CHECK(Has(Scene::Health().output, "it still looks for toolchains"));
+  CHECK_FALSE(Has(Scene::Health(true).output, "\"toolchains\""));
+  Library().failures = {{"get_toolchains", CCCL_CACHE_UNAVAILABLE}};
+  CHECK(Has(Scene::Health().output, "get_toolchains failed"));
+}
+
+TEST_CASE("health as JSON has the limits under the names of the settings") {
+  const Scene scene;
+  const std::string text = Scene::Health(true).output;
+  for (const char* part : {"\"status\": \"serving\"", "\"uid\": 7", "\"toolchains\": 1",
+                           "\"problem\": \"\"", "\"lease_seconds\": 60"}) {
+    INFO(part);
+    CHECK(Has(text, part));
+  }
+}
+
+TEST_CASE("health passes on why there is no answer") {
+  for (const char* function : {"check_health", "get_info"}) {
+    const Scene scene;
+    Library().failures = {{function, CCCL_CACHE_UNAVAILABLE}};
+    CHECK(Scene::Health().exit_code == 5);
+  }
+  const Scene scene;
+  Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
+  CHECK(Scene::Health().exit_code == 3);
+}

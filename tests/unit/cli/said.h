@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+/// What a piece of the command line ended with, and what it wrote to its two streams.
+struct Said {
+  int exit_code = -1;
+  std::string output;
+  std::string errors;
+};
+
+/// Calls `function`, whose value is an exit code, with both streams of this process in files.
+Said Listen(const std::function<int()>& function);
+
+/// The same with standard output in an open file.
+Said ListenBeside(int output, const std::function<int()>& function);
+
+/// Parses the words with all commands, as main does, and runs the one that they name.
+Said RunCommand(std::vector<std::string> words, const cccl_cache::cli::CommonOptions& common = {});
+
+inline bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}

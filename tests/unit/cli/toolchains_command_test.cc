@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/said.h"
+
+namespace {
+
+struct Scene {
+  Scene() {
+    Library() = FakeLibrary();
+    Library().toolchains = {
+        {std::string(64, 'a'), "13.0", true, {{"nvrtc", "13.0"}, {"nvvm", "4.0"}}},
+        {std::string(64, 'b'), "12.9", false, {{"nvrtc", "12.9"}}}};
+    Library().rejected = {{"/opt/cuda", "others can write it"}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("toolchains marks the default and lists what is not used, with the reason") {
+  const Scene scene;
+  const Said said = RunCommand({"toolchains"});
+  CHECK(said.exit_code == 0);
+  CHECK(said.output ==
+        "* 13.0  aaaaaaaaaaaa  /cuda  (nvrtc 13.0, nvvm 4.0)\n"
+        "  12.9  bbbbbbbbbbbb  /cuda  (nvrtc 12.9)\n"
+        "not used: /opt/cuda: others can write it\n");
+}
+
+TEST_CASE("toolchains says that there is none, and still what was found") {
+  const Scene scene;
+  Library().toolchains.clear();
+  CHECK(RunCommand({"toolchains"}).output ==
+        "no toolchain\nnot used: /opt/cuda: others can write it\n");
+}
+
+TEST_CASE("toolchains as JSON has whole ids, directories and options") {
+  const Scene scene;
+  const std::string text = RunCommand({"toolchains"}, {.json = true}).output;
+  for (const std::string& part :
+       {"\"id\": \"" + std::string(64, 'b') + "\"", std::string("\"selected_by_default\": true"),
+        std::string("\"name\": \"nvvm\""), std::string("\"/cuda/include\""),
+        std::string("\"--pch\""), std::string("\"reason\": \"others can write it\"")}) {
+    INFO(part);
+    CHECK(Has(text, part));
+  }
+}
+
+TEST_CASE("toolchains passes on why there is no answer") {
+  const Scene scene;
+  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
+  CHECK(RunCommand({"toolchains"}).exit_code == 5);
+  Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
+  CHECK(RunCommand({"toolchains"}).exit_code == 3);
+}
