@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/grpc_status.h"
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/test/server_context_test_spouse.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+/// What a client is told, and the trailers beside it.
+struct Told {
+  explicit Told(const Error& error) : status(ToGrpcStatus(error, context)) {}
+
+  [[nodiscard]] std::string Trailer(const std::string& name) {
+    const auto trailers = grpc::testing::ServerContextTestSpouse(&context).GetTrailingMetadata();
+    const auto found = trailers.find(name);
+    return found == trailers.end() ? "" : found->second;
+  }
+
+  grpc::ServerContext context;
+  grpc::Status status;
+};
+
+TEST_CASE("each error has the status that stock clients know, and its own name beside it") {
+  const std::pair<ErrorCode, grpc::StatusCode> codes[] = {
+      {ErrorCode::kInvalidRequest, grpc::StatusCode::INVALID_ARGUMENT},
+      {ErrorCode::kToolchainNotFound, grpc::StatusCode::FAILED_PRECONDITION},
+      {ErrorCode::kFilesNeeded, grpc::StatusCode::FAILED_PRECONDITION},
+      {ErrorCode::kUploadNeeded, grpc::StatusCode::FAILED_PRECONDITION},
+      {ErrorCode::kOverloaded, grpc::StatusCode::RESOURCE_EXHAUSTED},
+      {ErrorCode::kOutOfMemory, grpc::StatusCode::RESOURCE_EXHAUSTED},
+      {ErrorCode::kWorkerCrashed, grpc::StatusCode::INTERNAL},
+      {ErrorCode::kTimedOut, grpc::StatusCode::DEADLINE_EXCEEDED},
+      {ErrorCode::kDenied, grpc::StatusCode::PERMISSION_DENIED},
+      {ErrorCode::kCancelled, grpc::StatusCode::CANCELLED},
+      {ErrorCode::kUnavailable, grpc::StatusCode::UNAVAILABLE}};
+  for (const auto& [code, status] : codes) {
+    Told told(Error{code, "why"});
+    CHECK(told.status.error_code() == status);
+    CHECK(told.status.error_message() == "why");
+    CHECK(told.Trailer("cccl-error") == Name(code));
+    CHECK(told.Trailer("cccl-retry-ms").empty());
+  }
+}
+
+TEST_CASE("when to come back is a trailer where it makes sense") {
+  Error error{ErrorCode::kOverloaded, "full"};
+  error.retry_after = std::chrono::milliseconds(250);
+  CHECK(Told(error).Trailer("cccl-retry-ms") == "250");
+}
+
+TEST_CASE("a text is cut where it is too long, and is UTF-8 whatever it was") {
+  const Told told(Error{ErrorCode::kDenied, "\xff" + std::string(5'000, 'x')});
+  CHECK(told.status.error_message() == "?" + std::string(kLongestErrorText - 1, 'x'));
+}
+
+}  // namespace
+}  // namespace cccl_cached

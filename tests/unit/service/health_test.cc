@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/health.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+class RecordingWatcher final : public Health::Watcher {
+ public:
+  void Notify(bool serving) override { heard += serving ? "+" : "-"; }
+  void Stop() override { heard += "."; }
+
+  std::string heard;
+};
+
+TEST_CASE("a watcher hears of the state at once, then of each change") {
+  Health health;
+  CHECK(health.serving());
+  RecordingWatcher watcher;
+  health.Add(watcher);
+  health.SetServing(false);
+  health.SetServing(true);
+  CHECK(watcher.heard == "+-+");
+  CHECK(health.serving());
+}
+
+TEST_CASE("a watcher that was removed hears nothing more") {
+  Health health;
+  RecordingWatcher watcher;
+  health.Remove(watcher);  // nothing happens
+  health.Add(watcher);
+  health.Remove(watcher);
+  health.SetServing(false);
+  health.Stop();
+  CHECK(watcher.heard == "+");
+}
+
+TEST_CASE("the end stops those who watch, and who comes after it") {
+  Health health;
+  RecordingWatcher early;
+  health.Add(early);
+  health.SetServing(false);
+  health.Stop();
+  RecordingWatcher late;
+  health.Add(late);
+  CHECK(early.heard == "+-.");
+  CHECK(late.heard == "-.");
+}
+
+TEST_CASE("the daemon as a whole and each of its services have a state") {
+  CHECK(Health::Knows(""));
+  for (const std::string_view service : kOwnServices) CHECK(Health::Knows(service));
+  CHECK_FALSE(Health::Knows("cccl_cache.v1"));
+  CHECK_FALSE(Health::Knows("grpc.health.v1.Health"));
+}
+
+}  // namespace
+}  // namespace cccl_cached
