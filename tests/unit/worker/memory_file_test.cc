@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/memory_file.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <string>
+
+#include "daemon/core/file_descriptor.h"
+
+namespace cccl_cached {
+namespace {
+
+TEST_CASE("a file in memory holds the bytes, from its start on") {
+  const FileDescriptor file(OpenInMemory(std::string("a\0b", 3)));
+  REQUIRE(file.valid());
+  std::array<char, 8> bytes{};
+  CHECK(read(file.get(), bytes.data(), bytes.size()) == 3);
+  CHECK(std::string(bytes.data(), 3) == std::string("a\0b", 3));
+  CHECK((fcntl(file.get(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("nobody can change it, nor have it changed") {
+  const FileDescriptor file(OpenInMemory("text"));
+  CHECK(write(file.get(), "x", 1) == -1);
+  CHECK(ftruncate(file.get(), 2) == -1);
+  CHECK(fcntl(file.get(), F_ADD_SEALS, 0) == -1);
+  CHECK(lseek(file.get(), 0, SEEK_END) == 4);
+}
+
+TEST_CASE("an empty file is one") {
+  const FileDescriptor file(OpenInMemory(""));
+  REQUIRE(file.valid());
+  char byte = 0;
+  CHECK(read(file.get(), &byte, 1) == 0);
+}
+
+TEST_CASE("more than the process may write is an error, and no deadly signal") {
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small = {100, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const int refused = OpenInMemory(std::string(101, 'x'));
+  const FileDescriptor fits(OpenInMemory(std::string(100, 'x')));
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(refused == -EFBIG);
+  CHECK(fits.valid());
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "daemon/worker/compiler_jobs.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::ArtifactKind;
+
+/// An NVRTC that notes what it is asked for.
+struct Fake {
+  std::string calls;
+  std::string fails;
+  std::string log;
+  std::string ptx = "ptx";
+  std::string cubin = "cubin";
+  int pch_status = NvrtcLibrary::kSuccess;
+};
+Fake fake;
+
+int Answer(const std::string& call, const std::string& arguments = "") {
+  fake.calls += (fake.calls.empty() ? "" : " ") + call + arguments;
+  return fake.fails == call ? 6 : NvrtcLibrary::kSuccess;
+}
+
+int TextSize(const std::string& text, size_t* size) {
+  *size = text.size() + 1;
+  return NvrtcLibrary::kSuccess;
+}
+int Text(const std::string& text, char* to) {
+  std::memcpy(to, text.c_str(), text.size() + 1);
+  return NvrtcLibrary::kSuccess;
+}
+
+int Create(NvrtcLibrary::Program* program, const char* source, const char* name, int header_count,
+           const char* const* headers, const char* const* names) {
+  static int handle;
+  *program = reinterpret_cast<NvrtcLibrary::Program>(&handle);
+  std::string all = std::string(source) + " as " + (name == nullptr ? "null" : name);
+  for (int i = 0; i < header_count; ++i) {
+    all += std::string(" ") + names[i] + "=" + headers[i];
+  }
+  return Answer("create", "(" + all + ")");
+}
+
+/// One of a release that knows PTX and cubins alone.
+NvrtcLibrary Library() {
+  using Program = NvrtcLibrary::Program;
+  fake = Fake();
+  NvrtcLibrary library = {};
+  library.error_string = [](int result) { return result == 6 ? "NVRTC_ERROR_SIX" : "?"; };
+  library.create_program = Create;
+  library.add_name_expression = [](Program, const char* expression) {
+    return Answer("expression", "(" + std::string(expression) + ")");
+  };
+  library.compile_program = [](Program, int count, const char* const* options) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += (i == 0 ? "" : " ") + std::string(options[i]);
+    return Answer("compile", "(" + all + ")");
+  };
+  library.log_size = [](Program, size_t* size) { return TextSize(fake.log, size); };
+  library.log = [](Program, char* to) { return Text(fake.log, to); };
+  library.lowered_name = [](Program, const char*, const char** lowered) {
+    *lowered = "_Z1f";
+    return Answer("lowered");
+  };
+  library.ptx_size = [](Program, size_t* size) { return TextSize(fake.ptx, size); };
+  library.ptx = [](Program, char* to) { return Text(fake.ptx, to); };
+  library.cubin_size = [](Program, size_t* size) {
+    *size = fake.cubin.size();
+    return NvrtcLibrary::kSuccess;
+  };
+  library.cubin = [](Program, char* to) {
+    std::memcpy(to, fake.cubin.data(), fake.cubin.size());
+    return NvrtcLibrary::kSuccess;
+  };
+  library.pch_create_status = [](Program) { return fake.pch_status; };
+  return library;
+}
+
+WorkerJob Job() {
+  WorkerJob job;
+  job.options = {"-arch=sm_90", "-G"};
+  job.source = "source";
+  job.program_name = "k.cu";
+  job.headers = {{"a.h", "A"}, {"b.h", "B"}};
+  job.name_expressions = {"f<int>"};
+  return job;
+}
+
+TEST_CASE("NVRTC is called as a client would: program, headers, expressions, options") {
+  const WorkerReply reply = RunNvrtcJob(Job(), Library());
+  CHECK(reply.succeeded);
+  CHECK(fake.calls ==
+        "create(source as k.cu a.h=A b.h=B) expression(f<int>) compile(-arch=sm_90 -G) lowered");
+  CHECK(reply.lowered_names ==
+        std::vector<std::pair<std::string, std::string>>{{"f<int>", "_Z1f"}});
+}
+
+TEST_CASE("a program without a name has NVRTC's own") {
+  WorkerJob job = Job();
+  job.program_name = "";
+  CHECK(RunNvrtcJob(job, Library()).succeeded);
+  CHECK(fake.calls.find("source as null") != std::string::npos);
+}
+
+TEST_CASE("what the release can't make, or did not, is no part of the reply") {
+  const WorkerReply both = RunNvrtcJob(Job(), Library());
+  REQUIRE(both.parts.size() == 2);
+  CHECK(both.parts[0] == WorkerReply::Part{ArtifactKind::kPtx, "ptx"});
+  CHECK(both.parts[1] == WorkerReply::Part{ArtifactKind::kCubin, "cubin"});
+  const NvrtcLibrary library = Library();
+  fake.cubin = "";
+  CHECK(RunNvrtcJob(Job(), library).parts.size() == 1);
+}
+
+TEST_CASE("the first call that fails is the answer; a log is there once something was compiled") {
+  for (const std::string call : {"create", "expression", "compile", "lowered"}) {
+    const NvrtcLibrary library = Library();
+    fake.fails = call;
+    fake.log = "log";
+    const WorkerReply reply = RunNvrtcJob(Job(), library);
+    CHECK_FALSE(reply.succeeded);
+    CHECK(reply.native_code == 6);
+    CHECK(reply.native_name == "NVRTC_ERROR_SIX");
+    CHECK(reply.log == (call == "compile" || call == "lowered" ? "log" : ""));
+    CHECK(reply.parts.empty());
+  }
+}
+
+TEST_CASE("precompiled headers are asked for behind the client's options, and without messages") {
+  const WorkerReply read = RunNvrtcJob(Job(), Library(), PchUse::kRead);
+  CHECK(read.succeeded);
+  CHECK(fake.calls.find("-G --use-pch=" + std::string(kPchName) +
+                        " --pch-messages=false --instantiate-templates-in-pch=false)") !=
+        std::string::npos);
+  CHECK(RunNvrtcJob(Job(), Library(), PchUse::kWrite).succeeded);
+  CHECK(fake.calls.find("-G --create-pch=" + std::string(kPchName)) != std::string::npos);
+}
+
+TEST_CASE("headers that could not be precompiled are a failure of the one who made them alone") {
+  const NvrtcLibrary library = Library();
+  fake.pch_status = 6;
+  CHECK_FALSE(RunNvrtcJob(Job(), library, PchUse::kWrite).succeeded);
+  CHECK(RunNvrtcJob(Job(), library, PchUse::kRead).succeeded);
+  NvrtcLibrary old = library;
+  old.pch_create_status = nullptr;
+  CHECK(RunNvrtcJob(Job(), old, PchUse::kWrite).succeeded);
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/own_process.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <thread>
+
+namespace cccl_cached {
+namespace {
+
+TEST_CASE("threads of this process are counted") {
+  const int before = OwnThreads();
+  CHECK(before > 0);
+  int meanwhile = 0;
+  std::thread thread([&] { meanwhile = OwnThreads(); });
+  thread.join();
+  CHECK(meanwhile == before + 1);
+}
+
+TEST_CASE("memory that is mapped to be written to is counted in bytes") {
+  const uint64_t before = OwnDataBytes();
+  CHECK(before > 0);
+  const auto block = std::make_unique<char[]>(256u << 20);
+  CHECK(OwnDataBytes() >= before + (256u << 20));
+}
+
+}  // namespace
+}  // namespace cccl_cached

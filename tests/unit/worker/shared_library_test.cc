@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/shared_library.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+const std::string kLibraries = std::string(FAKE_TOOLCHAINS) + "/fake_cuda13/lib/";
+const LibraryFiles kNvrtc = {.path = kLibraries + "libnvrtc.so.13"};
+
+using Function = int(int*, int*);
+
+TEST_CASE("functions are found, those of other releases may be missing") {
+  auto library = SharedLibrary::Open(kNvrtc);
+  REQUIRE(library.ok());
+  Function* version = nullptr;
+  Function* later = nullptr;
+  library->Need("nvrtcVersion", version);
+  library->Find("nvrtcOfALaterRelease", later);
+  REQUIRE(version != nullptr);
+  CHECK(later == nullptr);
+  CHECK(library->Complete().ok());
+  int major = 0;
+  int minor = 0;
+  CHECK(version(&major, &minor) == 0);
+  CHECK(major == 13);
+}
+
+TEST_CASE("the first function that every release has and this one lacks is named") {
+  auto library = SharedLibrary::Open(kNvrtc);
+  REQUIRE(library.ok());
+  Function* function = nullptr;
+  library->Need("nvrtcNoSuch", function);
+  library->Need("nvrtcNeither", function);
+  const Status complete = library->Complete();
+  REQUIRE_FALSE(complete.ok());
+  CHECK(complete.error().message == kNvrtc.path + " has no function nvrtcNoSuch");
+}
+
+TEST_CASE("what a library would search for by itself is loaded before it, or named") {
+  LibraryFiles files = kNvrtc;
+  files.preload = {kLibraries + "libnvrtc-builtins.so.13.0"};
+  CHECK(SharedLibrary::Open(files).ok());
+  files.preload = {kLibraries + "absent.so"};
+  const auto refused = SharedLibrary::Open(files);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.starts_with("loading " + kLibraries + "absent.so: "));
+}
+
+}  // namespace
+}  // namespace cccl_cached

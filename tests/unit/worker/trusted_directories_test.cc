@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/trusted_directories.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cached {
+namespace {
+
+using Verdict = TrustedDirectories::Verdict;
+namespace fs = std::filesystem;
+
+struct Scene {
+  Scene() {
+    fs::create_directories(directory / "cuda/include/sub");
+    fs::create_directories(directory / "cuda/other");
+    fs::create_directories(directory / "elsewhere/deep/er");
+  }
+
+  TemporaryDirectory directory;
+  TrustedDirectories trusted{{directory / "cuda/./include/"}};
+};
+
+TEST_CASE("a path counts by its letters, up to the whole name of a directory") {
+  const TrustedDirectories trusted({"/cuda/include", "/cuda/nvvm"});
+  CHECK(trusted.Contain("/cuda/include"));
+  CHECK(trusted.Contain("/cuda/include/a/b.h"));
+  CHECK(trusted.Contain("/cuda/nvvm/x"));
+  CHECK_FALSE(trusted.Contain("/cuda/include2/a.h"));
+  CHECK_FALSE(trusted.Contain("/cuda"));
+}
+
+TEST_CASE("what the survey leaves out is not trusted") {
+  const TrustedDirectories trusted({"/cuda/include"});
+  CHECK_FALSE(trusted.Contain("/cuda/include/__pycache__/a.h"));
+  CHECK_FALSE(trusted.Contain("/cuda/include/a/__pycache__"));
+  CHECK(trusted.Contain("/cuda/include/__pycache__2/a.h"));
+}
+
+TEST_CASE("a way that leaves the directories counts as outside, though it comes back") {
+  const TrustedDirectories trusted({"/cuda/include"});
+  CHECK(trusted.ContainAllTheWay("/cuda/include/a/../b.h"));
+  CHECK(trusted.ContainAllTheWay("/cuda/include/a/b/../../c.h"));
+  CHECK(trusted.ContainAllTheWay("/cuda/include/..hidden/a.h"));
+  CHECK_FALSE(trusted.ContainAllTheWay("/cuda/include/../include/b.h"));
+  CHECK_FALSE(trusted.ContainAllTheWay("/home/../cuda/include/b.h"));
+  CHECK_FALSE(trusted.ContainAllTheWay("/cuda/include/.."));
+  CHECK(trusted.ContainAllTheWay("/cuda/include/a/.."));
+}
+
+TEST_CASE("a directory that is there is trusted, one that is not is absent") {
+  Scene scene;
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub") == Verdict::kTrusted);
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
+  // Asked once only.
+  fs::create_directories(scene.directory / "cuda/include/absent");
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
+}
+
+TEST_CASE("where an entry's link leads is trusted with all below it, as the survey saw it") {
+  Scene scene;
+  fs::create_directory_symlink(scene.directory / "elsewhere/deep",
+                               scene.directory / "cuda/include/link");
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link") == Verdict::kTrusted);
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/er") == Verdict::kTrusted);
+}
+
+TEST_CASE("who goes up behind a link is where the link led, and that was not surveyed") {
+  Scene scene;
+  fs::create_directory_symlink(scene.directory / "elsewhere/deep/er",
+                               scene.directory / "cuda/include/link");
+  // By its letters that is cuda/include; really it is elsewhere/deep.
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/..") == Verdict::kElsewhere);
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub/..") == Verdict::kTrusted);
+}
+
+TEST_CASE("who goes up behind a link and stays below where it led is still trusted") {
+  Scene scene;
+  fs::create_directory_symlink(scene.directory / "elsewhere/deep",
+                               scene.directory / "cuda/include/link");
+  CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/er/..") == Verdict::kTrusted);
+}
+
+}  // namespace
+}  // namespace cccl_cached
