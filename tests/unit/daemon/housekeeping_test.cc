@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/housekeeping.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "tests/unit/service/fakes.h"
+
+namespace cccl_cached {
+namespace {
+
+/// Keeps facts in memory. Thread-safe.
+class Facts final : public MetaStore {
+ public:
+  std::optional<std::string> GetMeta(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = facts_.find(name);
+    return found == facts_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void PutMeta(std::string_view name, std::string_view value) override {
+    const std::lock_guard lock(mutex_);
+    facts_.insert_or_assign(std::string(name), value);
+    ++puts;
+  }
+
+  std::atomic<int> puts = 0;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string, std::less<>> facts_;
+};
+
+/// One run of a daemon after the other, over the same facts.
+struct Run {
+  explicit Run(Facts& facts)
+      : housekeeping({toolchains, compiler, facts, statistics, departures, log}) {}
+
+  FakeToolchains toolchains;  // none is there
+  WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
+  Statistics statistics;
+  Departures departures;
+  Log log{LogLevel::kError, LogFormat::kText};
+  Housekeeping housekeeping;
+};
+
+const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
+
+TEST_CASE("counters go on where the last run left them") {
+  Facts facts;
+  {
+    Run run(facts);
+    run.statistics.Add(Counter::kBuilds, 5);
+  }
+  Run next(facts);
+  CHECK(next.statistics.Get(Counter::kBuilds) == 5);
+}
+
+TEST_CASE("why an entry went is known to the next run") {
+  Facts facts;
+  {
+    Run run(facts);
+    run.departures.Note(kKey, DepartureCause::kCorrupt);
+  }
+  Run next(facts);
+  const auto departure = next.departures.Find(kKey);
+  REQUIRE(departure.has_value());
+  CHECK(departure->cause == DepartureCause::kCorrupt);
+}
+
+TEST_CASE("what did not change is not written") {
+  Facts facts;
+  { const Run run(facts); }
+  CHECK(facts.puts == 0);
+  {
+    Run run(facts);
+    run.statistics.Add(Counter::kBuilds, 1);
+  }
+  CHECK(facts.puts == 1);
+  { const Run run(facts); }
+  CHECK(facts.puts == 1);
+}
+
+TEST_CASE("facts that are damaged leave the counters where they are") {
+  Facts facts;
+  facts.PutMeta("counters", "\xff no counters");
+  facts.PutMeta("departures", "no departures");
+  const Run run(facts);
+  CHECK(run.statistics.Get(Counter::kBuilds) == 0);
+  CHECK_FALSE(run.departures.Find(kKey).has_value());
+}
+
+}  // namespace
+}  // namespace cccl_cached
