@@ -18,12 +18,6 @@
 /// the former are made with, not for programs.
 namespace cccl_cache::c {
 
-inline Error Take(cccl_cache_error* error) {
-  const Handle<cccl_cache_error, cccl_cache_error_free> owned(error);
-  return {cccl_cache_error_status(error), std::string(View(cccl_cache_error_message(error))),
-          cccl_cache_error_retry_after_ms(error)};
-}
-
 /// As near as there is a number for it; CCCL_CACHE_NO_TIMEOUT is none.
 inline uint32_t Milliseconds(std::chrono::milliseconds timeout) {
   constexpr int64_t kMost = int64_t{UINT32_MAX} - 1;

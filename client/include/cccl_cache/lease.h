@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cccl_cache/c/lease.h"
+#include "cccl_cache/c_structs.h"
 #include "cccl_cache/expected.h"
 #include "cccl_cache/handle.h"
 
@@ -55,8 +56,8 @@ class Lease {
   /// See cccl_cache_lease_publish.
   Expected<Done> Publish(std::string_view contents, std::chrono::milliseconds timeout = {}) {
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_lease_publish(lease_.get(), Bytes(contents),
-                                 static_cast<uint32_t>(timeout.count()), &error) != CCCL_CACHE_OK) {
+    if (cccl_cache_lease_publish(lease_.get(), Bytes(contents), c::Milliseconds(timeout), &error) !=
+        CCCL_CACHE_OK) {
       return TakeError(error);
     }
     return Done{};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cccl_cache/c/snapshot.h"
+#include "cccl_cache/c_structs.h"
 #include "cccl_cache/expected.h"
 #include "cccl_cache/handle.h"
 
@@ -69,8 +70,7 @@ class Snapshots {
                            std::chrono::milliseconds timeout = {}) {
     const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
     return SummaryOf([&](auto... rest) {
-      return cccl_cache_snapshot_create(client_, fd, &narrowed,
-                                        static_cast<uint32_t>(timeout.count()), rest...);
+      return cccl_cache_snapshot_create(client_, fd, &narrowed, c::Milliseconds(timeout), rest...);
     });
   }
   /// The same without what the snapshot in `since_fd`, a regular file, holds already.
@@ -78,16 +78,15 @@ class Snapshots {
                           std::chrono::milliseconds timeout = {}) {
     const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
     return SummaryOf([&](auto... rest) {
-      return cccl_cache_snapshot_delta(client_, since_fd, fd, &narrowed,
-                                       static_cast<uint32_t>(timeout.count()), rest...);
+      return cccl_cache_snapshot_delta(client_, since_fd, fd, &narrowed, c::Milliseconds(timeout),
+                                       rest...);
     });
   }
   /// Hands the snapshot in a regular file to the daemon: for everybody if this is root or the
   /// daemon's user, else for this user alone. All of it is kept, or it is refused.
   Expected<Summary> Insert(int fd, std::chrono::milliseconds timeout = {}) {
     return SummaryOf([&](auto... rest) {
-      return cccl_cache_snapshot_insert(client_, fd, static_cast<uint32_t>(timeout.count()),
-                                        rest...);
+      return cccl_cache_snapshot_insert(client_, fd, c::Milliseconds(timeout), rest...);
     });
   }
 

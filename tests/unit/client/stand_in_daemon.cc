@@ -10,12 +10,19 @@
 class StandInDaemon::Services {
  public:
   explicit Services(StandInAnswers answers)
-      : answers_(std::move(answers)), build_(answers_), admin_(answers_), info_(answers_) {}
+      : answers_(std::move(answers)),
+        build_(answers_),
+        admin_(answers_),
+        info_(answers_),
+        deposit_(answers_),
+        snapshot_(answers_) {}
 
   void Register(grpc::ServerBuilder* builder) {
     builder->RegisterService(&build_);
     builder->RegisterService(&admin_);
     builder->RegisterService(&info_);
+    builder->RegisterService(&deposit_);
+    builder->RegisterService(&snapshot_);
   }
 
  private:
@@ -70,10 +77,40 @@ class StandInDaemon::Services {
     const StandInAnswers& answers;
   };
 
+  struct Deposits final : v1::Deposit::Service {
+    explicit Deposits(const StandInAnswers& given) : answers(given) {}
+    grpc::Status Acquire(grpc::ServerContext*, StandInAnswers::Acquiring* stream) override {
+      return answers.acquire ? answers.acquire(stream) : Missing();
+    }
+    grpc::Status List(grpc::ServerContext*, const v1::ListDepositsRequest* request,
+                      v1::ListDepositsReply* reply) override {
+      return answers.list_deposits ? answers.list_deposits(*request, reply) : Missing();
+    }
+    grpc::Status Remove(grpc::ServerContext*, const v1::RemoveDepositRequest* request,
+                        v1::RemoveDepositReply* reply) override {
+      return answers.remove_deposit ? answers.remove_deposit(*request, reply) : Missing();
+    }
+    const StandInAnswers& answers;
+  };
+
+  struct Snapshots final : v1::Snapshot::Service {
+    explicit Snapshots(const StandInAnswers& given) : answers(given) {}
+    grpc::Status Create(grpc::ServerContext* context, StandInAnswers::Creating* stream) override {
+      return answers.create_snapshot ? answers.create_snapshot(context, stream) : Missing();
+    }
+    grpc::Status Insert(grpc::ServerContext*, StandInAnswers::Inserting* reader,
+                        v1::SnapshotInsertReply* reply) override {
+      return answers.insert_snapshot ? answers.insert_snapshot(reader, reply) : Missing();
+    }
+    const StandInAnswers& answers;
+  };
+
   const StandInAnswers answers_;
   Builds build_;
   Admin admin_;
   Info info_;
+  Deposits deposit_;
+  Snapshots snapshot_;
 };
 
 StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers, int largest_request)

@@ -4,7 +4,9 @@
 
 #include <cccl_cache/v1/admin.grpc.pb.h>
 #include <cccl_cache/v1/build.grpc.pb.h>
+#include <cccl_cache/v1/deposit.grpc.pb.h>
 #include <cccl_cache/v1/info.grpc.pb.h>
+#include <cccl_cache/v1/snapshot.grpc.pb.h>
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -27,6 +29,15 @@ struct StandInAnswers {
   std::function<grpc::Status(v1::StatsReply*)> stats;
   std::function<grpc::Status(const v1::ToolchainsRequest&, v1::ToolchainsReply*)> toolchains;
   std::function<grpc::Status(v1::InfoReply*)> info;
+  using Acquiring = grpc::ServerReaderWriter<v1::AcquireReply, v1::AcquireRequest>;
+  std::function<grpc::Status(Acquiring*)> acquire;
+  std::function<grpc::Status(const v1::ListDepositsRequest&, v1::ListDepositsReply*)> list_deposits;
+  std::function<grpc::Status(const v1::RemoveDepositRequest&, v1::RemoveDepositReply*)>
+      remove_deposit;
+  using Creating = grpc::ServerReaderWriter<v1::SnapshotCreateReply, v1::SnapshotCreateRequest>;
+  std::function<grpc::Status(grpc::ServerContext*, Creating*)> create_snapshot;
+  using Inserting = grpc::ServerReader<v1::SnapshotInsertRequest>;
+  std::function<grpc::Status(Inserting*, v1::SnapshotInsertReply*)> insert_snapshot;
 };
 
 /// A stock gRPC server with canned answers on a Unix socket: what the client must get along with.

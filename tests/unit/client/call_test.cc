@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/call.h"
+
+#include <catch2/catch.hpp>
+#include <deque>
+
+#include "tests/unit/client/wire_bytes.h"
+
+using cccl_cache::ByteChain;
+using cccl_cache::Call;
+using cccl_cache::CallEnd;
+using cccl_cache::Deadline;
+using cccl_cache::Message;
+
+namespace {
+
+class Collected final : public cccl_cache::MessageSink {
+ public:
+  void Restart() override {}
+  bool Take(Message message) override {
+    messages.emplace_back(message.View());
+    return takes;
+  }
+
+  std::vector<std::string> messages;
+  bool takes = true;
+};
+
+class Sayings final : public cccl_cache::MessageSource {
+ public:
+  const ByteChain* Next() override {
+    if (left.empty()) return nullptr;
+    said.Clear();
+    said.Copy(left.front());
+    left.pop_front();
+    return &said;
+  }
+  [[nodiscard]] bool done() const override { return closed; }
+
+  std::deque<std::string> left;
+  bool closed = false;
+
+ private:
+  ByteChain said;
+};
+
+std::string Framed(const std::string& message) {
+  return std::string("\0\0\0\0", 4) + static_cast<char>(message.size()) + message;
+}
+
+struct Scene {
+  explicit Scene(cccl_cache::MessageSource* source = nullptr) {
+    body.Copy("the body");
+    call.emplace("/path", body, &sink, Deadline::After(std::chrono::hours(1)), source);
+  }
+
+  /// Takes so much of what is to be sent.
+  std::string Send(size_t bytes) {
+    ByteChain output;
+    call->MoveBody(bytes, &output);
+    return Joined(output);
+  }
+
+  ByteChain body;
+  Collected sink;
+  std::optional<Call> call;
+};
+
+}  // namespace
+
+TEST_CASE("a body is sent in pieces, and its end is known") {
+  Scene scene;
+  CHECK(scene.call->unsent() == 8);
+  CHECK(scene.Send(3) == "the");
+  CHECK(scene.Send(5) == " body");
+  CHECK(scene.call->unsent() == 0);
+  CHECK_FALSE(scene.call->goes_on());
+  CHECK_FALSE(scene.call->TakeMore());
+}
+
+TEST_CASE("what a source has to say follows the body, until it has said all") {
+  Sayings source;
+  Scene scene(&source);
+  source.left = {"more"};
+  CHECK(scene.call->goes_on());
+  CHECK_FALSE(scene.call->TakeMore());  // the body comes first
+  static_cast<void>(scene.Send(8));
+  CHECK(scene.call->TakeMore());
+  CHECK(scene.Send(4) == "more");
+  CHECK_FALSE(scene.call->TakeMore());  // nothing now
+  CHECK(scene.call->goes_on());
+  source.closed = true;
+  CHECK(scene.call->TakeMore());
+  CHECK_FALSE(scene.call->goes_on());
+  CHECK_FALSE(scene.call->TakeMore());
+}
+
+TEST_CASE("messages are handed on as they are complete, however the bytes come") {
+  Scene scene;
+  const std::string bytes = Framed("one") + Framed("") + Framed("three");
+  for (const char byte : bytes) scene.call->AddData({&byte, 1});
+  CHECK(scene.sink.messages == std::vector<std::string>{"one", "", "three"});
+  scene.call->AddData(bytes);
+  CHECK(scene.sink.messages.size() == 6);
+  CHECK_FALSE(scene.call->ended());
+}
+
+TEST_CASE("a message that should not have come ends the call, and what follows it is nothing") {
+  Scene scene;
+  scene.sink.takes = false;
+  scene.call->AddData(Framed("one") + Framed("two"));
+  CHECK(scene.call->end() == CallEnd::kMalformed);
+  CHECK(scene.sink.messages.size() == 1);
+}
+
+TEST_CASE("a message that is compressed, or larger than any, ends the call") {
+  Scene compressed;
+  compressed.call->AddData(std::string("\x01\0\0\0\x01x", 6));
+  CHECK(compressed.call->end() == CallEnd::kMalformed);
+  Scene huge;
+  huge.call->AddData(std::string("\0\xff\xff\xff\xff", 5));
+  CHECK(huge.call->end() == CallEnd::kMalformed);
+}
+
+TEST_CASE("the first end counts") {
+  Scene scene;
+  scene.call->End(CallEnd::kLost);
+  scene.call->End(CallEnd::kAnswered);
+  CHECK(scene.call->end() == CallEnd::kLost);
+}
+
+TEST_CASE("a good end in the middle of a message is no answer, a bad one is") {
+  Scene good;
+  good.call->AddField(":status", "200");
+  good.call->AddField("content-type", "application/grpc");
+  good.call->AddField("grpc-status", "0");
+  good.call->AddData(Framed("one").substr(0, 6));
+  good.call->End(CallEnd::kAnswered);
+  CHECK(good.call->end() == CallEnd::kMalformed);
+  Scene bad;
+  bad.call->AddField(":status", "200");
+  bad.call->AddField("content-type", "application/grpc");
+  bad.call->AddField("grpc-status", "8");
+  bad.call->AddData(Framed("one").substr(0, 6));
+  bad.call->End(CallEnd::kAnswered);
+  CHECK(bad.call->end() == CallEnd::kAnswered);
+}

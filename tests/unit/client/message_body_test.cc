@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/message_body.h"
+
+#include <cccl_cache/v1/build.pb-c.h>
+#include <cccl_cache/v1/build.pb.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/client/wire_bytes.h"
+
+namespace v1 = cccl_cache::v1;
+using cccl_cache::ByteChain;
+
+namespace {
+
+ProtobufCBinaryData Binary(const std::string& bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
+/// Where a chain's pieces lie.
+std::vector<const void*> Places(const ByteChain& chain) {
+  std::array<iovec, 16> pieces;
+  std::vector<const void*> places;
+  const size_t count = chain.Describe({}, pieces);
+  for (size_t i = 0; i < count; ++i) places.push_back(pieces[i].iov_base);
+  return places;
+}
+
+}  // namespace
+
+TEST_CASE("a message has gRPC's five bytes in front: not compressed, and its length") {
+  const std::string contents(300, 'x');
+  CcclCache__V1__Blob blob = CCCL_CACHE__V1__BLOB__INIT;
+  blob.inline_bytes = Binary(contents);
+  ByteChain body;
+  cccl_cache::AppendMessage(blob.base, &body);
+  CHECK(Joined(body).substr(0, 5) == std::string("\0\0\0\x01\x2f", 5));
+  CHECK(Sent<v1::Blob>(body).inline_bytes() == contents);
+}
+
+TEST_CASE("large contents are sent from where they lie, small ones are copied") {
+  const std::string large(5'000, 'x');
+  CcclCache__V1__Blob blob = CCCL_CACHE__V1__BLOB__INIT;
+  blob.inline_bytes = Binary(large);
+  ByteChain body;
+  cccl_cache::AppendMessage(blob.base, &body);
+  const auto places = Places(body);
+  CHECK(std::find(places.begin(), places.end(), large.data()) != places.end());
+  const std::string small = "small";
+  blob.inline_bytes = Binary(small);
+  ByteChain copied;
+  cccl_cache::AppendMessage(blob.base, &copied);
+  CHECK(Places(copied).size() == 1);
+}
+
+TEST_CASE("a message of one field of bytes refers to them") {
+  const std::string bytes(70'000, 'y');
+  ByteChain body;
+  cccl_cache::AppendBytesMessage(1, bytes, &body);
+  CHECK(Sent<v1::UploadChunk>(body).data() == bytes);
+  CHECK(Places(body).back() == bytes.data());
+  ByteChain nothing;
+  cccl_cache::AppendBytesMessage(1, "", &nothing);
+  CHECK(Sent<v1::UploadChunk>(nothing).data().empty());
+}
+
+TEST_CASE("a message without fields is its length alone, and messages follow each other") {
+  ByteChain body;
+  cccl_cache::AppendEmptyMessage(&body);
+  cccl_cache::AppendEmptyMessage(&body);
+  CHECK(Joined(body) == std::string(10, '\0'));
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "cccl_cache/client.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/client/stand_in_daemon.h"
+
+using cccl_cache::Client;
+
+namespace {
+
+struct Scene {
+  v1::SnapshotFilter filter;
+  std::string known;
+  std::chrono::system_clock::time_point deadline;
+  std::string inserted;
+  size_t messages = 0;
+  grpc::Status status = grpc::Status::OK;
+  cccl_cached::TemporaryDirectory directory;
+  StandInDaemon daemon{directory / "socket", Answers()};
+  cccl_cache::Expected<Client> client = Client::Open(daemon.socket());
+  const std::string path = directory.Write("file", "");
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+
+  ~Scene() { close(fd); }
+
+  StandInAnswers Answers() {
+    StandInAnswers answers;
+    answers.create_snapshot = [this](grpc::ServerContext* context,
+                                     StandInAnswers::Creating* stream) {
+      deadline = context->deadline();
+      v1::SnapshotCreateRequest request;
+      for (bool last = false; !last && stream->Read(&request); last = request.last()) {
+        if (messages++ == 0) filter = request.filter();
+        known += request.known_keys();
+      }
+      if (!status.ok()) return status;
+      v1::SnapshotCreateReply reply;
+      reply.set_data("the file");
+      stream->Write(reply);
+      reply.Clear();
+      reply.mutable_summary()->set_records(1);
+      stream->Write(reply);
+      return grpc::Status::OK;
+    };
+    answers.insert_snapshot = [this](grpc::ServerReader<v1::SnapshotInsertRequest>* reader,
+                                     v1::SnapshotInsertReply* reply) {
+      v1::SnapshotInsertRequest request;
+      for (bool last = false; !last && reader->Read(&request); last = request.last()) {
+        inserted += request.data();
+      }
+      reply->mutable_summary()->set_records(3);
+      reply->mutable_summary()->set_shared(true);
+      return status;
+    };
+    return answers;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a snapshot is asked for with its filter and written to the descriptor") {
+  Scene scene;
+  cccl_cache::SnapshotFilter filter;
+  filter.toolchain = "13";
+  filter.arch = "sm_90";
+  filter.since = std::chrono::sys_seconds(std::chrono::seconds(5));
+  filter.until = std::chrono::sys_seconds(std::chrono::seconds(-5));
+  filter.name_space = "org.example";
+  filter.uids = {7, 8};
+  filter.all_users = true;
+  const auto made = scene.client->snapshots().Create(scene.fd, filter);
+  REQUIRE(made.ok());
+  CHECK(made->records == 1);
+  CHECK(scene.messages == 1);
+  CHECK(scene.filter.toolchain() == "13");
+  CHECK(scene.filter.arch() == "sm_90");
+  CHECK(scene.filter.since_s() == 5);
+  CHECK(scene.filter.until_s() == 1);  // 0 would be none
+  CHECK(scene.filter.name_space() == "org.example");
+  CHECK(scene.filter.uids(1) == 8);
+  CHECK(scene.filter.all_users());
+  std::ifstream file(scene.path);
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "the file");
+}
+
+TEST_CASE("a snapshot that the daemon refuses is refused with its reason") {
+  Scene scene;
+  scene.status = {grpc::StatusCode::PERMISSION_DENIED, "not you"};
+  CHECK(scene.client->snapshots().Create(scene.fd).error().status == CCCL_CACHE_DENIED);
+}
+
+TEST_CASE("a delta is made from a snapshot, and what is none is refused before anybody is asked") {
+  Scene scene;
+  const std::string no_snapshot = scene.directory.Write("other", "no snapshot");
+  const int since = open(no_snapshot.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto made = scene.client->snapshots().Delta(since, scene.fd);
+  close(since);
+  REQUIRE_FALSE(made.ok());
+  CHECK(made.error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(made.error().message.starts_with("the snapshot is refused: "));
+  CHECK(scene.messages == 0);
+}
+
+TEST_CASE("what is no snapshot is neither inserted, listed nor verified") {
+  Scene scene;
+  REQUIRE(write(scene.fd, "no snapshot", 11) == 11);
+  CHECK(scene.client->snapshots().Insert(scene.fd).error().status == CCCL_CACHE_INVALID_REQUEST);
+  CHECK(scene.inserted.empty());
+  const auto listed = cccl_cache::ListSnapshot(scene.fd, [](const auto&) { return true; });
+  CHECK(listed.error().message.starts_with("the snapshot is refused: "));
+  CHECK_FALSE(cccl_cache::VerifySnapshot(scene.fd).ok());
+}
+
+TEST_CASE("a time that is longer than can be said is long, and one that is over is none") {
+  Scene scene;
+  const auto in_a_day = std::chrono::system_clock::now() + std::chrono::hours(24);
+  const std::chrono::milliseconds beyond((int64_t{1} << 32) + 1);
+  CHECK(scene.client->snapshots().Create(scene.fd, {}, beyond).ok());
+  CHECK(scene.deadline > in_a_day);
+  CHECK(scene.client->snapshots().Create(scene.fd, {}, std::chrono::milliseconds(-1)).ok());
+  CHECK(scene.deadline < in_a_day);
+}

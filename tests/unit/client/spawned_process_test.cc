@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/spawned_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <optional>
+
+#include "tests/support/temporary_directory.h"
+
+using cccl_cache::SpawnedProcess;
+
+namespace {
+
+/// A script whose standard input is one end of a pair of sockets.
+struct Scene {
+  explicit Scene(const std::string& script) {
+    path = directory.Write("script", "#!/bin/sh\n" + script + "\n");
+    chmod(path.c_str(), 0700);
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+    auto started = SpawnedProcess::Start(path, sockets[1]);
+    REQUIRE(started.ok());
+    process.emplace(*std::move(started));
+    close(sockets[1]);
+  }
+  ~Scene() { close(sockets[0]); }
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+
+  /// What it writes, until it closes its end.
+  [[nodiscard]] std::string Heard() const {
+    std::string all;
+    std::array<char, 512> piece{};
+    for (ssize_t size = 0; (size = read(sockets[0], piece.data(), piece.size())) > 0;) {
+      all.append(piece.data(), static_cast<size_t>(size));
+    }
+    return all;
+  }
+  /// As soon as it has written so much.
+  void WaitFor(size_t bytes) const {
+    std::string ignored(bytes, '\0');
+    REQUIRE(recv(sockets[0], ignored.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes));
+  }
+
+  cccl_cached::TemporaryDirectory directory;
+  std::string path;
+  std::array<int, 2> sockets{};
+  std::optional<SpawnedProcess> process;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "the child has its input alone, and is told nothing of the environment but what it goes by") {
+  setenv("SECRET", "1", 1);
+  setenv("CCCL_CACHED_LOG_LEVEL", "info", 1);
+  const Scene scene("env >&0; echo nobody reads this; echo nor this >&2");
+  unsetenv("SECRET");
+  unsetenv("CCCL_CACHED_LOG_LEVEL");
+  const std::string heard = scene.Heard();
+  CHECK(heard.find("SECRET") == std::string::npos);
+  CHECK(heard.find("CCCL_CACHED_LOG_LEVEL=info\n") != std::string::npos);
+  CHECK(heard.find("nobody") == std::string::npos);
+}
+
+TEST_CASE("the child's end is told by its exit status or its signal") {
+  Scene exits("exit 7");
+  CHECK(exits.Heard().empty());
+  // Whether the kill or its own end comes first is nobody's concern.
+  const std::string end = exits.process->End();
+  CHECK((end == "exit status 7" || end == "signal 9"));
+  Scene dies("echo >&0; exec sleep 1000");
+  dies.WaitFor(1);
+  CHECK(dies.process->End() == "signal 9");
+  CHECK(dies.process->End() == "an earlier end");
+}
+
+TEST_CASE("the child has a process group of its own, and no signal is blocked in it") {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const Scene scene("grep SigBlk /proc/self/status >&0; ps -o pgid= -p $$ 2>/dev/null >&0 || true");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  CHECK(scene.Heard().starts_with("SigBlk:\t0000000000000000\n"));
+}
+
+TEST_CASE("a child ends with the object") {
+  std::optional<int> socket;
+  {
+    Scene scene("echo >&0; exec sleep 1000");
+    scene.WaitFor(1);
+    socket = dup(scene.sockets[0]);
+  }
+  char byte = 0;
+  CHECK(read(*socket, &byte, 1) == 0);  // nobody holds the other end any more
+  close(*socket);
+  CHECK(waitpid(-1, nullptr, WNOHANG) == -1);  // and no child is left
+}
+
+TEST_CASE("a child that was moved is ended once, by its new owner") {
+  Scene scene("echo >&0; exec sleep 1000");
+  scene.WaitFor(1);
+  SpawnedProcess moved(*std::move(scene.process));
+  CHECK(scene.process->End() == "an earlier end");
+  CHECK(moved.owned());
+  CHECK(moved.End() == "signal 9");
+}
+
+TEST_CASE("a program that can't be run is named") {
+  const cccl_cached::TemporaryDirectory directory;
+  const auto started = SpawnedProcess::Start(directory / "absent", 0);
+  REQUIRE_FALSE(started.ok());
+  CHECK(started.error().message ==
+        "running " + directory / "absent" + ": No such file or directory");
+}
