@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/child_process.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "daemon/compile/wait_readable.h"
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{60'000};  // only ever spent by a test that fails
+
+/// A shell script that is started as a child, and the other end of its descriptor 3.
+class Script {
+ public:
+  explicit Script(const std::string& text) {
+    const std::string path = directory_.Write("script", "#!/bin/sh\n" + text + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms(0755));
+    int fds[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+    here_ = FileDescriptor(fds[0]);
+    const FileDescriptor there(fds[1]);
+    auto started = ChildProcess::Start(path, there.get());
+    INFO((started.ok() ? "" : started.error().message));
+    REQUIRE(started.ok());
+    child.emplace(*std::move(started));
+  }
+
+  /// What it says on descriptor 3, to its end or to the end of a line.
+  std::string Says() {
+    std::string text;
+    char byte = 0;
+    while (WaitReadable(here_.get(), kPatience) && read(here_.get(), &byte, 1) == 1) {
+      if (byte == '\n') break;
+      text += byte;
+    }
+    return text;
+  }
+
+  std::optional<ChildProcess> child;
+
+ private:
+  const TemporaryDirectory directory_;
+  FileDescriptor here_;
+};
+
+constexpr const char* kWaits = "read x <&3";
+
+TEST_CASE("how a child ended by itself is told once") {
+  Script script("exit 7");
+  CHECK(script.child->End(kPatience) == "exit status 7");
+  CHECK(script.child->End(kPatience) == "an earlier end");
+  CHECK(script.child->Ended());
+}
+
+TEST_CASE("a child that ends by a signal is told by the signal's name") {
+  Script script("kill -SEGV $$");
+  CHECK(script.child->End(kPatience) == "SIGSEGV");
+}
+
+TEST_CASE("a child that does not end in time is killed") {
+  Script script(kWaits);
+  CHECK_FALSE(script.child->Ended());
+  CHECK(script.child->End(milliseconds(0)) == "SIGKILL");
+}
+
+TEST_CASE("that a child has ended is seen before it is reaped, as often as one looks") {
+  Script script("echo ends >&3");
+  while (!script.child->Ended()) static_cast<void>(script.Says());
+  CHECK(script.child->Ended());
+  CHECK(script.child->End(milliseconds(0)) == "exit status 0");
+}
+
+TEST_CASE("a child is gone, and reaped, when its object is") {
+  Script script(std::string("echo $$ >&3\n") + kWaits);
+  const pid_t pid = std::stoi(script.Says());
+  REQUIRE(kill(pid, 0) == 0);
+  script.child.reset();
+  CHECK(waitpid(pid, nullptr, WNOHANG) == -1);
+  CHECK(errno == ECHILD);
+}
+
+TEST_CASE("a child gets nothing of the daemon's environment, descriptors and standard streams") {
+  setenv("CCCL_CACHED_TEST", "secret", 1);
+  constexpr int kOpen = 77;
+  REQUIRE(dup2(STDERR_FILENO, kOpen) == kOpen);
+  Script script(
+      "echo \"[$CCCL_CACHED_TEST]\" >&3\n"
+      "test -e /proc/$$/fd/77 && echo open >&3 || echo closed >&3\n"
+      "for fd in 0 1 2; do stream=$(readlink /proc/$$/fd/$fd); echo $stream >&3; done");
+  CHECK(script.Says() == "[]");
+  CHECK(script.Says() == "closed");
+  for (int stream = 0; stream < 3; ++stream) CHECK(script.Says() == "/dev/null");
+  close(kOpen);
+  unsetenv("CCCL_CACHED_TEST");
+}
+
+TEST_CASE("a child leads a session, and has no signal ignored or held back") {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  sigset_t some;
+  sigemptyset(&some);
+  sigaddset(&some, SIGTERM);
+  sigset_t mask;
+  REQUIRE(pthread_sigmask(SIG_BLOCK, &some, &mask) == 0);
+  Script script(
+      "read -r pid comm state parent group session rest </proc/$$/stat\n"
+      "test $session = $$ && echo leads >&3\n"
+      "while read -r name value; do\n"
+      "  case $name in SigBlk:|SigIgn:) echo $name$value >&3;; esac\n"
+      "done </proc/$$/status");
+  CHECK(script.Says() == "leads");
+  // But for those that are the C library's own, 32 and 33.
+  constexpr uint64_t kSignals = ~(uint64_t{3} << 31);
+  for (const std::string name : {"SigBlk:", "SigIgn:"}) {
+    const std::string line = script.Says();
+    REQUIRE_THAT(line, StartsWith(name));
+    CHECK((std::stoull(line.substr(name.size()), nullptr, 16) & kSignals) == 0);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  std::signal(SIGPIPE, before);
+}
+
+TEST_CASE("a program that can't be run is an error that names it and the cause") {
+  const auto started = ChildProcess::Start("/nowhere/worker", 0);
+  REQUIRE_FALSE(started.ok());
+  CHECK(started.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(started.error().message, Contains("/nowhere/worker: No such file or directory"));
+}
+
+TEST_CASE("what a wait status says has a name, or at least a number") {
+  CHECK(DescribeWaitStatus(W_EXITCODE(3, 0)) == "exit status 3");
+  CHECK(DescribeWaitStatus(W_EXITCODE(0, SIGKILL)) == "SIGKILL");
+  CHECK(DescribeWaitStatus(W_EXITCODE(0, 40)) == "signal 40");
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compile/sealed_job.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include "daemon/compile/job.h"
+#include "tests/unit/compile/job_of.h"
+
+namespace cccl_cached {
+namespace {
+
+using Catch::Matchers::Contains;
+
+CompileJob Job() {
+  auto toolchain = std::make_shared<Toolchain>();
+  toolchain->major = 13;
+  toolchain->nvrtc = CompilerLibrary{"/opt/cuda/lib/libnvrtc.so", {}, "13.0", {}};
+  return NvrtcJobOf(std::move(toolchain), std::string(100'000, 'x'), {"-arch=sm_90"});
+}
+
+/// As long as it lives this process is bounded so.
+class Bound {
+ public:
+  Bound(decltype(RLIMIT_NOFILE) resource, rlim_t most) : resource_(resource) {
+    REQUIRE(getrlimit(resource_, &before_) == 0);
+    const rlimit bound{most, before_.rlim_max};
+    REQUIRE(setrlimit(resource_, &bound) == 0);
+  }
+  ~Bound() { setrlimit(resource_, &before_); }
+
+ private:
+  const decltype(RLIMIT_NOFILE) resource_;
+  rlimit before_{};
+};
+
+TEST_CASE("a sealed job holds the encoded one, and nobody can change it") {
+  const CompileJob job = Job();
+  const auto sealed = SealJob(job);
+  REQUIRE(sealed.ok());
+  const std::string expected = EncodeJob(job).Joined();
+  std::string found(expected.size() + 1, '\0');
+  REQUIRE(pread(sealed->get(), found.data(), found.size(), 0) ==
+          static_cast<ssize_t>(expected.size()));
+  found.pop_back();
+  CHECK((found == expected));
+  CHECK(pwrite(sealed->get(), "x", 1, 0) == -1);
+  CHECK(errno == EPERM);
+  CHECK(ftruncate(sealed->get(), 1) == -1);
+  CHECK(fcntl(sealed->get(), F_ADD_SEALS, F_SEAL_WRITE) == -1);
+  CHECK((fcntl(sealed->get(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("a job for which there is no descriptor is an error that says so") {
+  const CompileJob job = Job();
+  const Bound bound(RLIMIT_NOFILE, 0);
+  const auto sealed = SealJob(job);
+  REQUIRE_FALSE(sealed.ok());
+  CHECK(sealed.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(sealed.error().message, Contains("handing over a job: Too many open files"));
+}
+
+TEST_CASE("a job for which there is no room is an error, and not half a job") {
+  const CompileJob job = Job();
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    const Bound bound(RLIMIT_FSIZE, 1000);
+    const auto sealed = SealJob(job);
+    REQUIRE_FALSE(sealed.ok());
+    CHECK(sealed.error().code == ErrorCode::kUnavailable);
+    CHECK_THAT(sealed.error().message, Contains("File too large"));
+  }
+  std::signal(SIGXFSZ, handler);
+}
+
+}  // namespace
+}  // namespace cccl_cached
