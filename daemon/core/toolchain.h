@@ -73,8 +73,9 @@ class Toolchains {
  public:
   virtual ~Toolchains() = default;
 
-  /// The toolchain that serves a request: what the selector names, else the newest whose major is
-  /// not above the driver's, else the newest; always one that has the library for `kind`. Nothing:
+  /// The toolchain that serves a request: what the selector names, else the newest whose version is
+  /// not above the driver's, else the newest whose major is not, else the newest; always one that
+  /// has the library for `kind`. Nothing:
   /// what changed on disk before the call has to be identified first; ask again after a Rescan.
   /// kToolchainNotFound lists those present.
   virtual std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,

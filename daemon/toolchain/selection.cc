@@ -96,24 +96,36 @@ Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const Tool
                });
 }
 
+/// The first that fits and whose PTX the driver takes, which knows none above its own version; else
+/// the first that fits, whose cubins it may take.
+Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
+                               const std::string& what,
+                               const std::function<bool(const Toolchain&)>& fits) {
+  Result<ToolchainPtr> chosen = First(present, wish, what, [&](const Toolchain& toolchain) {
+    const auto version = static_cast<uint32_t>(1000 * toolchain.major + 10 * toolchain.minor);
+    return fits(toolchain) && version <= wish.driver_version;
+  });
+  return chosen.ok() ? chosen : First(present, wish, what, fits);
+}
+
 }  // namespace
 
 Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
   const cccl_cache::ToolchainSelector& selector = wish.selector;
   if (!selector.id.empty()) return ById(present, wish);
   if (!selector.version.empty()) return ByVersion(present, wish);
-  const auto is_major = [&](const Toolchain& toolchain) {
-    return toolchain.major == static_cast<int>(selector.major);
-  };
   if (selector.major != 0) {
-    return First(present, wish, fmt::format("toolchain of CUDA {}", selector.major), is_major);
+    return ForDriver(present, wish, fmt::format("toolchain of CUDA {}", selector.major),
+                     [&](const Toolchain& toolchain) {
+                       return toolchain.major == static_cast<int>(selector.major);
+                     });
   }
   const auto any = [](const Toolchain&) { return true; };
   if (wish.driver_version == 0) return First(present, wish, "toolchain", any);
   const auto loadable = [&](const Toolchain& toolchain) {
     return toolchain.major <= static_cast<int>(wish.driver_version / 1000);
   };
-  Result<ToolchainPtr> chosen = First(present, wish, "toolchain", loadable);
+  Result<ToolchainPtr> chosen = ForDriver(present, wish, "toolchain", loadable);
   return chosen.ok() ? chosen : First(present, wish, "toolchain", any);
 }
 

@@ -72,7 +72,7 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
     options = _library.BuildOptions(_SIZES[_library.BuildOptions], as_this_process=1)
     if toolchain is None:
         options.toolchain_major = major
-        options.driver_version = 0 if major or _cuda.major() else _cuda.driver_version()
+        options.driver_version = _cuda.driver_version()
     elif isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
         options.toolchain_major = int(toolchain)
     elif "." in toolchain:

@@ -46,8 +46,23 @@ std::string Chosen(const ToolchainSelector& selector, uint32_t driver = 0,
 TEST_CASE("without a wish the newest serves") { CHECK(Chosen({}) == "13.1"); }
 
 TEST_CASE("without a wish the newest serves that the driver can load") {
-  CHECK(Chosen({}, 13000) == "13.1");
-  CHECK(Chosen({}, 12080) == "12.9");
+  CHECK(Chosen({}, 13020) == "13.1");
+  CHECK(Chosen({}, 13010) == "13.1");
+  CHECK(Chosen({}, 12090) == "12.9");
+}
+
+TEST_CASE("one whose PTX the driver takes is preferred to newer ones of its major") {
+  CHECK(Chosen({}, 13000) == "13.0");
+  CHECK(Chosen({}, 12080) == "12.4");
+  CHECK(Chosen({.major = 13}, 13000) == "13.0");
+}
+
+TEST_CASE(
+    "where there is none, cubins of a newer one of the driver's major are better than an older "
+    "major's") {
+  CHECK(Chosen({}, 12030) == "12.9");
+  CHECK(Chosen({.major = 13}, 12080) == "13.1");
+  CHECK(Chosen({}, 12080, BuildKind::kLink) == "12.9");
 }
 
 TEST_CASE("the newest serves where the driver can load none") {
