@@ -61,6 +61,11 @@ class Log::Sink {
     logger_->set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern);
   }
 
+  /// The thread writes what waits and ends before what it writes with does.
+  ~Sink() { pool_.reset(); }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
   [[nodiscard]] spdlog::async_logger& logger() const { return *logger_; }
 
  private:
