@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cccl_cache/client.h"
+#include "proto/snapshot_writer.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
@@ -63,6 +64,24 @@ struct Scene {
     return answers;
   }
 };
+
+/// A snapshot of one artifact.
+std::string Snapshot() {
+  std::string bytes;
+  cccl_cache::SnapshotWriter writer([&](std::string_view more) {
+    bytes.append(more);
+    return true;
+  });
+  cccl_cache::SnapshotItem item;
+  item.kind = cccl_cache::SnapshotKind::kArtifact;
+  item.key = cccl_cache::Sha256("key");
+  item.toolchain_version = "13.0";
+  item.arch = "sm_90";
+  item.bytes = 9;
+  REQUIRE(writer.Add(item, "stored"));
+  REQUIRE(writer.Finish());
+  return bytes;
+}
 
 }  // namespace
 
@@ -127,4 +146,39 @@ TEST_CASE("a time that is longer than can be said is long, and one that is over 
   CHECK(scene.deadline > in_a_day);
   CHECK(scene.client->snapshots().Create(scene.fd, {}, std::chrono::milliseconds(-1)).ok());
   CHECK(scene.deadline < in_a_day);
+}
+
+TEST_CASE("a delta names the keys that are there already") {
+  Scene scene;
+  const std::string earlier = scene.directory.Write("earlier", Snapshot());
+  const int since = open(earlier.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto made = scene.client->snapshots().Delta(since, scene.fd);
+  close(since);
+  REQUIRE(made.ok());
+  CHECK(scene.known == cccl_cache::Sha256("key").View());
+  CHECK(scene.messages == 2);
+}
+
+TEST_CASE("a snapshot is inserted byte for byte, listed and verified without a daemon") {
+  Scene scene;
+  const std::string snapshot = Snapshot();
+  REQUIRE(write(scene.fd, snapshot.data(), snapshot.size()) ==
+          static_cast<ssize_t>(snapshot.size()));
+  const auto kept = scene.client->snapshots().Insert(scene.fd);
+  REQUIRE(kept.ok());
+  CHECK(kept->records == 3);
+  CHECK(kept->shared == 1);
+  CHECK(scene.inserted == snapshot);
+  scene.daemon.Stop();
+  std::string listed;
+  CHECK(cccl_cache::ListSnapshot(scene.fd, [&](const cccl_cache_snapshot_item& item) {
+          listed.append(cccl_cache::View(item.key)).append(cccl_cache::View(item.arch));
+          CHECK(item.bytes == 9);
+          return true;
+        }).ok());
+  CHECK(listed == cccl_cache::Sha256("key").Hex() + "sm_90");
+  const auto whole = cccl_cache::VerifySnapshot(scene.fd);
+  REQUIRE(whole.ok());
+  CHECK(whole->records == 1);
+  CHECK(whole->bytes == snapshot.size());
 }

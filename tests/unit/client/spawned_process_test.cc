@@ -11,6 +11,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 
 #include "tests/support/temporary_directory.h"
@@ -55,6 +56,22 @@ struct Scene {
   std::optional<SpawnedProcess> process;
 };
 
+/// The one child of this thread.
+pid_t OnlyChild() {
+  pid_t child = 0;
+  std::ifstream("/proc/thread-self/children") >> child;
+  return child;
+}
+
+/// The line of a process' status that begins so.
+std::string StatusLine(pid_t process, const std::string& beginning) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with(beginning)) {
+  }
+  return line;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -87,10 +104,17 @@ TEST_CASE("the child has a process group of its own, and no signal is blocked in
   sigset_t before;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
+  const cccl_cached::TemporaryDirectory directory;
+  // No shell: that would change its mask by itself.
+  const std::string path = directory.Write("script", "#!/usr/bin/tail -f\n");
+  chmod(path.c_str(), 0700);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  const Scene scene("grep SigBlk /proc/self/status >&0; ps -o pgid= -p $$ 2>/dev/null >&0 || true");
+  const auto process = SpawnedProcess::Start(path, STDIN_FILENO);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  CHECK(scene.Heard().starts_with("SigBlk:\t0000000000000000\n"));
+  REQUIRE(process.ok());
+  const pid_t child = OnlyChild();
+  CHECK(getpgid(child) == child);
+  CHECK(StatusLine(child, "SigBlk:") == "SigBlk:\t0000000000000000");
 }
 
 TEST_CASE("a child ends with the object") {
