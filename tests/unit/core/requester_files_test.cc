@@ -7,14 +7,14 @@
 namespace cccl_cached {
 namespace {
 
-const RootDirectories kDirectories{{"/src", "/include/", "", "relative"}, "/work"};
+const RootDirectories kDirectories{{"/src", "/include/", "", "relative"}, "/place"};
 
 TEST_CASE("a name's path is that of its root and what is below it") {
   CHECK(kDirectories.PathOf({0, "a.h"}) == "/src/a.h");
   CHECK(kDirectories.PathOf({1, "deep/a.h"}) == "/include/deep/a.h");
   CHECK(kDirectories.PathOf({0, ""}) == "/src");
   CHECK(kDirectories.PathOf({0, "../a.h"}) == "/src/../a.h");
-  CHECK(kDirectories.PathOf({kWorkingDirectoryRoot, "a.h"}) == "/work/a.h");
+  CHECK(kDirectories.PathOf({kWorkingDirectoryRoot, "a.h"}) == "/place/a.h");
   CHECK(kDirectories.PathOf({kAbsoluteRoot, "/opt/a.h"}) == "/opt/a.h");
 }
 

@@ -47,7 +47,8 @@ CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kin
 
 typedef struct cccl_cache_build_options {
   size_t struct_size;
-  /* At most one of the three; none: the newest toolchain that the driver can load. */
+  /* At most one of the three; none: the newest toolchain whose PTX the driver takes, else
+   * whose cubins. */
   cccl_cache_bytes toolchain_id; /* hexadecimal, or an unambiguous prefix of at least 8 digits */
   cccl_cache_bytes toolchain_version; /* "12.9" */
   uint32_t toolchain_major;           /* 12 */
