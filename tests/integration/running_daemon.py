@@ -140,9 +140,10 @@ class Daemon:
         return found
 
 
-def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None):
+def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None, behind=()):
+    """`behind`: a program that runs it, with that program's options."""
     done = subprocess.run(
-        [PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
+        [*behind, PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
         capture_output=True, timeout=PATIENCE * 2, env={"PATH": os.environ["PATH"], **(environment or {})},
         stdin=subprocess.DEVNULL if input is None else None, user=user,
     )

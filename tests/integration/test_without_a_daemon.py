@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A build that no daemon does is compiled by the client itself, to the same result."""
 
+import functools
 import json
 import os
 import pathlib
@@ -31,10 +32,10 @@ def alone_with_fake(directory, toolkit):
     return Alone(directory, toolkit.root)
 
 
-def both(daemon, alone, command, files, *arguments, emit="cubin", arch="sm_90", cwd=None):
-    """(what a daemon says and gives, what is said and given without one)."""
+def both(daemon, alone, command, files, *arguments, emit="cubin", arch="sm_90", cwd=None, behind=()):
+    """(what a daemon says and gives, what is said and given without one, behind a program that takes something away)."""
     results = []
-    for run in (daemon.cli, alone.cli):
+    for run in (daemon.cli, functools.partial(alone.cli, behind=behind)):
         output = alone.directory / "output"
         done = run("--json", command, *files, "--arch", arch, "--emit", emit, "-o", str(output), *arguments,
                    cwd=cwd or alone.directory)
@@ -58,6 +59,16 @@ def test_same_result_for_a_program_over_cub(lasting, alone, emit):
     source = alone.directory / "reduce.cu"
     source.write_text(REDUCTION)
     assert_same(both(lasting, alone, "build", [str(source)], "--std", "c++17", emit=emit))
+
+
+@pytest.mark.parametrize("lacking", [[], ["--nor-seccomp"]], ids=["landlock", "landlock and seccomp"])
+def test_same_result_on_a_kernel_that_lacks(lasting, alone, lacking):
+    """No sandbox is needed for a user's own program, and with less of one the compiler sees the same files."""
+    (alone.directory / "mine.h").write_text("#define MINE 3\n")
+    source = alone.directory / "k.cu"
+    source.write_text('#include "mine.h"\n' + REDUCTION)
+    assert_same(both(lasting, alone, "build", [str(source)], "--std", "c++17",
+                     behind=[PLACES.without_landlock, *lacking]))
 
 
 def test_same_lowered_names(lasting, alone):
