@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -64,6 +65,17 @@ def test_auditwheel_finds_it_fit_for_the_glibc_of_2018():
     assert "manylinux_2_28" in wheel.name
     with zipfile.ZipFile(wheel) as contents:
         assert not [name for name in contents.namelist() if ".libs/" in name], "it needs a library besides glibc's"
+
+
+def test_no_line_needs_a_python_above_the_oldest_that_is_promised():
+    """Whether such a Python is here or not: what each construct and each function of the standard library came with."""
+    [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
+    promised = metadata.metadata("cccl-cache")["Requires-Python"]
+    assert re.fullmatch(r">=3\.\d+", promised)
+    judged = subprocess.run(
+        [sys.executable, "-c", "import vermin; vermin.main()", f"--target={promised.lstrip('>=')}-", "--violations",
+         "--no-tips", site / "cccl_cache"], capture_output=True, text=True, timeout=PATIENCE)
+    assert judged.returncode == 0 and "Analyzing" in judged.stdout, judged.stdout + judged.stderr
 
 
 def imported_modules(python):
