@@ -192,10 +192,8 @@ Result<bool> Zygote::TakeRequest() {
   if (request == nullptr || !CountFits(*request, packet->fds.size())) {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
+  memory_bytes_ = request->memory_bytes;
   Spawn(*std::move(packet));
-  if (!hello_.forks_ahead) return true;
-  // Now that nothing of the job is open here any more.
-  spare_ = SpareWorker::Fork(touched_bytes_.For(request->memory_bytes), *this);
   return true;
 }
 
@@ -275,6 +273,10 @@ void Zygote::ReapWorkers() {
                                         .cpu_time = CpuTime(usage)});
     touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes());
     workers_.erase(worker);
+    // Not beside the job: it would take the processor from it, or from who answers its questions.
+    if (hello_.forks_ahead && !spare_) {
+      spare_ = SpareWorker::Fork(touched_bytes_.For(memory_bytes_), *this);
+    }
   }
 }
 

@@ -59,6 +59,7 @@ class Zygote final : private SpareWorker::Role {
   std::map<pid_t, FileDescriptor> workers_;  ///< status sockets
   const pid_t own_pid_ = getpid();
   std::optional<SpareWorker> spare_;  ///< for the next request
+  uint64_t memory_bytes_ = 0;         ///< that the last request may have
   TouchedBytes touched_bytes_;
 };
 

@@ -24,7 +24,6 @@ using store_test::Look;
 using store_test::Numbered;
 using store_test::Same;
 using store_test::StoreScene;
-using store_test::WaitUntil;
 
 TEST_CASE("the disk tier answers at once what was put, written or not") {
   StoreScene store;

@@ -53,7 +53,8 @@ int FillAndDie(const std::string& directory, uint64_t count, size_t bytes) {
   for (uint64_t i = 0; i < count; ++i) {
     const ArtifactPtr artifact = Numbered(i, bytes != 0 ? bytes : SizeOf(i));
     store->Put(Key(i), artifact);
-    if (i % 4096 == 0) WaitUntil([&] { return store->size().entries + 8192 > i; });
+    const auto keeps_up = [&] { return store->size().entries + 8192 > i; };
+    if (i % 4096 == 0 && !Expect(WaitUntil(keeps_up), "it is written meanwhile")) return 1;
   }
   if (!Expect(WaitUntil([&] { return store->size().entries == count; }), "all is written"))
     return 1;

@@ -4,12 +4,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "daemon/core/artifact.h"
@@ -17,6 +15,7 @@
 #include "daemon/store/rocksdb_store.h"
 #include "proto/digest.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/wait_until.h"
 
 namespace cccl_cached::store_test {
 
@@ -42,16 +41,6 @@ class Reports {
   mutable std::mutex mutex_;
   std::string all_;
 };
-
-inline bool WaitUntil(const std::function<bool()>& condition,
-                      std::chrono::seconds deadline = std::chrono::seconds(60)) {
-  const auto end = std::chrono::steady_clock::now() + deadline;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 inline cccl_cache::Digest Key(uint64_t number) {
   return cccl_cache::Sha256("key " + std::to_string(number));

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -29,7 +30,10 @@ class AnsweringDaemon {
     std::string contents = {};
   };
 
-  explicit AnsweringDaemon(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
+  /// `when_asked`: called before each answer, on the thread; may be empty.
+  explicit AnsweringDaemon(std::map<std::string, Answer> answers,
+                           std::function<void()> when_asked = {})
+      : answers_(std::move(answers)), when_asked_(std::move(when_asked)) {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     daemon_ = FileDescriptor(ends[0]);
@@ -58,6 +62,7 @@ class AnsweringDaemon {
         const std::lock_guard lock(mutex_);
         asked_.push_back(question);
       }
+      if (when_asked_) when_asked_();
       const auto found = answers_.find(question);
       const Answer answer = found == answers_.end() ? Answer{} : found->second;
       const std::string header =
@@ -67,6 +72,7 @@ class AnsweringDaemon {
   }
 
   const std::map<std::string, Answer> answers_;
+  const std::function<void()> when_asked_;
   FileDescriptor daemon_;
   FileDescriptor worker_;
   mutable std::mutex mutex_;

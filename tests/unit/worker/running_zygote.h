@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -97,6 +99,14 @@ class RunningZygote {
 
   void Send(const SpawnRequest& request, const std::vector<int>& fds) const {
     REQUIRE(SendPacket(control_.get(), EncodeControlMessage(request), fds).ok());
+  }
+
+  /// Workers that it has now, with and without a job.
+  [[nodiscard]] std::vector<pid_t> Workers() const {
+    const std::string pid = std::to_string(pid_);
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    REQUIRE(children);
+    return {std::istream_iterator<pid_t>(children), {}};
   }
 
   /// The exit status of its process, once the daemon is gone.

@@ -17,6 +17,7 @@
 
 #include "daemon/compile/job.h"
 #include "tests/support/fake_toolchain/fake_toolkit.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/compile/job_of.h"
 #include "tests/unit/compile/real_toolchain.h"
 #include "tests/unit/worker/answering_daemon.h"
@@ -116,6 +117,21 @@ TEST_CASE("workers do their jobs in the sandbox, forked for them or ahead of the
   }
   CHECK(scene.toolkit->loads() == 1);
   CHECK(scene.zygote.End() == 0);
+}
+
+TEST_CASE("the worker of the next job is forked once a job has ended, not beside it") {
+  Scene scene;
+  const CompileJob job = scene.Nvrtc(std::string("#include \"a.h\"\n") + kKernel);
+  std::vector<pid_t> meanwhile;
+  AnsweringDaemon first({}, [&] { meanwhile = scene.zygote.Workers(); });
+  (void)scene.zygote.Do(job, first.socket());
+  REQUIRE(meanwhile.size() == 1);
+  std::vector<pid_t> spare;
+  REQUIRE(WaitUntil([&] { return !(spare = scene.zygote.Workers()).empty(); }));
+  CHECK(spare != meanwhile);
+  AnsweringDaemon second({}, [&] { meanwhile = scene.zygote.Workers(); });
+  (void)scene.zygote.Do(job, second.socket());
+  CHECK(meanwhile == spare);
 }
 
 TEST_CASE("a worker hands a job to the library of its kind") {
