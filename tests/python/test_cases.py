@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of tests/cases through Python, the command line (which is the C++ client) and C: one key, one answer."""
+"""The cases of tests/cases through Python, the command line, C and C++, with a daemon and without: one key, one answer.
+"""
 
 import json
 import os
@@ -9,10 +10,13 @@ import subprocess
 
 import cccl_cache
 import pytest
+from alone import Alone
 from patience import PATIENCE
+from places import PLACES
 
 CASES = [case for path in sorted((pathlib.Path(__file__).parents[1] / "cases").glob("*.json"))
          for case in json.loads(path.read_text())]
+PROGRAMS = [os.environ[f"CCCL_CACHED_TEST_RUN_CASE{each}"] for each in ("", "_CPP")]
 KINDS = {"ptx": "1", "cubin": "2", "ltoir": "3"}
 
 
@@ -21,11 +25,24 @@ def client(lasting):
     return cccl_cache.Client(lasting.socket, fallback="error")
 
 
+@pytest.fixture(scope="module")
+def nobody(tmp_path_factory):
+    """Where no daemon is: what runs there compiles by itself, with the CUDA that the daemon has."""
+    return Alone(tmp_path_factory.mktemp("nobody"), PLACES.cuda13)
+
+
 @pytest.fixture
 def inputs(client, case):
     """What a link links, by name: made of the sources that the case has."""
     return {name: client.build(source, arch=case["arch"], options=["-rdc=true"], emit="ltoir").ltoir
             for name, source in case.get("inputs", {}).items()}
+
+
+def taken(output):
+    """What was written there, which no later build can be mistaken to have written."""
+    contents = output.read_bytes()
+    output.unlink()
+    return contents
 
 
 def through_python(client, case, directory, inputs):
@@ -45,7 +62,7 @@ def through_python(client, case, directory, inputs):
     return made.outcome, made.key, made.artifacts[case["emit"]]
 
 
-def through_shell(lasting, case, directory, inputs):
+def through_shell(cli, case, directory, inputs):
     output = directory / "shell.out"
     words = ["--arch", case["arch"], "--emit", case["emit"], "-o", str(output)]
     words += [f"--option={each}" for each in case.get("options", [])]
@@ -61,13 +78,13 @@ def through_shell(lasting, case, directory, inputs):
         for each in case.get("name_expressions", []):
             words += ["--name-expression", each]
     command = {"nvrtc": "build"}.get(case["kind"], case["kind"])
-    done = lasting.cli("--json", command, *files, *words, check=False, cwd=directory)
+    done = cli("--json", command, *files, *words, check=False, cwd=directory)
     told = json.loads(done.stdout)
-    return told["outcome"], told["key"], b"" if told["outcome"] == "failed" else output.read_bytes()
+    return told["outcome"], told["key"], b"" if told["outcome"] == "failed" else taken(output)
 
 
-def through_c(lasting, case, directory, inputs):
-    output = directory / "c.out"
+def through_program(program, socket, environment, case, directory, inputs):
+    output = directory / "program.out"
     prefix = "--gpu-architecture=" if case["kind"] == "nvrtc" else "-arch="
     words = ["directory", str(directory), "option", prefix + case["arch"]]
     if case["kind"] == "nvrtc":
@@ -83,23 +100,49 @@ def through_c(lasting, case, directory, inputs):
         for each in names:
             words += ["next", each, word, str(directory / each.replace("/", "."))]
     done = subprocess.run(
-        [os.environ["CCCL_CACHED_TEST_RUN_CASE"], str(lasting.socket), case["kind"], KINDS[case["emit"]], str(output),
-         *words], stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+        [program, socket, case["kind"], KINDS[case["emit"]], str(output), *words], stdout=subprocess.PIPE,
+        text=True, timeout=PATIENCE, env={"PATH": os.environ["PATH"], **environment})
     outcome, key = done.stdout.split()
-    return outcome, key, b"" if outcome == "failed" else output.read_bytes()
+    return outcome, key, b"" if outcome == "failed" else taken(output)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
-def test_every_language_gets_one_answer(client, lasting, directory, case, inputs):
+def through_programs(socket, environment, *what):
+    return [through_program(program, socket, environment, *what) for program in PROGRAMS]
+
+
+@pytest.fixture
+def what(case, directory, inputs):
+    """The case and where its files lie, as each of the functions above takes them."""
     for name, text in case.get("files", {}).items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
     for name, contents in {**case.get("headers", {}), **case.get("modules", {}), **inputs}.items():
         (directory / name.replace("/", ".")).write_bytes(contents if isinstance(contents, bytes) else contents.encode())
-    answers = [through_python(client, case, directory, inputs), through_shell(lasting, case, directory, inputs),
-               through_c(lasting, case, directory, inputs)]
+    return case, directory, inputs
+
+
+@pytest.fixture
+def leave(nobody, monkeypatch):
+    """A function after which this process is where no daemon is."""
+
+    def leave():
+        for name in [name for name in os.environ if name.startswith("CCCL_CACHED_")]:
+            monkeypatch.delenv(name)  # the daemon's settings begin so, and it knows none for tests
+        for name, value in nobody.environment.items():
+            monkeypatch.setenv(name, value)
+        return str(nobody.directory / "nobody")
+
+    return leave
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
+def test_every_language_gets_one_answer_with_a_daemon_and_without(client, lasting, nobody, case, what, leave):
+    answers = [through_python(client, *what), through_shell(lasting.cli, *what),
+               *through_programs(lasting.socket, {}, *what)]
+    socket = leave()
+    answers += [through_python(cccl_cache.Client(socket, fallback="local"), *what), through_shell(nobody.cli, *what),
+                *through_programs(socket, nobody.environment, *what)]
     outcomes, keys, contents = zip(*answers)
-    expected = ("failed",) * 3 if case.get("fails") else ("built", "hit", "hit")
-    assert outcomes == expected
+    assert outcomes == (("failed",) * 8 if case.get("fails") else ("built", *["hit"] * 3, *["local"] * 4))
     assert len(set(keys)) == 1 and keys[0]
     assert len(set(contents)) == 1
