@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "daemon/configured.h"
 #include "daemon/process/build_log.h"
+#include "daemon/version.h"
 
 namespace cccl_cached {
 namespace {
@@ -80,7 +82,7 @@ Daemon::Daemon(Parts parts)
                   .await_room = [&disk = *parts.stores.disk] { disk.AwaitRoom(); }}),
       server_({.limits = ServiceLimitsOf(parts.configuration),
                .build_limits = BuildLimitsOf(parts.configuration),
-               .version = CCCL_CACHED_VERSION},
+               .version = std::string(Version())},
               {.builder = builder_,
                .deposits = deposits_,
                .toolchains = toolchains_,

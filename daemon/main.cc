@@ -24,6 +24,7 @@
 #include "daemon/service/polling.h"
 #include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/version.h"
 
 namespace cccl_cached {
 namespace {
@@ -138,7 +139,7 @@ int Main(std::vector<std::string> arguments) {
     return kDone;
   }
   if (command_line->version) {
-    fmt::print("cccl-cached {}\n", CCCL_CACHED_VERSION);
+    fmt::print("cccl-cached {}\n", Version());
     return kDone;
   }
   const Surroundings surroundings = Surroundings::OfThisProcess();

@@ -38,7 +38,7 @@ class Places:
 
     @functools.cached_property
     def _binaries(self):
-        names = ("DAEMON", "CLI", "LEASE_CLIENT")
+        names = ("DAEMON", "UPGRADED_DAEMON", "CLI", "LEASE_CLIENT")
         found = {name: pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in names}
         daemon = found["DAEMON"]
         build = daemon.parents[1]
@@ -54,6 +54,10 @@ class Places:
     @property
     def daemon(self):
         return str(self._binaries["DAEMON"])
+
+    @property
+    def upgraded_daemon(self):
+        return str(self._binaries["UPGRADED_DAEMON"])
 
     @property
     def cli(self):

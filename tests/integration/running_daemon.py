@@ -29,11 +29,12 @@ class Daemon:
         self.environment = environment or {}
         self.uid = uid
         self.launcher = list(launcher)
+        self.program = PLACES.daemon
         self.process = None
         self.log = self.directory / "log"
 
     def command(self):
-        command = [PLACES.daemon, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
+        command = [self.program, "--socket", self.socket, "--state-dir", self.state, "--toolchain-search", "roots"]
         for root in self.roots:
             command += ["--toolchain-root", root]
         return self.launcher + command + self.flags
@@ -80,6 +81,12 @@ class Daemon:
         code = self.process.wait(PATIENCE)
         self.process = None
         return code
+
+    def upgrade(self):
+        """Ended in order; one of another version takes over socket and state."""
+        assert self.stop() == 0
+        self.program = PLACES.upgraded_daemon
+        return self.start()
 
     def freeze(self):
         """As by SIGSTOP; returns once none of its threads goes on."""
