@@ -51,6 +51,16 @@ def test_programs_and_licences_are_in_it():
     assert all(len(text) > 500 for text in licences.values())
 
 
+def test_the_library_shows_only_its_interface_and_all_that_was_released():
+    """The one that auditwheel may have rewritten, by the check of the build's own."""
+    [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
+    root = pathlib.Path(__file__).parents[2]
+    check = ["sh", root / "tests/integration/check_symbols.sh", site / "cccl_cache/libcccl_cache.so.1",
+             root / "client/libcccl_cache.symbols", *sorted((root / "client/include/cccl_cache/c").glob("*.h"))]
+    told = subprocess.run(check, capture_output=True, text=True, timeout=PATIENCE)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
 def test_the_worker_stands_in_for_the_file_functions_and_for_nothing_else():
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     with open(site / "cccl_cache/cccl-cached-worker", "rb") as worker:
