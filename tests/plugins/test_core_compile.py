@@ -110,6 +110,18 @@ def test_every_target_is_made(client, asked):
     assert bytes(linked.code).startswith(b"\x7fELF") and len(asked) == 2
 
 
+def test_lto_ir_that_this_process_could_not_link_is_its_own(client, asked, monkeypatch, caplog):
+    from cuda.bindings import nvjitlink
+
+    chosen = options(define_macro=("VALUE", "8"), link_time_optimization=True, relocatable_device_code=True)
+    monkeypatch.setattr(nvjitlink, "version", lambda: (12, 9))
+    monkeypatch.setattr(cccl_cache.Result, "to_object_code", lambda *_: pytest.fail("the daemon's is used"))
+    with caplog.at_level("INFO", "cccl_cache.core"):
+        code = cccl_cache.core.compile(KERNEL, "c++", "ltoir", options=chosen, client=client)
+    assert code.code_type == "ltoir" and len(asked) == 1
+    assert "compiled by this process: the nvJitLink of this process is of CUDA 12.9, the LTO-IR of CUDA 13" in caplog.text
+
+
 def test_nvvm_ir_is_compiled(client, asked):
     code = cccl_cache.core.compile(NVVM, "nvvm", "ptx", options=options(), client=client)
     assert b".entry f" in bytes(code.code) and len(asked) == 1

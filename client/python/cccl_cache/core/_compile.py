@@ -71,6 +71,8 @@ def compile(
             daemon = client or own_client()
             program = _program(code, kind, target_type, options, name_expressions, wait)
             result = ask(daemon, lambda: daemon.run(program))
+            if target_type == "ltoir":
+                _check_linkable(result.toolchain.version)
             made = result.to_object_code(options.name or "")
         except cccl_cache.CompileError:
             raise
@@ -81,6 +83,18 @@ def compile(
                 logs.write(result.log)
             return made
     return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
+
+
+def _check_linkable(version: str) -> None:
+    """A linker takes no LTO-IR of a compiler that is newer than itself, and it is this process that will link."""
+    from cuda.bindings import nvjitlink
+
+    try:
+        major, minor = nvjitlink.version()
+    except Exception:  # it has no linker
+        return
+    if tuple(map(int, version.split(".")[:2])) > (major, minor):
+        raise RuntimeError(f"the nvJitLink of this process is of CUDA {major}.{minor}, the LTO-IR of CUDA {version}")
 
 
 def _program(
