@@ -75,6 +75,11 @@ def counted(factor):
     return Side(call, factor * numpy.arange(len(INTS)))
 
 
+def given(iterator, wanted):
+    """What an iterator gives by itself."""
+    return Side(lambda api: api.transform(compute.OpKind.IDENTITY, INTS, iterator=iterator), wanted)
+
+
 def summed(determinism):
     return Side(lambda api: api.reduce(INTS, determinism=determinism), numpy.array([INTS.sum()], "int32"))
 
@@ -94,6 +99,11 @@ PAIRS = {
     "a function that it calls": (calling(1), calling(2)),
     "a module's attribute": (with_module(1), with_module(2)),
     "the layout of a struct": (struct("x", "y"), struct("y", "x")),
+    "the type of the data": (
+        mapped("def f(a): return a - 5", INTS - 5), mapped("def f(a): return a - 5", FLOATS - numpy.float32(5), FLOATS)),
+    "the kind of iterator": (
+        given(compute.CountingIterator(numpy.int32(5)), 5 + numpy.arange(len(INTS), dtype="int32")),
+        given(compute.ConstantIterator(numpy.int32(5)), numpy.full(len(INTS), 5, "int32"))),
     "the operator of an iterator": (counted(2), counted(3)),
     "determinism": (summed(compute.Determinism.RUN_TO_RUN), summed(compute.Determinism.NOT_GUARANTEED)),
 }

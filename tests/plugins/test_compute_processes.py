@@ -5,18 +5,23 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+import cuda.compute
+
 PROGRAM = pathlib.Path(__file__).with_name("compute_program.py")
 NAMES = ["struct", "reduce", "transform", "iterator", "select"]
 
 
-def start(daemon, *names):
+def start(daemon, *names, path=()):
+    """`path`: where packages are looked for before all other places."""
+    places = ":".join([*map(str, path), os.environ["PYTHONPATH"]])
     return subprocess.Popen([sys.executable, PROGRAM, *names], stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "CCCL_CACHE_SOCKET": str(daemon.socket)})
+                            env={**os.environ, "PYTHONPATH": places, "CCCL_CACHE_SOCKET": str(daemon.socket)})
 
 
 def finish(process):
@@ -49,6 +54,24 @@ def test_two_at_the_same_moment_build_once(fake):
     answers = [finish(process) for process in [start(fake, "transform") for _ in range(2)]]
     assert sorted(answer["status"]["builds"] for answer in answers) == [0, 1]
     assert answers[0]["made"] == answers[1]["made"]
+
+
+def package_at(site):
+    """The cuda.compute of these tests, in another place."""
+    installed = pathlib.Path(cuda.compute.__file__).parent
+    return pathlib.Path(shutil.copytree(installed, site / "cuda/compute", copy_function=os.symlink))
+
+
+def test_another_build_of_the_package_builds_anew(fake, tmp_path):
+    assert finish(start(fake, "transform"))["status"]["builds"] == 1
+    package_at(tmp_path / "same")
+    assert finish(start(fake, "transform", path=[tmp_path / "same"]))["status"]["hits"] == 1
+    altered = package_at(tmp_path / "altered") / "op.py"
+    text = altered.read_text()
+    altered.unlink()
+    altered.write_text(f"{text}# built again\n")
+    anew = finish(start(fake, "transform", path=[tmp_path / "altered"]))["status"]
+    assert (anew["builds"], anew["published"], anew["hits"]) == (1, 1, 0)
 
 
 ACTIVATED = """
