@@ -162,6 +162,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   const bool cancelled = stop.stop_requested() || *prepared.ended_for_paths;
   if (output.ok() && output->succeeded) {
     if (ShowsPreamble(*output->artifact)) {
+      parts_.statistics.Add(Counter::kPchFailures);
       parts_.preambles->Blame(preamble.key, parsed);
       return std::nullopt;
     }
@@ -169,6 +170,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
     // A compile failure too has to be what it is without.
+    parts_.statistics.Add(Counter::kPchFailures);
     if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble.key, parsed);
     if (!output) parts_.preambles->Drop(preamble.key, parsed);
     return std::nullopt;

@@ -185,6 +185,7 @@ void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> res
       parsed == nullptr ? 0 : parsed->precompiled->bytes() + BytesOf(parsed->record.closure);
   if (parsed == nullptr || bytes > bounds_.bytes) {
     dropped.push_back(std::move(parsed));
+    statistics_.Add(Counter::kPreambleFailures);
     return NoteFailure(taken.key);
   }
   kept_[taken.key] = {std::move(parsed), taken.wish.uid, bytes, ++uses_};

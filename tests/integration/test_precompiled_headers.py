@@ -54,7 +54,7 @@ def compare(name, with_headers, without):
     assert artifacts(spared_reply) == artifacts(whole), name
     assert spared_reply.log == whole.log, name
     assert list(spared_reply.lowered_names) == list(whole.lowered_names), name
-    assert spared_reply.precompiled_headers, name
+    assert spared_reply.precompiled_headers, (name, with_headers.daemon.stats(), with_headers.daemon.log_text())
     assert not whole.precompiled_headers
 
 

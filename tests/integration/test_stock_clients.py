@@ -96,7 +96,8 @@ def test_statistics_have_the_documented_names(fake):
     names = {statistic.name for statistic in reply.statistics}
     assert {
         "builds_total", "hits_total", "misses_total", "joins_total", "compiles_total", "retries_total",
-        "pch_builds_total", "preambles_total", "remembered_failures_total", "compile_failures_total", "uncacheable_total",
+        "pch_builds_total", "pch_failures_total", "preambles_total", "preamble_failures_total",
+        "remembered_failures_total", "compile_failures_total", "uncacheable_total",
         "worker_crashes_total", "timeouts_total", "refused_total", "corrupt_entries_total", "shadow_checks_total",
         "shadow_mismatches_total", "compile_seconds_total", "saved_seconds_total", "entries", "bytes",
         "evictions_total", "clients", "in_flight", "queued", "waiting", "uptime_seconds",

@@ -152,6 +152,7 @@ TEST_CASE("whatever goes wrong with a preamble, the build is compiled without it
   CHECK(answer.outcome == Outcome::kBuilt);
   CHECK_FALSE(answer.precompiled_headers);
   CHECK(scene.bench.Count(Counter::kPchBuilds) == 0);
+  CHECK(scene.bench.Count(Counter::kPchFailures) == static_cast<uint64_t>(scene.jobs_spared));
   CHECK(scene.bench.Count(Counter::kWorkerCrashes) == 0);
 }
 
@@ -172,6 +173,7 @@ TEST_CASE("an output with the preamble's name in it is thrown away, and the prea
   scene.spared = [] { return Succeed("/home/someone/cccl-cached-preamble.cu"); };
   CHECK_FALSE(UsedAgain(scene));
   CHECK(scene.jobs_spared == 1);
+  CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
 }
 
 TEST_CASE("a preamble is blamed for what may come of it") {

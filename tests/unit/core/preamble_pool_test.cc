@@ -137,6 +137,7 @@ TEST_CASE("a preamble that failed or is too large is not tried again soon") {
   scene.Want("good");
   REQUIRE(scene.WaitForParsed(3));
   CHECK(scene.parsed == 3);
+  CHECK(scene.statistics.Get(Counter::kPreambleFailures) == 2);
 }
 
 TEST_CASE("a preamble that was dropped, or whose zygote is gone, is parsed anew") {
