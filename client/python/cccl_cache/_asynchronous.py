@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import weakref
 
@@ -65,12 +66,15 @@ class _Builds:
                 future.set_result(end)
 
 
-def _building(kind: Callable[Given, Program]) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
-    """The call that runs a program of this kind."""
+def _building(
+    method: Callable[..., Result], kind: Callable[Given, Program]
+) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
+    """The same call as this one of `Client`, which runs a program of this kind."""
 
     async def build(self: AsyncClient, /, *given: Given.args, **named: Given.kwargs) -> Result:
         return await self.run(kind(*given, **named))
 
+    functools.update_wrapper(build, method, ("__name__", "__doc__"))
     return build
 
 
@@ -101,9 +105,9 @@ class AsyncClient:
         """Path of the socket that was chosen."""
         return self._client.socket
 
-    build = _building(Build)
-    link = _building(Link)
-    nvvm = _building(Nvvm)
+    build = _building(Client.build, Build)
+    link = _building(Client.link, Link)
+    nvvm = _building(Client.nvvm, Nvvm)
 
     async def run(self, program: Program) -> Result:
         """As `Client.run`."""

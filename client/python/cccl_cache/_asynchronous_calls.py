@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 
 TYPE_CHECKING = False
@@ -58,5 +59,5 @@ def calling(
     async def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
         return await on_thread(lambda: method(self._client, *given, **named))
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    functools.update_wrapper(call, method, ("__name__", "__doc__"))
     return call

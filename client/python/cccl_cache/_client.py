@@ -209,7 +209,12 @@ class Client(SnapshotCalls):
                              toolchain=toolchain, emit=emit, timeout=timeout))
 
     def run(self, program: Program) -> Result:
-        """Runs a `Build`, `Link` or `Nvvm` that was made before; it can be run any number of times.
+        """Runs what was made before; it can be run any number of times.
+
+        Parameters
+        ----------
+        program : Build, Link or Nvvm
+            What to run, with its timeout.
 
         Returns
         -------
@@ -286,7 +291,18 @@ class Client(SnapshotCalls):
         return _lease.deposits(self._handle, timeout)
 
     def remove_deposit(self, key: str, *, timeout: float | None = None) -> bool:
-        """Forgets a deposit of this user's; False if there is none under the key."""
+        """Forgets a deposit of this user's.
+
+        Parameters
+        ----------
+        key : str
+            That of the `Deposit`, or of the `Lease` under which it was published.
+
+        Returns
+        -------
+        bool
+            Whether there was one.
+        """
         from . import _lease
 
         return _lease.remove_deposit(self._handle, key, timeout)

@@ -48,6 +48,8 @@ class Result:
     tier : str
         Where a hit lay: ``"process"`` (this one, which asked nobody), ``"memory"``, ``"disk"``,
         ``"remote"``; empty where it was compiled.
+    cubin, ptx, ltoir, optixir : bytes or None
+        What was made; None where it was not asked for.
     """
 
     __slots__ = ("_answer", "_described", "_copied", "_lowered_names")
@@ -121,6 +123,7 @@ class Result:
 
     @property
     def timing(self) -> Timing:
+        """How long it took, and of that the wait and the compile."""
         from ._records import Timing
 
         return Timing(self._info.total_us, self._info.queue_us, self._info.compile_us)

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What help() says of the package: something of everything, and of each parameter, where it does not say whose they are."""
+
+import inspect
+import re
+
+import cccl_cache
+import pytest
+
+REFERS = re.compile(r"(As|those of|As of) `(Client|AsyncClient)\b")
+
+
+def public():
+    """(name, class or function or property, what it belongs to)."""
+    for name in cccl_cache.__all__:
+        each = getattr(cccl_cache, name)
+        yield name, each, None
+        for inner, member in vars(each).items() if inspect.isclass(each) else ():
+            if not inner.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                yield f"{name}.{inner}", member, each
+
+
+EVERYTHING = {name: (each, owner) for name, each, owner in public()}
+
+
+def section(text, name):
+    """The names that a section of a docstring in NumPy's style describes."""
+    found = re.search(rf"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.M | re.S)
+    lines = re.findall(r"^(\S[^:\n]*?)(?: : .*)?$", found[1], re.M) if found else []
+    return {each.strip() for line in lines for each in line.split(",")}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_it_is_described_with_its_parameters(name):
+    each, owner = EVERYTHING[name]
+    text = inspect.getdoc(each.fget if isinstance(each, property) else each) or ""
+    if isinstance(each, property):
+        assert text or name.partition(".")[2] in section(inspect.getdoc(owner), "Attributes")
+        return
+    assert text
+    described = section(text, "Parameters")
+    given = set(inspect.signature(each).parameters) - {"self"} if inspect.isfunction(each) else described
+    assert described <= given, "it has no such parameter"
+    assert REFERS.search(text) or given - described <= {"timeout"}
