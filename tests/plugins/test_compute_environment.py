@@ -7,7 +7,7 @@ import mmap
 import pytest
 
 from cccl_cache.compute._canonical import Refused
-from cccl_cache.compute._environment import loaded_library
+from cccl_cache.compute._environment import loaded_library, nvrtc_builtins
 
 
 @pytest.fixture
@@ -48,3 +48,51 @@ def test_two_libraries_of_one_name_are_refused_with_their_paths(loaded):
 def test_two_copies_of_one_library_are_one(loaded):
     paths = loaded("one/libsame.so.12", "1"), loaded("other/libsame.so.12", "1")
     assert loaded_library("libsame.so") in paths
+
+
+BUILTINS = "libnvrtc-builtins.so.77.0"  # of a CUDA that no process has loaded
+
+
+@pytest.fixture
+def nvrtc(tmp_path):
+    place = tmp_path / "cuda"
+    place.mkdir()
+    (place / BUILTINS).write_text("its own")
+    return str(place / "libnvrtc.so.77")
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A directory in which the loader looks first, with builtins in it."""
+
+    def put(contents):
+        place = tmp_path / "elsewhere"
+        place.mkdir()
+        (place / BUILTINS).write_text(contents)
+        monkeypatch.setenv("LD_LIBRARY_PATH", f":{place}")
+        return str(place / BUILTINS)
+
+    return put
+
+
+def test_the_builtins_of_a_compiler_are_those_beside_it(nvrtc, elsewhere):
+    elsewhere("its own")
+    assert list(nvrtc_builtins(nvrtc)) == [BUILTINS]
+
+
+def test_builtins_that_the_loader_would_prefer_are_refused(nvrtc, elsewhere):
+    path = elsewhere("others")
+    with pytest.raises(Refused, match=f"come from {path}"):
+        nvrtc_builtins(nvrtc)
+
+
+def test_builtins_that_are_loaded_from_elsewhere_are_refused(nvrtc, elsewhere, loaded):
+    elsewhere("its own")
+    path = loaded(f"loaded/{BUILTINS}", "others")
+    with pytest.raises(Refused, match=f"come from {path}"):
+        nvrtc_builtins(nvrtc)
+
+
+def test_a_compiler_without_its_builtins_is_refused(tmp_path):
+    with pytest.raises(Refused, match="do not lie beside"):
+        nvrtc_builtins(str(tmp_path / "libnvrtc.so.77"))

@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 from importlib import metadata
+from typing import Iterable
 
 from ._canonical import Description, Refused, digest
 from ._file_digests import contents_digest
@@ -51,8 +52,7 @@ def _native_files() -> Description:
     }
     for name in _LOADED:
         roots[name] = loaded_library(name)
-    for builtins in glob.glob(os.path.join(os.path.dirname(roots["libnvrtc.so"]), "libnvrtc-builtins*.so*")):
-        roots[os.path.basename(builtins)] = builtins
+    roots.update(nvrtc_builtins(roots["libnvrtc.so"]))
     contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
     versions = tuple((name, _version(name)) for name in _VERSIONED)
     return (contents, versions, platform.machine())
@@ -96,17 +96,47 @@ def loaded_library(name: str) -> str:
 
     Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
     """
+    paths = _loaded(name)
+    if not paths:
+        raise Refused(f"{name} is not loaded")
+    if len({_contents(path) for path in paths}) > 1:
+        raise Refused(f"more than one {name} is loaded: {', '.join(paths)}")
+    return paths[0]
+
+
+def nvrtc_builtins(nvrtc: str) -> dict[str, str]:
+    """The paths, by their names, of what an NVRTC loads at its first compile: those beside it.
+
+    Raises Refused if there are none, or if the loader took or would take one with other contents from elsewhere.
+    """
+    beside = glob.escape(os.path.dirname(nvrtc)) + "/libnvrtc-builtins*.so*"
+    found = {os.path.basename(path): path for path in glob.glob(beside)}
+    known = {_contents(path) for path in found.values()}
+    for path in _loaded("libnvrtc-builtins") or _preferred_to(found):
+        if _contents(path) not in known:
+            raise Refused(f"NVRTC's builtins come from {path}, and not from beside {nvrtc}")
+    if not found:
+        raise Refused(f"NVRTC's builtins do not lie beside {nvrtc}")
+    return found
+
+
+def _preferred_to(names: Iterable[str]) -> list[str]:
+    """What the loader takes for names with a version before it looks beside the library that asks."""
+    directories = filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
+    wanted = [name for name in names if ".so." in name]
+    paths = (os.path.join(directory, name) for directory in directories for name in wanted)
+    return [path for path in paths if os.path.exists(path)]
+
+
+def _loaded(name: str) -> list[str]:
+    """The paths of the files that this process has mapped under a name that starts so."""
     paths: dict[str, None] = {}
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         for line in maps:
             _, slash, path = line.rstrip("\n").partition("/")
             if slash and os.path.basename(path).startswith(name):
                 paths[os.path.realpath(slash + path)] = None
-    if not paths:
-        raise Refused(f"{name} is not loaded")
-    if len({_contents(path) for path in paths}) > 1:
-        raise Refused(f"more than one {name} is loaded: {', '.join(paths)}")
-    return next(iter(paths))
+    return list(paths)
 
 
 def _contents(path: str) -> str:
