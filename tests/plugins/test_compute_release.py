@@ -2,10 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plug-in changes no release that it was not tested with, and says so."""
 
+import pathlib
+import re
+
 import cccl_cache.compute as plugin
 import pytest
 from cccl_cache.compute._release import TESTED
 from cuda.compute.algorithms._reduce import _Reduce
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def pinned(package):
+    """The releases that the locks have for the tests."""
+    return {release for lock in (ROOT / "scripts/locks").glob("cuda-python*.txt")
+            for release in re.findall(rf"^{package}==(\S+)", lock.read_text(), re.M)}
+
+
+def test_two_releases_are_pinned_and_told():
+    assert pinned("cuda-cccl") == set(TESTED) and len(TESTED) == 2
+    [told] = re.findall(r"Tested with cuda-core (\S+) and (\S+)\.\n", (ROOT / "docs/guide-cuda-core.md").read_text())
+    assert pinned("cuda-core") == set(told)
 
 
 @pytest.fixture
