@@ -52,6 +52,8 @@ class Connection {
   /// the moment at which the server's silence is to be looked at.
   bool Advance(Call* call);
   [[nodiscard]] Silence::Clock::time_point doubts_at() const { return silence_.until(); }
+  /// The call waits for something more, which is to come within that time.
+  void Hurry(std::chrono::milliseconds left) { silence_.Hurry(Silence::Clock::now(), left); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
   /// Leaves the call, ended or not.

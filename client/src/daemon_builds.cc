@@ -83,7 +83,9 @@ void DaemonBuilds::AskOnStream() {
     if (build != nullptr && stream == nullptr) return;
     const uint64_t number = unsent_.front();
     unsent_.pop_front();
-    if (build != nullptr) stream->talk.Ask(number, build->request);
+    if (build == nullptr) continue;
+    stream->talk.Ask(number, build->request);
+    stream->exchange.Hurry(build->patience.Remaining());
   }
 }
 

@@ -52,6 +52,8 @@ class Exchange {
   [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
   /// What to tell of one that neither went well nor was lost.
   [[nodiscard]] Error ToError(const std::string& socket) const;
+  /// It is to bring something within that time, besides what was waited for already.
+  void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
   /// Something is to be done then, whatever is heard: Advance.
   [[nodiscard]] Silence::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }

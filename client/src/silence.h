@@ -22,7 +22,13 @@ class Silence {
 
   /// `left`: to the end of the call. Given up early enough that half of it is left.
   Silence(Clock::time_point now, std::chrono::milliseconds left)
-      : patience_(std::clamp(left / 4, kShortest, kLongest)), until_(now + patience_) {}
+      : patience_(PatienceFor(left)), until_(now + patience_) {}
+
+  /// The call waits from now on for something that has to come within `left`, too.
+  void Hurry(Clock::time_point now, std::chrono::milliseconds left) {
+    patience_ = std::min(patience_, PatienceFor(left));
+    until_ = std::min(until_, now + patience_);
+  }
 
   /// Something was said.
   void Broken(Clock::time_point now) {
@@ -41,6 +47,10 @@ class Silence {
   }
 
  private:
+  static std::chrono::milliseconds PatienceFor(std::chrono::milliseconds left) {
+    return std::clamp(left / 4, kShortest, kLongest);
+  }
+
   std::chrono::milliseconds patience_;
   Clock::time_point until_;
   bool asked_ = false;

@@ -146,6 +146,22 @@ def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, da
     toolkit.open("gate")
 
 
+def test_a_stopped_daemon_is_given_up_while_a_build_that_is_in_a_hurry_has_time_left(batch, daemon):
+    """Or there would be none left to compile it here. The stream itself may last for a day."""
+    daemon.freeze()
+    try:
+        batch.add("// in no hurry\n", 1, timeout=600_000)
+        batch.add("// in a hurry\n", 2, timeout=8_000)
+        said = []
+        while batch.pending:
+            with pytest.raises(BuildFailed, match="does not even say that it is there") as failed:
+                batch.next()
+            said.append((failed.value.tag, failed.value.status))
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    assert sorted(said) == [(1, "unavailable"), (2, "unavailable")]
+
+
 def test_a_client_that_asks_twice_a_second_whether_the_daemon_is_there_is_answered(daemon):
     """As ours does in short calls; gRPC itself takes the fourth ping for an attack."""
     settings, ping, acknowledged, end_of_headers = 4, 6, 1, 4

@@ -132,6 +132,27 @@ TEST_CASE("a lease is published with its number and all contents, and held no lo
   CHECK(lease.Publish(made).error().status == CCCL_CACHE_LEASE_LOST);
 }
 
+TEST_CASE("fifty days are fifty days, to wait for a lease as to publish") {
+  constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) + 1};  // cut to 32 bits: 1 ms
+  Scene scene;
+  std::atomic<uint32_t> wait_ms{0};
+  scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
+    wait_ms = key.wait_ms();
+    Grant(stream);
+    v1::AcquireRequest request;
+    while (stream->Read(&request) && !request.has_publication()) {
+    }
+    v1::AcquireReply reply;
+    reply.mutable_published();
+    stream->Write(reply);
+    return grpc::Status::OK;
+  };
+  auto acquired = scene.client->Acquire(kKey, kLong);
+  REQUIRE(acquired.ok());
+  CHECK(wait_ms == UINT32_MAX - 1);
+  CHECK(std::get<Lease>(*acquired).Publish(std::string(30'000'000, 'm'), kLong).ok());
+}
+
 TEST_CASE("a lease that goes out of use is abandoned in words") {
   Scene scene;
   std::atomic<bool> abandoned{false};

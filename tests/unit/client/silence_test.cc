@@ -45,3 +45,20 @@ TEST_CASE(
   CHECK(silence.At(kStart + 2s) == Means::kGone);
   CHECK(Silence(kStart, 0s).until() == kStart + 500ms);
 }
+
+TEST_CASE(
+    "what is to come sooner has its server asked sooner, what may come later changes nothing") {
+  Silence silence(kStart, 600s);
+  silence.Hurry(kStart + 1s, 4s);
+  CHECK(silence.until() == kStart + 2s);
+  silence.Hurry(kStart + 1s, 600s);
+  CHECK(silence.At(kStart + 2s) == Means::kAsk);
+  CHECK(silence.At(kStart + 3s) == Means::kGone);
+}
+
+TEST_CASE("who is asked already is given up no later for what is to come sooner") {
+  Silence silence(kStart, 600s);
+  CHECK(silence.At(kStart + 5s) == Means::kAsk);
+  silence.Hurry(kStart + 9s, 8s);
+  CHECK(silence.At(kStart + 10s) == Means::kGone);
+}
