@@ -28,13 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxLooks = 4;
 // Of what `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
-// What the compiler would end with, if it were started: up to here it would be answered as it was,
-// so it would ask the same next.
-std::optional<Error> FilesNeeded(const Closure& closure, RequesterFiles& files) {
-  const size_t untrue = FirstUntrue(closure, files);
-  if (untrue == closure.entries.size()) return std::nullopt;
-  return FilesNeededFor(closure.entries[untrue].name, files);
-}
 
 }  // namespace
 
@@ -118,8 +111,20 @@ class BuildCoordinator::Impl {
     LookUpPlan(std::move(waiter));
   }
 
-  // From what is remembered or stored: from memory here, from the disk on a thread that may wait.
+  // What the compiler died on is not tried again, as long as its files are the same.
   void LookUpPlan(WaiterPtr waiter) {
+    const QuarantinedPtr died = memory_.QuarantineOf(*waiter->plan, waiter->peer.uid);
+    if (died == nullptr) return LookUpKept(std::move(waiter));
+    const auto still_so = std::make_shared<bool>(false);
+    auto look = [still_so, died, files = FilesOf(*waiter)] { *still_so = died->IsStillSo(*files); };
+    looks_.AtFiles(std::move(waiter), std::move(look), [this, still_so, died](WaiterPtr parked) {
+      if (*still_so) return responder_.Answer(std::move(parked), died->NotTriedAgain());
+      LookUpKept(std::move(parked));
+    });
+  }
+
+  // From what is remembered or stored: from memory here, from the disk on a thread that may wait.
+  void LookUpKept(WaiterPtr waiter) {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
     const uid_t uid = waiter->peer.uid;
@@ -163,17 +168,20 @@ class BuildCoordinator::Impl {
       return LookFurther(std::move(waiter), always);
     }
     const auto found = std::make_shared<Found>();
-    auto look = [found, manifest,
-                 files = std::shared_ptr<RequesterFiles>(OpenFiles(
-                     parts_.files, {waiter->peer, waiter->files}, waiter->plan->directories))] {
+    auto look = [found, manifest, files = FilesOf(*waiter)] {
       found->closure = manifest->FindTrue(*files);
       if (found->closure != nullptr) return;
-      found->files_needed = FilesNeeded(manifest->closures.front().closure, *files);
+      // What the compiler would end with: up to there it would be answered as it was.
+      found->files_needed = FilesNeededFor(manifest->closures.front().closure, *files);
     };
     looks_.AtFiles(std::move(waiter), std::move(look), [this, found](WaiterPtr parked) {
       if (found->files_needed) return responder_.Answer(std::move(parked), *found->files_needed);
       Checked(std::move(parked), found->closure);
     });
+  }
+
+  [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Waiter& waiter) const {
+    return OpenFiles(parts_.files, {waiter.peer, waiter.files}, waiter.plan->directories);
   }
 
   // What a look at a waiter's files found.
@@ -241,11 +249,6 @@ class BuildCoordinator::Impl {
   // From what is remembered or in memory. Takes the waiter over if it could be answered.
   bool TryToAnswer(WaiterPtr* waiter) {
     const BuildPlan& plan = *(*waiter)->plan;
-    if (auto error = memory_.QuarantineOf(plan, (*waiter)->peer.uid)) {
-      error->message += "; it died twice on this input lately, so it was not tried again";
-      responder_.Answer(std::move(*waiter), *error);
-      return true;
-    }
     if (!plan.uncacheable_reason.empty()) return false;
     if (auto failure = memory_.FailureOf(plan)) {
       parts_.statistics.Add(Counter::kRememberedFailures);

@@ -16,7 +16,7 @@ using cccl_cache::Digest;
 
 // Bounds of what is remembered, of all users together.
 constexpr size_t kFailureBytes = 64 << 20;
-constexpr size_t kQuarantineBytes = 1 << 20;
+constexpr size_t kQuarantineBytes = 16 << 20;  // some have closures
 constexpr size_t kExpectationBytes = 4 << 20;
 constexpr std::chrono::hours kExpectationLifetime{24};
 // A log longer than this is not remembered: the failure is found again.
@@ -133,8 +133,8 @@ std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
   return failures_.Find(plan.fingerprint);
 }
 
-std::optional<Error> BuildMemory::QuarantineOf(const BuildPlan& plan, uid_t uid) {
-  return quarantine_.Find(QuarantineKey(plan, uid));
+QuarantinedPtr BuildMemory::QuarantineOf(const BuildPlan& plan, uid_t uid) {
+  return quarantine_.Find(QuarantineKey(plan, uid)).value_or(nullptr);
 }
 
 bool BuildMemory::LooksOutside(const BuildPlan& plan) {
@@ -196,8 +196,10 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
   }
   if (landing.blames_input) {
-    quarantine_.Remember(QuarantineKey(plan, uid), uid, *landing.error,
-                         landing.error->message.size());
+    const auto died =
+        std::make_shared<const Quarantined>(Quarantined{*landing.error, landing.closure});
+    quarantine_.Remember(QuarantineKey(plan, uid), uid, died,
+                         died->error.message.size() + BytesOf(died->closure));
   }
   if (!landing.keepable()) return;
   if (landing.output.succeeded) {

@@ -16,6 +16,7 @@
 #include "daemon/core/inserted.h"
 #include "daemon/core/manifest_table.h"
 #include "daemon/core/private_entries.h"
+#include "daemon/core/quarantined.h"
 #include "daemon/core/tier.h"
 #include "proto/digest.h"
 
@@ -56,8 +57,9 @@ class BuildMemory {
   [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
-  /// With which error the compiler died on this input of this uid's.
-  [[nodiscard]] std::optional<Error> QuarantineOf(const BuildPlan& plan, uid_t uid);
+  /// What the compiler died on when this uid built this plan last. It counts as long as the files
+  /// are those. Null: nothing.
+  [[nodiscard]] QuarantinedPtr QuarantineOf(const BuildPlan& plan, uid_t uid);
 
   /// Whether a compile of this plan asks, or probably asks, for files outside the toolchain.
   [[nodiscard]] bool LooksOutside(const BuildPlan& plan);
@@ -92,10 +94,10 @@ class BuildMemory {
   PrivateEntries* const own_;
   Departures& departures_;
   ManifestTable manifests_;
-  FailureMemory<CompileOutput> failures_;  // by fingerprint
-  FailureMemory<Error> quarantine_;        // by uid, fingerprint and view
-  FailureMemory<bool> looks_outside_;      // fingerprints whose compiles asked for outside files
-  FailureMemory<bool> may_show_paths_;     // fingerprints and sets of -I whose files name paths
+  FailureMemory<CompileOutput> failures_;     // by fingerprint
+  FailureMemory<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
+  FailureMemory<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
+  FailureMemory<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths
 };
 
 }  // namespace cccl_cached

@@ -33,6 +33,12 @@ std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files)
   return seen.error();
 }
 
+std::optional<Error> FilesNeededFor(const Closure& closure, RequesterFiles& files) {
+  const size_t untrue = FirstUntrue(closure, files);
+  if (untrue == closure.entries.size()) return std::nullopt;
+  return FilesNeededFor(closure.entries[untrue].name, files);
+}
+
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
   InodePlaces places;
   return FirstUntrue(closure, files, &places);

@@ -55,6 +55,9 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 /// to it would be asked for it next.
 [[nodiscard]] std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files);
 
+/// The same for the first name of a closure that is not as it was. None: all of it is true.
+[[nodiscard]] std::optional<Error> FilesNeededFor(const Closure& closure, RequesterFiles& files);
+
 /// Inodes, and the first place in a closure where each stands.
 using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;
 /// The same; `places` is what was found up to there.

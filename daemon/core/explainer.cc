@@ -43,6 +43,13 @@ Verdict VerdictOf(DepartureCause cause) {
   return cause == DepartureCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
 }
 
+Explanation DiedOn(const Quarantined& input) {
+  Explanation explanation;
+  explanation.verdict = Verdict::kFailed;
+  explanation.reason = input.error.message;
+  return explanation;
+}
+
 // The build itself says why it is not kept.
 std::optional<Explanation> OwnReason(const PastBuild& build) {
   if (build.kept()) return std::nullopt;
@@ -66,6 +73,7 @@ struct Explainer::Question {
   // The rest belongs to the plan, which may be made anew under the real paths.
   std::shared_ptr<const BuildPlan> plan;
   std::shared_ptr<const Manifest> manifest;
+  QuarantinedPtr died;  ///< may be null
   PastBuild mark;
   PastBuildPtr same;     ///< the last one of this fingerprint; may be null
   PastBuildPtr nearest;  ///< may be null
@@ -73,6 +81,7 @@ struct Explainer::Question {
 
 /// What the files of a question say.
 struct Explainer::Looked {
+  bool died = false;                      ///< the compiler, on these very files
   const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
   std::vector<Difference> since_same;     ///< files that changed since then
   std::vector<Difference> since_nearest;  ///< the same
@@ -182,6 +191,7 @@ void Explainer::LookUp(const QuestionPtr& question) const {
 }
 
 void Explainer::Read(const QuestionPtr& question) const {
+  question->died = parts_.memory.QuarantineOf(*question->plan, question->peer.uid);
   if (AnswerFromMemory(*question)) return;
   question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid).all;
   const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
@@ -195,9 +205,8 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
   if (!plan.uncacheable_reason.empty()) {
     explanation.verdict = Verdict::kUncacheable;
     explanation.reason = plan.uncacheable_reason;
-  } else if (const auto error = parts_.memory.QuarantineOf(plan, question.peer.uid)) {
-    explanation.verdict = Verdict::kFailed;
-    explanation.reason = error->message;
+  } else if (question.died != nullptr && question.died->closure.entries.empty()) {
+    explanation = DiedOn(*question.died);
   } else if (const auto failure = parts_.memory.FailureOf(plan)) {
     explanation.verdict = Verdict::kFailed;
     explanation.reason = AnswerOf(plan, *failure).reason;
@@ -215,10 +224,12 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
 FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
   const auto looked = std::make_shared<Looked>();
   return {.look =
-              [looked, manifest = question->manifest, same = question->same,
+              [looked, manifest = question->manifest, died = question->died, same = question->same,
                nearest = question->nearest, roots = question->plan->directories.roots.size(),
                files = std::shared_ptr<RequesterFiles>(
                    parts_.files.Of(question->peer, question->plan->directories))] {
+                looked->died = died != nullptr && died->IsStillSo(*files);
+                if (looked->died) return;
                 looked->closure = manifest->FindTrue(*files);
                 if (looked->closure != nullptr) return;
                 if (same) looked->since_same = FilesChangedSince(*same, *files, kMostFiles);
@@ -233,6 +244,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
 
 void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
+  if (looked.died) return question->done(DiedOn(*question->died));
   if (looked.closure != nullptr && !looked.closure->shows_paths) {
     if (const auto tier = parts_.memory.WhereIs(looked.closure->key, question->peer.uid)) {
       Explanation explanation;

@@ -108,6 +108,33 @@ TEST_CASE("a failure that may come from a file is not remembered") {
   CHECK(bench.compiler.started() == 2);
 }
 
+TEST_CASE("what the compiler died on is tried again once one of its files has changed") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    auto output = IncludesLocal(job, call);
+    if (!output || output->artifact->parts[0].bytes != "from deadly") return output;
+    return Error{.code = ErrorCode::kWorkerCrashed,
+                 .message = "the compiler died by SIGSEGV",
+                 .own_signal = true};
+  });
+  const std::string header = "/home/someone/local.h";
+  const auto dies = [&] {
+    const Result<BuildAnswer> answer = bench.Ask(MakeRequest("a"));
+    return !answer && answer.error().code == ErrorCode::kWorkerCrashed;
+  };
+  bench.files.disk->Write(header, "deadly");
+  CHECK(dies());
+  CHECK(dies());
+  CHECK(bench.compiler.started() == 2);
+  bench.files.disk->Write(header, "mended");
+  CHECK(TextOf(bench.BuildOne("a")) == "from mended");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  bench.files.disk->Write(header, "deadly");
+  CHECK(dies());
+  CHECK(bench.compiler.started() == 3);
+  bench.files.disk->Remove(header);
+  CHECK(TextOf(bench.BuildOne("a")) == "nothing");
+}
+
 TEST_CASE("a file with the time in it makes the build uncacheable") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "const char* t = __TIME__;");

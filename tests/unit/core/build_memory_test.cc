@@ -206,12 +206,14 @@ TEST_CASE("an input that the compiler died on is that user's and of that place a
   const auto plan = Plan("a");
   Landing died;
   died.error = Error{ErrorCode::kWorkerCrashed, "SIGSEGV"};
+  died.closure = {{{{0, "x.h"}, FileKind::kAbsent, {}, 0}}};
   scene.memory.Keep(*plan, kAlice, died, nullptr);
   CHECK_FALSE(scene.memory.QuarantineOf(*plan, kAlice));
   died.blames_input = true;
   scene.memory.Keep(*plan, kAlice, died, nullptr);
   REQUIRE(scene.memory.QuarantineOf(*plan, kAlice));
-  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->message == "SIGSEGV");
+  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->error.message == "SIGSEGV");
+  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->closure == died.closure);
   CHECK_FALSE(scene.memory.QuarantineOf(*plan, kBob));
   CHECK_FALSE(scene.memory.QuarantineOf(*Plan("a", kBob), kAlice));
   CHECK_FALSE(scene.memory.QuarantineOf(*Plan("b"), kAlice));

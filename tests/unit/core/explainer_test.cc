@@ -216,6 +216,21 @@ TEST_CASE("what does not compile is told so") {
   CHECK(Explain(bench, "b").verdict == Verdict::kNeverSeen);
 }
 
+TEST_CASE("what the compiler died on is told, as long as its files are the same") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    const auto output = IncludesLocal(job, call);
+    if (!output) return output.error();
+    return Error{.code = ErrorCode::kWorkerCrashed, .message = "it died", .own_signal = true};
+  });
+  bench.files.disk->Write("/home/someone/local.h", "one");
+  CHECK_FALSE(bench.Ask(MakeRequest("a")).ok());
+  const Explanation died = Explain(bench, "a");
+  CHECK(died.verdict == Verdict::kFailed);
+  CHECK(died.reason == "it died");
+  bench.files.disk->Write("/home/someone/local.h", "two");
+  CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
+}
+
 TEST_CASE("a shadow check that drops an entry is told") {
   CoordinatorBench bench(
       [](const CompileJob&, int call) { return Succeed(call == 1 ? "one" : "two"); },

@@ -18,6 +18,7 @@ namespace {
 using testing::CoordinatorBench;
 using testing::Fail;
 using testing::FakePrecompiled;
+using testing::MakeToolchain;
 using testing::SourceAsOutput;
 using testing::Succeed;
 
@@ -90,6 +91,19 @@ TEST_CASE("a hit is checked without precompiled headers, though there are some")
   bench.Stop();
   CHECK(precompiled == std::vector{false, true, false});
   CHECK(bench.Count(Counter::kShadowChecks) == 1);
+}
+
+TEST_CASE("a hit of a compiler that takes no seed is not checked: its bytes differ each time") {
+  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
+  const bool takes_seed = GENERATE(false, true);
+  auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+  toolchain->capabilities.random_seed = takes_seed;
+  bench.toolchains.Replace(toolchain);
+  bench.BuildOne("a");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  if (takes_seed) CHECK(bench.compiler.WaitUntilStarted(2));
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowChecks) == (takes_seed ? 1 : 0));
 }
 
 TEST_CASE("one hit of so many is checked") {
