@@ -46,6 +46,7 @@ TextTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>
     if (traits.time_token.empty()) traits.time_token = found.time_token;
     traits.path_token = traits.path_token || found.path_token;
     traits.base_name_token = traits.base_name_token || found.base_name_token;
+    traits.function_token = traits.function_token || found.function_token;
   });
   return traits;
 }
@@ -186,6 +187,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   const TextTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
   plan.base_name_token = traits.base_name_token;
+  plan.function_token = traits.function_token;
   std::vector<Root> roots;
   if (kind == BuildKind::kNvrtc) {
     PlanNvrtc(parsed, options, traits, &plan, &roots);

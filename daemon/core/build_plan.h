@@ -37,6 +37,7 @@ struct BuildPlan {
   /// The compiler sees the real paths, and so does the fingerprint.
   bool path_dependent = false;
   bool base_name_token = false;    ///< __BASE_FILE__ stands in the request
+  bool function_token = false;     ///< __PRETTY_FUNCTION__ does
   std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
   /// For each root: what the client's own names begin with where the compiler's begin with
   /// /cccl-root-N/.

@@ -153,6 +153,7 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
   }
   traits.path_tokens = traits.path_tokens || found.path_token;
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
+  traits.function_tokens = traits.function_tokens || found.function_token_in_code;
 }
 
 ClosureRecorder::Record ClosureRecorder::Finish() {

@@ -34,6 +34,7 @@ class ClosureRecorder final : public JobFiles {
     std::string time_token;  ///< the first that was found, and in which name: empty if none
     bool path_tokens = false;
     bool base_name_tokens = false;  ///< __BASE_FILE__
+    bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
   };
   /// Called before the first name is looked up, and again when the first file with a path token is
   /// handed over. An error ends the job with it.

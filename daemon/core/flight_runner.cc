@@ -158,12 +158,18 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
     return std::nullopt;
   }
   prepared.job.precompiled = parsed->precompiled;
-  Result<CompileOutput> output = parts_.compiler.Compile(prepared.job, limits, stop);
-  const bool cancelled = stop.stop_requested() || *prepared.ended_for_paths;
+  Attempt attempt = Ended(prepared, parts_.compiler.Compile(prepared.job, limits, stop));
+  Result<CompileOutput>& output = attempt.output;
+  const bool cancelled = stop.stop_requested() || attempt.ended_for_paths;
   if (output.ok() && output->succeeded) {
     if (ShowsPreamble(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
       parts_.preambles->Blame(preamble.key, parsed);
+      return std::nullopt;
+    }
+    // The program's affair: others that begin so show no names.
+    if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
+      parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
     }
     parts_.statistics.Add(Counter::kPchBuilds);
@@ -175,7 +181,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
     if (!output) parts_.preambles->Drop(preamble.key, parsed);
     return std::nullopt;
   }
-  return Ended(prepared, std::move(output));
+  return attempt;
 }
 
 FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const FlightOrder& order) {

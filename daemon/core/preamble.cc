@@ -80,7 +80,7 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
   if (program == nullptr || !plan.job.toolchain->capabilities.pch) return std::nullopt;
   if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
-  if (plan.base_name_token) return std::nullopt;
+  if (plan.base_name_token || plan.function_token) return std::nullopt;
   if (std::ranges::any_of(plan.job.options, YieldsUnfinishedCode)) return std::nullopt;
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
@@ -125,6 +125,13 @@ uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan) {
 bool ShowsPreamble(const Artifact& artifact) {
   static const ShownText kShown(kPreambleName);
   return artifact.log.find(kPreambleName) != std::string::npos || kShown.In(artifact);
+}
+
+bool ShowsMangledNames(const Artifact& artifact) {
+  // Debug information has mangled names without that as well.
+  constexpr std::string_view kMangled = "::_ZN";
+  static const ShownText kShown(kMangled);
+  return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);
 }
 
 bool NamesProgram(const Closure& closure, const CompileJob& job) {

@@ -24,8 +24,8 @@ struct Preamble {
 };
 
 /// None: the program includes nothing, the toolchain's NVRTC can't, the result is not kept anyway,
-/// what is parsed can show the program's name, or LTO-IR or OptiX-IR is made, whose bytes could be
-/// others than without.
+/// what is parsed can show the program's name, the program can show its functions' names, or LTO-IR
+/// or OptiX-IR is made, whose bytes could be others than without.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
 
 /// The job that parses the preamble of this one: that part of its text, under a base name that no
@@ -38,6 +38,11 @@ struct Preamble {
 /// Whether the name under which preambles are parsed stands in this output: the compiler put the
 /// program's name where no scan of the text foresaw it, and it is the wrong one.
 [[nodiscard]] bool ShowsPreamble(const Artifact& artifact);
+
+/// Whether a mangled name stands in the log or in a string of the PTX. The compiler writes
+/// enumerators that it has from a precompiled header so where they are template arguments, in
+/// warnings and in what __PRETTY_FUNCTION__ gives.
+[[nodiscard]] bool ShowsMangledNames(const Artifact& artifact);
 
 /// Whether the parsing of a preamble asked for the program itself: what it saw then was another
 /// text.

@@ -168,9 +168,8 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
   ClosureRecorder::Record record = order.recorder->Finish();
   if (!precompiled && precompiled.error().code == ErrorCode::kFilesNeeded) return std::nullopt;
   if (!precompiled || !record.traits.time_token.empty()) return nullptr;
-  if (record.traits.base_name_tokens || BytesOf(record.closure) > bounds_.record_bytes) {
-    return nullptr;
-  }
+  if (record.traits.base_name_tokens || record.traits.function_tokens) return nullptr;
+  if (BytesOf(record.closure) > bounds_.record_bytes) return nullptr;
   return std::make_shared<const ParsedPreamble>(
       ParsedPreamble{*std::move(precompiled), std::move(record)});
 }

@@ -22,6 +22,14 @@ std::string NumbersOf(std::string_view text, std::string_view separator) {
 ShownText::ShownText(std::string_view text)
     : text_(text), numbers_(NumbersOf(text, ", ")), dense_numbers_(NumbersOf(text, ",")) {}
 
+bool ShownText::InStrings(const Artifact& artifact) const {
+  return std::ranges::any_of(artifact.parts, [this](const ArtifactPart& part) {
+    if (part.kind != ArtifactKind::kPtx) return false;
+    return part.bytes.find(numbers_) != std::string::npos ||
+           part.bytes.find(dense_numbers_) != std::string::npos;
+  });
+}
+
 bool ShownText::In(const Artifact& artifact) const {
   return std::ranges::any_of(artifact.parts, [this](const ArtifactPart& part) {
     const auto holds = [&](const std::string& text) {

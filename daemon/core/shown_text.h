@@ -17,6 +17,8 @@ class ShownText {
 
   /// In a cubin or PTX. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
   [[nodiscard]] bool In(const Artifact& artifact) const;
+  /// In a string constant of PTX, which holds its numbers.
+  [[nodiscard]] bool InStrings(const Artifact& artifact) const;
 
  private:
   const std::string text_;

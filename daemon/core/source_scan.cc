@@ -45,12 +45,40 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
+/// The lines of a text, asked for in ascending order, each looked at once.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text) { Begin(0); }
+
+  /// Whether the line that holds this place is a #define.
+  bool IsDefine(size_t at) {
+    while (end_ < at) Begin(end_ + 1);
+    return is_define_;
+  }
+
+ private:
+  void Begin(size_t at) {
+    end_ = text_.find('\n', at);
+    at = NotBlank(at);
+    is_define_ = at < text_.size() && text_[at] == '#' &&
+                 text_.substr(NotBlank(at + 1)).starts_with("define");
+  }
+  [[nodiscard]] size_t NotBlank(size_t at) const {
+    return std::min(text_.find_first_not_of(" \t", at), text_.size());
+  }
+
+  std::string_view text_;
+  size_t end_ = 0;  // of the line; npos: the text's
+  bool is_define_ = false;
+};
+
 constexpr std::string_view kTimeTokens[] = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
 constexpr std::string_view kBaseNameToken = "__BASE_FILE__";
 constexpr std::string_view kPathTokens[] = {"__FILE__", "__builtin_FILE", kBaseNameToken,
                                             "source_location", "assert"};
+constexpr std::string_view kFunctionToken = "__PRETTY_FUNCTION__";
 constexpr size_t kShortest = std::string_view("assert").size();
-constexpr size_t kLongest = std::string_view("source_location").size();
+constexpr size_t kLongest = kFunctionToken.size();
 
 }  // namespace
 
@@ -59,6 +87,7 @@ TextTraits ScanText(std::string_view text) {
   const std::string joined = spliced ? JoinLines(text) : std::string();
   if (spliced) text = joined;
   TextTraits traits;
+  Lines lines(text);
   size_t at = 0;
   for (std::string_view word = NextIdentifier(text, at); !word.empty();
        word = NextIdentifier(text, at)) {
@@ -66,6 +95,11 @@ TextTraits ScanText(std::string_view text) {
     if (!traits.path_token)
       traits.path_token = std::ranges::find(kPathTokens, word) != std::end(kPathTokens);
     traits.base_name_token = traits.base_name_token || word == kBaseNameToken;
+    if (word == kFunctionToken) {
+      traits.function_token = true;
+      traits.function_token_in_code =
+          traits.function_token_in_code || !lines.IsDefine(at - word.size());
+    }
     if (!traits.time_token.empty()) continue;
     const auto* const token = std::ranges::find(kTimeTokens, word);
     if (token != std::end(kTimeTokens)) traits.time_token = *token;

@@ -16,6 +16,10 @@ struct TextTraits {
   bool path_token = false;
   /// Whether it names __BASE_FILE__, which shows the program's name wherever it stands.
   bool base_name_token = false;
+  /// Whether it names __PRETTY_FUNCTION__, and whether it does so outside a #define: headers of
+  /// CCCL that every program includes define macros by it that hardly any uses.
+  bool function_token = false;
+  bool function_token_in_code = false;
 };
 
 /// One pass over the text.

@@ -64,12 +64,14 @@ class Scene {
 
   /// What a job that is spared its preamble comes to.
   std::function<Result<CompileOutput>()> spared = [] { return Succeed("output"); };
+  std::string spared_asks;  ///< the name that such a job asks for; empty: none
   std::atomic<int> jobs_spared{0};
   std::mutex mutex;
   std::shared_ptr<FakePrecompiled> last;  // guarded by mutex
   CoordinatorBench bench{[this](const CompileJob& job, int) -> Result<CompileOutput> {
     if (job.precompiled != nullptr) {
       ++jobs_spared;
+      if (!spared_asks.empty() && !job.files->Ask(spared_asks)) return Fail("no answer");
       return spared();
     }
     const Result<FileAnswer> header = job.files->Ask(kHeader);
@@ -174,6 +176,31 @@ TEST_CASE("an output with the preamble's name in it is thrown away, and the prea
   CHECK_FALSE(UsedAgain(scene));
   CHECK(scene.jobs_spared == 1);
   CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
+}
+
+TEST_CASE("an output with a mangled name in its log is thrown away, and the preamble kept") {
+  Scene scene;
+  scene.spared = [] { return Succeed("output", "class n::D<n::_ZN1n1AE> is deprecated"); };
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  const BuildAnswer whole = scene.Build("int b;");
+  CHECK_FALSE(whole.precompiled_headers);
+  CHECK(whole.log.empty());
+  CHECK(scene.jobs_spared == 1);
+  CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
+  scene.spared = [] { return Succeed("output"); };
+  CHECK(scene.Build("int c;").precompiled_headers);
+  CHECK(scene.bench.Count(Counter::kPreambles) == 1);
+}
+
+TEST_CASE("an output over a file that shows functions' names is thrown away") {
+  Scene scene;
+  scene.bench.files.disk->Write("/home/someone/late.h", "f(__PRETTY_FUNCTION__);");
+  scene.Build("int a;");
+  REQUIRE(scene.WaitForPreambles(1));
+  scene.spared_asks = "/cccl-root-0/late.h";
+  CHECK_FALSE(scene.Build("int b;").precompiled_headers);
+  CHECK(scene.jobs_spared == 1);
 }
 
 TEST_CASE("a preamble is blamed for what may come of it") {

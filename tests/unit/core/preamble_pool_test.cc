@@ -87,10 +87,11 @@ TEST_CASE("a preamble that remembers too much about files is not kept") {
   CHECK(scene.Find("a") == nullptr);
 }
 
-TEST_CASE("a preamble over a file that shows the program's name is not kept") {
+TEST_CASE("a preamble over a file that shows the program's name, or functions', is not kept") {
   Scene scene;
-  scene.files.disk->Write("/inc/a.h", "const char* name = __BASE_FILE__;");
-  scene.files.disk->Write("/inc/b.h", "const char* name = __FILE__;");
+  const char* const shown = GENERATE("__BASE_FILE__", "__PRETTY_FUNCTION__");
+  scene.files.disk->Write("/inc/a.h", std::string("const char* name = ") + shown + ";");
+  scene.files.disk->Write("/inc/b.h", "#define NAME __PRETTY_FUNCTION__\nf(__FILE__);");
   scene.asks = {"/inc/b.h"};
   scene.Want("b");
   REQUIRE(scene.WaitForParsed(1));

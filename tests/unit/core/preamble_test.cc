@@ -107,6 +107,30 @@ TEST_CASE("a request that names the program's name has no preamble") {
   CHECK(PreambleFor(MakeRequest(kBegin + "const char* f = __FILE__;\n")));
 }
 
+TEST_CASE("a request that shows names of functions has no preamble") {
+  const auto request = MakeRequest(kBegin + "int x;\n");
+  REQUIRE(PreambleFor(request));
+  SECTION("in the source") { ProgramOf(*request).source += "f(__PRETTY_FUNCTION__);"; }
+  SECTION("by a macro") { ProgramOf(*request).source += "#define F __PRETTY_FUNCTION__\n"; }
+  SECTION("in an inline header") {
+    ProgramOf(*request).headers = {{"a", "f(__PRETTY_FUNCTION__);"}};
+  }
+  SECTION("in an option") { ProgramOf(*request).options.push_back("-DX=__PRETTY_FUNCTION__"); }
+  CHECK_FALSE(PreambleFor(request));
+}
+
+TEST_CASE("a mangled name is noticed in a log and in strings, not as the name of a function") {
+  CHECK_FALSE(ShowsMangledNames(*testing::MakeArtifact("_ZN1n1fEv", "a.h(1): a warning")));
+  CHECK(ShowsMangledNames(*testing::MakeArtifact("code", "class \"n::D<int, n::_ZN1n1AE>\"")));
+  Artifact artifact;
+  artifact.parts = {{cccl_cache::ArtifactKind::kPtx, ".entry _ZN1n1fEv", {}}};
+  CHECK_FALSE(ShowsMangledNames(artifact));
+  artifact.parts[0].bytes = ".section .debug_str { .b8 0,95,90,78,49 }";
+  CHECK_FALSE(ShowsMangledNames(artifact));
+  artifact.parts[0].bytes = ".b8 s[] = {58, 58, 95, 90, 78, 49}";
+  CHECK(ShowsMangledNames(artifact));
+}
+
 TEST_CASE("the preamble's own name is noticed in an output and its log") {
   const std::string name = "cccl-cached-preamble.cu";
   CHECK_FALSE(ShowsPreamble(*testing::MakeArtifact("code", "a warning")));

@@ -33,6 +33,14 @@ TEST_CASE("a text shows in PTX by its numbers, as string constants are written t
   CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
 }
 
+TEST_CASE("what stands in a string of PTX is told from what stands in its text") {
+  const ShownText text("/a");
+  CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47, 97}")));
+  CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47,97}")));
+  CHECK_FALSE(text.InStrings(Of(ArtifactKind::kPtx, "/a")));
+  CHECK_FALSE(text.InStrings(Of(ArtifactKind::kCubin, "47, 97 /a")));
+}
+
 TEST_CASE("LTO-IR and OptiX-IR hold names always, so that a text in them shows nothing") {
   const ShownText text("/a");
   CHECK_FALSE(text.In(Of(ArtifactKind::kLtoIr, "/a")));

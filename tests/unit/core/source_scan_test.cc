@@ -29,6 +29,20 @@ TEST_CASE("the token for the program's name is told from those for other paths")
   CHECK_FALSE(ScanText("__FILE__ MY__BASE_FILE__").base_name_token);
 }
 
+TEST_CASE("the token for a function's name counts as code unless a macro is defined by it") {
+  const auto in_code = [](std::string_view text) {
+    CHECK(ScanText(text).function_token);
+    return ScanText(text).function_token_in_code;
+  };
+  CHECK(in_code("return __PRETTY_FUNCTION__;"));
+  CHECK_FALSE(in_code("#define NAME() __PRETTY_FUNCTION__"));
+  CHECK_FALSE(in_code("int x;\n #  define NAME() \\\n f(__PRETTY_FUNCTION__)\nint y;\n"));
+  CHECK(in_code("#define A\nf(__PRETTY_FUNCTION__)"));
+  CHECK(in_code("#define A __PRETTY_FUNCTION__\n\nf(__PRETTY_FUNCTION__)"));
+  CHECK(in_code("#if 1 // __PRETTY_FUNCTION__"));
+  CHECK_FALSE(ScanText("__PRETTY_FUNCTION__S __FUNCTION__").function_token);
+}
+
 TEST_CASE("a token that is split over two lines is found") {
   CHECK(ScanText("__DA\\\nTE__").time_token == "__DATE__");
   CHECK(ScanText("__DA\\\r\nTE__").time_token == "__DATE__");

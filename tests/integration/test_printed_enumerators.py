@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""NVRTC prints enumerators otherwise that come from a precompiled header: no output and no log may show it."""
+
+import pytest
+from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+
+ENUMERATORS = "namespace n { enum Color { RED, BLUE }; enum class Shape { CIRCLE }; }\n"
+PRINTING = "template <auto value> __device__ const char* NameOf() { return __PRETTY_FUNCTION__; }\n"
+WARNING = (
+    'template <n::Color color> struct [[deprecated("old")]] Old {};\n'
+    "template <n::Color color> struct New { Old<color> old; };\n"
+)
+
+
+@pytest.fixture(params=["cuda13", "cuda12"])
+def clients(make_daemon, directory, request):
+    """Of a daemon with precompiled headers and of one without."""
+
+    def client(name, limit):
+        daemon = make_daemon("--pch-memory-limit", limit, roots=(getattr(PLACES, request.param),), name=name).start()
+        return Client(daemon, directory)
+
+    return client("with", "1GiB"), client("without", "0")
+
+
+class Client:
+    def __init__(self, daemon, place):
+        self.daemon = daemon
+        self.place = place
+        self.stub = build_pb2_grpc.BuildStub(daemon.channel())
+
+    def build(self, body, *, before=""):
+        source = f'#include "colors.h"\n{before}extern "C" __global__ void k(char* p) {{ {body} }}\n'
+        reply = self.stub.Build(nvrtc_request(source, f"-I{self.place}", "-std=c++17", name="k.cu"), timeout=PATIENCE)
+        assert reply.outcome == build_pb2.OUTCOME_BUILT, reply.log
+        return reply
+
+    def teach(self):
+        """Has the preamble parsed, and says whether it is of use."""
+        self.build("*p = 1;")
+        wait_for(lambda: self.daemon.stats()["preambles_total"] == 1, "the preamble")
+        return self.build("*p = 2;").precompiled_headers
+
+
+def told(reply):
+    return {each.kind: each.contents for each in reply.artifacts}, reply.log
+
+
+def write_out(name):
+    return f"const char* name = {name}; for (int i = 0; name[i]; ++i) p[i] = name[i];"
+
+
+def test_a_name_that_the_source_prints_is_what_it_is_without(clients, directory):
+    (directory / "colors.h").write_text(ENUMERATORS)
+    spared, whole = clients
+    assert spared.teach()
+    for value in ("n::BLUE", "n::Shape::CIRCLE"):
+        body = write_out(f"NameOf<{value}>()")
+        assert told(spared.build(body, before=PRINTING)) == told(whole.build(body, before=PRINTING))
+
+
+def test_a_name_that_a_header_prints_is_what_it_is_without(clients, directory):
+    (directory / "colors.h").write_text(ENUMERATORS + PRINTING)
+    spared, whole = clients
+    assert not spared.teach()
+    body = write_out("NameOf<n::BLUE>()")
+    assert told(spared.build(body)) == told(whole.build(body))
+
+
+def test_a_name_that_a_later_header_prints_is_what_it_is_without(clients, directory):
+    (directory / "colors.h").write_text(ENUMERATORS)
+    (directory / "printing.h").write_text(PRINTING)
+    spared, whole = clients
+    assert spared.teach()
+    before = '__device__ int first;\n#include "printing.h"\n'
+    body = write_out("NameOf<n::BLUE>()")
+    assert told(spared.build(body, before=before)) == told(whole.build(body, before=before))
+
+
+def test_a_warning_names_an_enumerator_as_it_does_without(clients, directory):
+    (directory / "colors.h").write_text(ENUMERATORS + WARNING)
+    spared, whole = clients
+    assert spared.teach()
+    replies = [client.build("New<n::RED> object;") for client in clients]
+    assert "n::RED" in replies[0].log
+    assert told(replies[0]) == told(replies[1])
