@@ -24,9 +24,10 @@ constexpr std::string_view kSeed = "-frandom-seed=";
 bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
 /// What is written before the optimizer is done shows in which order templates were instantiated,
-/// which is not the same with what was parsed ahead (docs/decisions/0012).
-bool YieldsUnfinishedCode(std::string_view option) {
-  return option == "--dlink-time-opt" || option == "--optix-ir";
+/// and debug information under which names; neither is the same with what was parsed ahead
+/// (docs/decisions/0012).
+bool ShowsParsing(std::string_view option) {
+  return option == "--dlink-time-opt" || option == "--optix-ir" || option == "--device-debug";
 }
 
 /// With its slash; empty: none is named.
@@ -81,7 +82,7 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   if (program == nullptr || !plan.job.toolchain->capabilities.pch) return std::nullopt;
   if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
   if (plan.base_name_token || plan.function_token) return std::nullopt;
-  if (std::ranges::any_of(plan.job.options, YieldsUnfinishedCode)) return std::nullopt;
+  if (std::ranges::any_of(plan.job.options, ShowsParsing)) return std::nullopt;
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
   return Preamble{KeyOf(plan, std::string_view(program->source).substr(0, length)), length};

@@ -24,8 +24,8 @@ struct Preamble {
 };
 
 /// None: the program includes nothing, the toolchain's NVRTC can't, the result is not kept anyway,
-/// what is parsed can show the program's name, the program can show its functions' names, or LTO-IR
-/// or OptiX-IR is made, whose bytes could be others than without.
+/// what is parsed can show the program's name, the program can show its functions' names, or what
+/// is made (LTO-IR, OptiX-IR, with -G) could have other bytes than without.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
 
 /// The job that parses the preamble of this one: that part of its text, under a base name that no

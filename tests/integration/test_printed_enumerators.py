@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVRTC prints enumerators otherwise that come from a precompiled header: no output and no log may show it."""
 
+import itertools
+
 import pytest
 from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
@@ -30,9 +32,9 @@ class Client:
         self.place = place
         self.stub = build_pb2_grpc.BuildStub(daemon.channel())
 
-    def build(self, body, *, before=""):
+    def build(self, body, *options, before=""):
         source = f'#include "colors.h"\n{before}extern "C" __global__ void k(char* p) {{ {body} }}\n'
-        reply = self.stub.Build(nvrtc_request(source, f"-I{self.place}", "-std=c++17", name="k.cu"), timeout=PATIENCE)
+        reply = self.stub.Build(nvrtc_request(source, f"-I{self.place}", "-std=c++17", *options, name="k.cu"), timeout=PATIENCE)
         assert reply.outcome == build_pb2.OUTCOME_BUILT, reply.log
         return reply
 
@@ -85,3 +87,19 @@ def test_a_warning_names_an_enumerator_as_it_does_without(clients, directory):
     replies = [client.build("New<n::RED> object;") for client in clients]
     assert "n::RED" in replies[0].log
     assert told(replies[0]) == told(replies[1])
+
+
+def test_debug_information_names_what_it_names_without(clients, directory):
+    (directory / "colors.h").write_text(ENUMERATORS + "template <n::Color color> struct Of { int value; };\n")
+    spared, whole = clients
+
+    def builds(value, option):
+        replies = [client.build(f"Of<n::RED> of; of.value = {value}; *p = of.value;", option) for client in clients]
+        assert told(replies[0]) == told(replies[1])
+        return replies[0]
+
+    builds(0, "-G")
+    # Preambles are parsed in the order in which they were missed first.
+    values = itertools.count()
+    wait_for(lambda: builds(next(values), "-lineinfo").precompiled_headers, "the preamble")
+    assert not builds(1, "-G").precompiled_headers

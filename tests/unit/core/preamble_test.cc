@@ -87,8 +87,10 @@ TEST_CASE("what can't be parsed ahead has no preamble") {
   CHECK_FALSE(PreambleOf(*Plan(MakeRequest(kBegin + "int x;\n"), 1000, old)));
 }
 
-TEST_CASE("what yields LTO-IR or OptiX-IR has no preamble, in any spelling of its option") {
-  for (const char* option : {"-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir"}) {
+TEST_CASE(
+    "what yields LTO-IR, OptiX-IR or debug information has no preamble, however it is spelled") {
+  for (const char* option :
+       {"-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-G", "--device-debug"}) {
     INFO(option);
     auto request = MakeRequest(kBegin + "int x;\n");
     ProgramOf(*request).options.emplace_back(option);
