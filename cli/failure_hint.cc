@@ -25,6 +25,12 @@ std::string NumberOf(std::string_view text) {
   return number.empty() ? "90" : number;
 }
 
+/// "sm_80,sm_90": no architecture has more than three digits.
+bool NamesSeveral(std::string_view text) {
+  return !IsArchitecture(text, "sm_") && !IsArchitecture(text, "compute_") &&
+         NumberOf(text).size() > 3;
+}
+
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -54,6 +60,9 @@ bool NamesUnknownOption(std::string_view log) {
 }  // namespace
 
 std::string FailureHint(const CompilePlan& plan, std::string_view log) {
+  if (NamesSeveral(plan.architecture)) {
+    return "--arch takes one architecture, such as sm_90: run a build for each";
+  }
   if (NamesUnknownOption(log)) {
     return "this toolchain's compiler has no such option: leave it out, or name another toolchain "
            "with --toolchain (`cccl-cache-cli toolchains` lists them)";

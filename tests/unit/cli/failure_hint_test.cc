@@ -48,6 +48,15 @@ TEST_CASE("an architecture that is written otherwise is spelled out") {
         "--arch is written sm_90, or compute_90 for PTX alone");
 }
 
+TEST_CASE("of several architectures each has a build of its own") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    for (const char* several : {"sm_90,sm_80", "sm_90a,sm_100", "compute_90;compute_80", "80 90"}) {
+      CHECK(FailureHint(For(compiler, several), kWrongArchitecture) ==
+            "--arch takes one architecture, such as sm_90: run a build for each");
+    }
+  }
+}
+
 TEST_CASE("an architecture that this toolchain does not know is one for another toolchain") {
   for (const char* known : {"sm_120", "sm_90a", "compute_120"}) {
     CHECK(Has(FailureHint(For(Compiler::kNvrtc, known), kWrongArchitecture),
