@@ -15,11 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What cost the caller time, and would cost the next one as much.
-bool KeptWaiting(cccl_cache_status status) {
-  return status == CCCL_CACHE_DEADLINE || status == CCCL_CACHE_UNAVAILABLE;
-}
-
 }  // namespace
 
 Expected<TimedReply> Fallback::Build(DaemonStub* daemon, BuildRequest* request, Deadline deadline) {
@@ -49,7 +44,11 @@ Deadline Fallback::PatienceFor(Deadline deadline) const {
 }
 
 void Fallback::Failed(cccl_cache_status status, Clock::duration waited) {
-  if (KeptWaiting(status)) rest_.Failed(Clock::now(), waited);
+  // A deadline of the caller's own says nothing of the daemon, which may compile all the time.
+  const bool bound_passed = status == CCCL_CACHE_DEADLINE && policy_.local_after.count() > 0 &&
+                            waited >= policy_.local_after;
+  // What cost the caller time, and would cost the next one as much.
+  if (bound_passed || status == CCCL_CACHE_UNAVAILABLE) rest_.Failed(Clock::now(), waited);
 }
 
 // Where the same compiler may do better here. On what it died of, it would die here too.

@@ -187,6 +187,21 @@ TEST_CASE("the caller's own timeout is the end, with the daemon and here") {
   CHECK(result.error().status == CCCL_CACHE_DEADLINE);
 }
 
+TEST_CASE("a daemon that was busy for longer than a caller's own timeout is asked again") {
+  Scene scene;
+  std::atomic<bool> busy{true};
+  StandInAnswers answers = Answers(v1::OUTCOME_BUILT);
+  answers.build = [&busy, built = answers.build](grpc::ServerContext* context, const auto& request,
+                                                 auto* reply) {
+    while (busy && !context->IsCancelled()) std::this_thread::yield();
+    return built(context, request, reply);
+  };
+  const StandInDaemon daemon(scene.socket, answers);
+  REQUIRE_FALSE(scene.Build(50ms).ok());
+  busy = false;
+  CHECK(scene.Build()->outcome() == Outcome::kBuilt);
+}
+
 TEST_CASE("a daemon that comes is asked") {
   Scene scene;
   CHECK(scene.Build()->outcome() == Outcome::kLocal);
