@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kDescription =
     "cccl-cached: one compile cache for every CUDA program of a node.\n"
-    "Runs in the foreground. SIGTERM ends it, SIGHUP reads the configuration anew.\n"
+    "Runs in the foreground. SIGTERM ends it, SIGHUP makes it look for toolchains and read\n"
+    "the log level again.\n"
     "Each setting is also a key of the configuration file (socket_mode) and a variable\n"
     "(CCCL_CACHED_SOCKET_MODE); flag beats environment beats file beats default.";
 constexpr const char* kExample =
