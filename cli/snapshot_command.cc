@@ -103,7 +103,9 @@ int Insert(const SnapshotOptions& options, const CommonOptions& common) {
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Summary> kept = client->snapshots().Insert(file->get());
   if (!kept.ok()) return Fail(kept.error(), common);
-  const char* done = kept->shared != 0 ? "inserted for everybody" : "inserted for you alone";
+  const char* done = kept->shared != 0
+                         ? "inserted for everybody (deposits among them for you alone)"
+                         : "inserted for you alone";
   return Print(common.json ? SummaryJson(*kept) : SummaryText(*kept, done, "there already"));
 }
 

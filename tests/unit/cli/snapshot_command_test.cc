@@ -85,7 +85,8 @@ TEST_CASE("snapshot insert says for whom") {
   Library().summary.shared = 1;
   Library().summary.left_out = 2;
   CHECK(RunCommand({"snapshot", "insert", scene.file}).output ==
-        "1 entry inserted for everybody, 8 bytes; 2 there already\n");
+        "1 entry inserted for everybody (deposits among them for you alone), 8 bytes; 2 there "
+        "already\n");
   CHECK(Has(RunCommand({"snapshot", "insert", scene.file}, {.json = true}).output,
             "\"shared\": true"));
   Library().failures = {{"snapshot_insert", CCCL_CACHE_DENIED}};
