@@ -84,8 +84,9 @@ class Client(SnapshotCalls):
         if fallback not in _FALLBACKS:
             raise ValueError(f"fallback is {fallback!r}: it may be {' or '.join(map(repr, _FALLBACKS))}")
         options = _library.OpenOptions(
-            sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback], _library.milliseconds(local_after),
-            compiler, len(compiler), process_cache_bytes=_kept(process_cache_bytes))
+            sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback],
+            _library.milliseconds(local_after, "local_after"), compiler, len(compiler),
+            process_cache_bytes=_kept(process_cache_bytes))
         self._handle = _library.call(_open, byref(options))
 
     def __del__(self, close: Any = _close) -> None:
@@ -146,6 +147,8 @@ class Client(SnapshotCalls):
             Nobody listens on the socket.
         DeadlineError
             The timeout has passed.
+        TypeError
+            An argument is of another type; the message names it.
         Error
             Anything else: see its ``status``.
         """

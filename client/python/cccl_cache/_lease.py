@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 
-from . import _library
+from . import _arguments, _library
 from ._library import Given, Received, call, describe, function, milliseconds
 from ._records import Deposit
 
@@ -62,6 +62,13 @@ def _encoded(value: Value) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
+def _check_fields(fields: Mapping[str, Value]) -> None:
+    if not hasattr(fields, "items"):
+        raise _arguments.wrong("fields", "a mapping of str to bytes, str or int", fields)
+    for name in fields:
+        _arguments.check("each name in fields", "a str", name, str)
+
+
 class Lease:
     """What is deposited, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
     published. Used by one thread at a time; in a child after a fork it is not held.
@@ -78,6 +85,9 @@ class Lease:
                  timeout: float | None) -> None:
         self._lease = 0
         self.contents: bytes | None = None
+        _arguments.check("namespace", "a str", namespace, str)
+        _arguments.check("group", "a str", group, str, type(None))
+        _check_fields(fields)
         pairs = [(name, _encoded(value)) for name, value in fields.items()]
         array, count = _library.named(pairs)
         space, members = namespace.encode(), (group or "").encode()
@@ -129,6 +139,7 @@ class Lease:
         """
         if not self._lease:
             raise ValueError("there is no lease to publish under: the contents are deposited already")
+        _arguments.check("contents", "bytes", contents, bytes)
         error = c_void_p()
         given = Given(contents, len(contents))
         if _lease_publish(self._lease, given, milliseconds(timeout), byref(error)):
@@ -156,6 +167,7 @@ def _deposit(info: _DepositInfo) -> Deposit:
 
 
 def remove_deposit(client: int, key: str, timeout: float | None) -> bool:
+    _arguments.check("key", "a str", key, str)
     removed, error, encoded = c_int32(), c_void_p(), key.encode()
     if _remove_deposit(client, Given(encoded, len(encoded)), milliseconds(timeout), byref(removed), byref(error)):
         raise _library.take_error(error)

@@ -9,6 +9,7 @@ import os
 from ctypes import (CDLL, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64,
                     c_void_p, string_at)
 
+from . import _arguments
 from ._errors import Error, error_of
 
 TYPE_CHECKING = False
@@ -320,9 +321,14 @@ def describe(function: Callable[..., None], fields: Any, *place: Any) -> Any:
     return described
 
 
-def milliseconds(timeout: float | None) -> int:
-    """A timeout in seconds as the library takes it; None: the library's own."""
-    return 0 if timeout is None else min(max(1, round(timeout * 1000)), 0xFFFFFFFF)
+def milliseconds(timeout: float | None, name: str = "timeout") -> int:
+    """A time in seconds as the library takes it; None: the library's own."""
+    if timeout is None:
+        return 0
+    try:
+        return min(max(1, round(timeout * 1000)), 0xFFFFFFFF)
+    except TypeError:
+        raise _arguments.wrong(name, "a number of seconds", timeout) from None
 
 
 _version = function("version", c_char_p)

@@ -8,7 +8,7 @@ import os
 import sys
 from ctypes import byref, c_int, c_uint64, c_void_p, sizeof
 
-from . import _cuda, _library
+from . import _arguments, _cuda, _library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,15 @@ def _remember(known: dict[Any, Any], key: Any, value: Any) -> Any:
     return value
 
 
-def _contents(value: Text | memoryview | bytearray) -> bytes:
-    if type(value) is str:
+def _contents(name: str, value: Any) -> bytes:
+    if type(value) is bytes:
+        return value
+    if isinstance(value, str):
         return value.encode()
-    return value if type(value) is bytes else bytes(value)  # type: ignore[arg-type]
+    try:
+        return bytes(value if hasattr(type(value), "__bytes__") else memoryview(value))
+    except TypeError:
+        raise _arguments.wrong(name, "str or bytes", value) from None
 
 
 class _Program:
@@ -73,6 +78,8 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
     if toolchain is None:
         options.toolchain_major = major
         options.driver_version = _cuda.driver_version()
+    elif not isinstance(toolchain, (int, str)):
+        raise _arguments.wrong("toolchain", 'an int such as 13 or a str such as "12.9"', toolchain)
     elif isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
         options.toolchain_major = int(toolchain)
     elif "." in toolchain:
@@ -91,7 +98,7 @@ def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
     """What is asked for, in a form that can be a key."""
     if type(emit) is str and emit in known:
         return emit
-    kinds = (emit,) if isinstance(emit, str) else tuple(emit)
+    kinds = (emit,) if isinstance(emit, str) else _arguments.sequence("emit", "str", emit, str)
     for kind in kinds:
         if kind not in known:
             raise ValueError(f"emit={kind!r} is not one of {', '.join(known)}")
@@ -133,19 +140,33 @@ class Build(_Program):
                  name_expressions: Sequence[str] = (), toolchain: int | str | None = None, emit: Emit = "cubin",
                  toolchain_headers: bool = True, working_directory: str | os.PathLike[str] | None = None,
                  timeout: float | None = None) -> None:
-        if type(emit) is not str:
-            emit = tuple(emit)
-        self._choice = toolchain, emit, timeout, b"" if working_directory is None else os.fsencode(working_directory)
-        key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
-        pattern = _nvrtc_patterns.get(key)
+        try:
+            if type(emit) is not str:
+                emit = tuple(emit)
+            self._choice = toolchain, emit, timeout, b"" if working_directory is None else os.fsencode(working_directory)
+            key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
+            pattern = _nvrtc_patterns.get(key)
+        except TypeError:
+            _arguments.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
+            raise
         if pattern is None:
+            _arguments.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
             pattern = _remember(_nvrtc_patterns, key, _nvrtc_pattern(*key))
         self._pattern = pattern  # owns what the copy points to
         self.fields = fields = _library.NvrtcProgram.from_buffer_copy(pattern)
-        fields.source = contents = source.encode() if type(source) is str else _contents(source)
+        fields.source = contents = source.encode() if type(source) is str else _contents("source", source)
         fields.source_size = len(contents)
         if headers:
-            fields.headers, fields.header_count = _library.named([(each, _contents(text)) for each, text in headers.items()])
+            fields.headers, fields.header_count = _library.named(_headers(headers))
+
+
+def _headers(given: Mapping[str, Text]) -> list[tuple[str, bytes]]:
+    if not hasattr(given, "items"):
+        raise _arguments.wrong("headers", "a mapping of str to str or bytes", given)
+    named = [(name, _contents("each of headers", text)) for name, text in given.items()]
+    for name, _ in named:
+        _arguments.check("each name in headers", "a str", name, str)
+    return named
 
 
 class Link(_Program):
@@ -160,6 +181,8 @@ class Link(_Program):
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
         self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b""
+        options = _arguments.options_for(arch, options)
+        inputs = _arguments.inputs("inputs", inputs)
         flags = ["-arch=" + arch, *(["-ptx"] if emit == "ptx" else ()), *options]
         files = (_library.LinkFile * len(inputs))()
         for file, (name, contents, kind) in zip(files, map(_link_input, inputs)):
@@ -172,10 +195,11 @@ def _link_input(given: LinkInput) -> tuple[bytes, bytes, int]:
         name, contents, kind = given if len(given) == 3 else (*given, "any")
         if kind not in _INPUT_TYPES:
             raise ValueError(f"{kind!r} is not one of {', '.join(_INPUT_TYPES)}")
-        return name.encode(), _contents(contents), _INPUT_TYPES[kind]
+        _arguments.check("the name of an input", "a str", name, str)
+        return name.encode(), _contents("each of inputs", contents), _INPUT_TYPES[kind]
     artifacts = getattr(given, "artifacts", None)
     if artifacts is None:
-        return b"", _contents(given), 0  # type: ignore[arg-type]
+        return b"", _contents("each of inputs", given), 0
     kind, contents = next(iter(artifacts.items()))
     return b"", contents, _INPUT_TYPES.get(kind, 0)
 
@@ -193,6 +217,9 @@ class Nvvm(_Program):
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
                  emit: str = "ptx", timeout: float | None = None) -> None:
         self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b""
+        options = _arguments.options_for(arch, options)
+        modules = _arguments.inputs("modules", modules)
+        lazy_modules = _arguments.inputs("lazy_modules", lazy_modules)
         flags = ["-arch=" + arch, *(["-gen-lto"] if emit == "ltoir" else ()), *options]
         given = [(*_nvvm_module(each), 0) for each in modules] + [(*_nvvm_module(each), 1) for each in lazy_modules]
         files = (_library.NvvmFile * len(given))()
@@ -204,6 +231,7 @@ class Nvvm(_Program):
 
 def _nvvm_module(given: NvvmModule) -> tuple[bytes, bytes]:
     if isinstance(given, tuple):
-        return given[0].encode(), _contents(given[1])
-    return b"", _contents(given)
+        _arguments.check("the name of a module", "a str", given[0], str)
+        return given[0].encode(), _contents("each of modules", given[1])
+    return b"", _contents("each of modules", given)
 
