@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "daemon/core/directory_difference.h"
 
 namespace cccl_cached {
 namespace {
@@ -101,29 +104,6 @@ void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
   }
 }
 
-void CompareDirectories(const PastBuild& was, const PastBuild& is,
-                        std::vector<Difference>* differences) {
-  const size_t count = std::max(was.directories.size(), is.directories.size());
-  // Where only one of them depends on its paths, something else that differs made it so.
-  const bool show_paths = was.path_dependent && is.path_dependent;
-  const SearchDirectory none;
-  for (size_t i = 0; i < count; ++i) {
-    const SearchDirectory& old = i < was.directories.size() ? was.directories[i] : none;
-    const SearchDirectory& now = i < is.directories.size() ? is.directories[i] : none;
-    if (old.meaning != now.meaning) {
-      differences->push_back(
-          {DifferenceField::kDirectory, fmt::format("number {}", i), old.shown, now.shown});
-    } else if (show_paths && old.path != now.path) {
-      differences->push_back(
-          {DifferenceField::kDirectory, fmt::format("number {}", i), old.path, now.path});
-    }
-  }
-  if (show_paths && was.working_directory != is.working_directory) {
-    differences->push_back({DifferenceField::kDirectory, "the working directory",
-                            was.working_directory, is.working_directory});
-  }
-}
-
 // All but the files.
 std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
   std::vector<Difference> differences;
@@ -132,7 +112,7 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
                &differences);
   CompareContents(DifferenceField::kInlineHeader, was.headers, is.headers, &differences);
   CompareContents(DifferenceField::kInput, was.inputs, is.inputs, &differences);
-  CompareDirectories(was, is, &differences);
+  std::ranges::move(DirectoryDifferences(was, is), std::back_inserter(differences));
   if (was.program != is.program) {
     differences.push_back({DifferenceField::kProgramName, "", was.program, is.program});
   }
@@ -200,6 +180,20 @@ size_t WeightOf(const Difference& difference) {
   }
 }
 
+// Another place of the build moves all of its directories: they count once.
+size_t WeightOf(const std::vector<Difference>& differences) {
+  size_t weight = 0;
+  bool elsewhere = false;
+  for (const Difference& difference : differences) {
+    if (difference.field == DifferenceField::kDirectory) {
+      elsewhere = true;
+    } else {
+      weight += WeightOf(difference);
+    }
+  }
+  return weight + (elsewhere ? 1 : 0);
+}
+
 }  // namespace
 
 std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is) {
@@ -208,15 +202,24 @@ std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is) {
   return differences;
 }
 
+std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
+                          std::span<const Difference> differences) {
+  const bool any = std::ranges::any_of(differences, [](const Difference& difference) {
+    return difference.field == DifferenceField::kDirectory;
+  });
+  if (!any || !was.path_dependent || !is.path_dependent) return {};
+  return fmt::format("where a directory lies counts because the output shows paths, by {}",
+                     is.path_options.empty()
+                         ? "__FILE__ or the like in the source, a header or a macro"
+                         : fmt::format("{}", fmt::join(is.path_options, ", ")));
+}
+
 PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build) {
   PastBuildPtr nearest;
   size_t least = 0;
   for (const PastBuildPtr& candidate : builds) {
     if (!candidate->kept() || !Resembles(*candidate, build)) continue;
-    size_t weight = 0;
-    for (const Difference& difference : InTheRequest(*candidate, build)) {
-      weight += WeightOf(difference);
-    }
+    const size_t weight = WeightOf(InTheRequest(*candidate, build));
     if (nearest != nullptr && weight >= least) continue;
     nearest = candidate;
     least = weight;

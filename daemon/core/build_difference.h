@@ -42,6 +42,11 @@ struct Difference {
 /// closures are known.
 [[nodiscard]] std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is);
 
+/// Why paths are among these differences: which options of `is` have its output show them. Empty if
+/// no directory is among them, or if one of the outputs does not.
+[[nodiscard]] std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
+                                        std::span<const Difference> differences);
+
 /// Of these builds, the newest first, the one that `build` differs least from. Only what was kept
 /// and resembles it counts: the same kind with the same program name or contents. Null if there is
 /// none.

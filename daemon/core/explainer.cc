@@ -30,7 +30,11 @@ constexpr const char* kNotCompared =
 
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
-void Tell(std::vector<Difference> differences, Explanation* explanation) {
+// What `is` differs in from the build that `was`, if anything.
+void Tell(std::vector<Difference> differences, const PastBuild& was, const PastBuild& is,
+          Explanation* explanation) {
+  explanation->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
+  explanation->reason = WhyPathsCount(was, is, differences);
   if (differences.size() > kMostDifferences) {
     explanation->more_differences = differences.size() - kMostDifferences;
     differences.resize(kMostDifferences);
@@ -120,8 +124,7 @@ Explanation Explainer::Known(const Digest& key, uid_t uid) const {
   } else if (nearest == nullptr) {
     explanation.verdict = Verdict::kNeverSeen;
   } else {
-    Tell(Differences(*nearest, build), &explanation);
-    explanation.verdict = explanation.differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
+    Tell(Differences(*nearest, build), *nearest, build, &explanation);
   }
   if (nearest) explanation.nearest = NameOf(*nearest);
   if (here) explanation.tier = *here;
@@ -279,8 +282,7 @@ void Explainer::Conclude(const Question& question, const Looked& looked) const {
       std::vector<Difference> differences = Differences(*question.nearest, question.mark);
       differences.insert(differences.end(), looked.since_nearest.begin(),
                          looked.since_nearest.end());
-      answer->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
-      Tell(std::move(differences), &*answer);
+      Tell(std::move(differences), *question.nearest, question.mark, &*answer);
     }
   }
   if (question.nearest && !answer->nearest) answer->nearest = NameOf(*question.nearest);

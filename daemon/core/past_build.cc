@@ -34,6 +34,14 @@ std::vector<std::string> OptionsOf(const BuildPlan& plan) {
   return options;
 }
 
+std::vector<std::string> PathOptionsOf(const BuildPlan& plan) {
+  std::vector<std::string> options;
+  for (const cccl_cache::ParsedOption& option : plan.options) {
+    if (option.rule != nullptr && option.rule->shows_paths) options.push_back(option.canonical);
+  }
+  return options;
+}
+
 std::string MeaningOf(const cccl_cache::FingerprintRoot& root) {
   if (!root.toolchain_directory.empty()) return "toolchain " + root.toolchain_directory;
   return root.path.empty() ? "nowhere" : "outside";
@@ -96,6 +104,7 @@ PastBuild MarkOf(const BuildPlan& plan) {
   build.toolchain =
       fmt::format("{} ({})", toolchain.version(), toolchain.id.Hex().substr(0, kShortId));
   build.path_dependent = plan.path_dependent;
+  build.path_options = PathOptionsOf(plan);
   build.working_directory = request.working_directory;
   build.fingerprint = plan.fingerprint;
   build.key = plan.key;
@@ -112,7 +121,7 @@ size_t FootprintOf(const PastBuild& build) {
                  build.toolchain.size() + build.reason.size() + build.working_directory.size() +
                  FootprintOf(build.headers) + FootprintOf(build.name_expressions) +
                  FootprintOf(build.inputs) + FootprintOf(build.options) +
-                 FootprintOf(build.client_prefixes);
+                 FootprintOf(build.path_options) + FootprintOf(build.client_prefixes);
   for (const SearchDirectory& directory : build.directories) {
     bytes += sizeof(directory) + directory.shown.size() + directory.meaning.size() +
              directory.path.size();

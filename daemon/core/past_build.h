@@ -46,6 +46,7 @@ struct PastBuild {
   std::vector<std::string> options;  ///< canonical, without directories
   std::vector<SearchDirectory> directories;
   bool path_dependent = false;
+  std::vector<std::string> path_options;  ///< canonical: those that have the output show paths
   std::string working_directory;
   cccl_cache::Digest compiler;  ///< identity of the library
   std::string toolchain;        ///< version and id, for a person

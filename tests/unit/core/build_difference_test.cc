@@ -163,6 +163,34 @@ TEST_CASE("the nearest build is the one of the same program with the lightest di
   CHECK(Nearest(unlike, Kernel()) == nullptr);
 }
 
+TEST_CASE("a build elsewhere whose output shows paths is nearer than one with another option") {
+  PastBuild asked = Kernel();
+  asked.path_dependent = true;
+  asked.path_options = {"--generate-line-info"};
+  asked.options.emplace_back("--generate-line-info");
+  asked.working_directory = "/here";
+  PastBuild twin = asked;
+  twin.working_directory = "/there";
+  twin.directories = {{"", "outside", "/there"}, {"inc/", "outside", "/there/inc"}};
+  const auto nearest = Kept(twin);
+  const std::vector<PastBuildPtr> builds = {Kept(Kernel()), nearest, Kept(Kernel())};
+  CHECK(Nearest(builds, asked) == nearest);
+  const auto differences = Differences(twin, asked);
+  CHECK(differences == std::vector<Difference>{{DifferenceField::kDirectory,
+                                                "the working directory", "/there", "/here"}});
+  const std::string why = WhyPathsCount(twin, asked, differences);
+  CHECK(why.find("by --generate-line-info") != std::string::npos);
+  asked.path_options.clear();
+  CHECK(WhyPathsCount(twin, asked, differences).find("__FILE__") != std::string::npos);
+  CHECK(WhyPathsCount(twin, asked, {}).empty());
+  CHECK(WhyPathsCount(Kernel(), asked, differences).empty());
+  // By absolute names, all of them are elsewhere: still one move.
+  twin.working_directory = asked.working_directory;
+  const auto absolute = Kept(twin);
+  CHECK(Differences(twin, asked).size() == 2);
+  CHECK(Nearest(std::vector<PastBuildPtr>{Kept(Kernel()), absolute}, asked) == absolute);
+}
+
 TEST_CASE("a program under another name is known by its source") {
   PastBuild renamed = Kernel();
   renamed.program = "l.cu";

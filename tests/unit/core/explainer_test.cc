@@ -117,6 +117,26 @@ TEST_CASE("another option is told beside the build that differs in it") {
   CHECK(ExplainKey(bench, first.key).verdict == Verdict::kNeverSeen);
 }
 
+TEST_CASE("a copy of the directory is told from its twin by the option that shows paths") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.BuildOne("a");
+  const auto twin = bench.Ask(WithOption("-lineinfo"));
+  REQUIRE(twin.ok());
+  auto copy = WithOption("-lineinfo");
+  const std::string original = copy->working_directory;
+  copy->working_directory = "/home/copy";
+  const Explanation before = Explain(bench, copy);
+  REQUIRE(bench.Ask(copy).ok());
+  for (const Explanation& told : {before, ExplainKey(bench, bench.Ask(copy)->key)}) {
+    REQUIRE(told.nearest);
+    CHECK(told.nearest->key == twin->key);
+    CHECK(told.differences ==
+          std::vector<Difference>{
+              {DifferenceField::kDirectory, "the working directory", original, "/home/copy"}});
+    CHECK(told.reason.find("by --generate-line-info") != std::string::npos);
+  }
+}
+
 TEST_CASE("another source is told with the lines of both") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a\nb\n");

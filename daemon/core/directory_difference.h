@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "daemon/core/build_difference.h"
+#include "daemon/core/past_build.h"
+
+namespace cccl_cached {
+
+/// In what the directories of two builds differ as far as their fingerprints know them: by their
+/// paths only where both outputs show paths. A working directory that differs is told once, and not
+/// again for each directory below it. Pure.
+[[nodiscard]] std::vector<Difference> DirectoryDifferences(const PastBuild& was,
+                                                           const PastBuild& is);
+
+}  // namespace cccl_cached
