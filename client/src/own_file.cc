@@ -32,6 +32,11 @@ OwnFile Refused(std::string reason) {
 
 // What a failed system call on the path means.
 OwnFile AfterError(int error) {
+  if (error == EACCES) {
+    return Refused(std::string(std::strerror(error)) +
+                   ": you may not read it; open it and its directories to yourself (chmod), or "
+                   "leave its directory out of those that are searched");
+  }
   const bool absent =
       error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
   return absent ? OwnFile{} : Refused(std::strerror(error));

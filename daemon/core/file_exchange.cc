@@ -155,8 +155,7 @@ Status FileExchange::Answer(CallerAnswer answer) {
   heard_ = Clock::now();
   const CallerQuestion& asked = taken_.front()->asked;
   if (!answer.refusal.empty()) {
-    Settle(Error{ErrorCode::kDenied,
-                 fmt::format("the client does not send {}: {}", asked.path, answer.refusal)});
+    Settle(Error{ErrorCode::kDenied, fmt::format("can't read {}: {}", asked.path, answer.refusal)});
   } else if (answer.kind != FileKind::kFile || answer.digest) {
     Settle(Contents{{answer.kind, answer.digest.value_or(Digest{}), answer.inode}, nullptr});
   } else {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::LookAtOwnFile;
@@ -19,6 +20,8 @@ using cccl_cache::Sha256;
 namespace {
 
 using cccl_cached::TemporaryDirectory;
+
+constexpr uid_t kStranger = 4242;
 
 void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -94,6 +97,18 @@ TEST_CASE("what is too large to be sent is refused") {
   const OwnFile found = LookAtOwnFile(path, true);
   CHECK(found.kind == OwnFile::Kind::kRefused);
   CHECK(found.reason.find("64 MiB") != std::string::npos);
+}
+
+TEST_CASE("who may not read a file is told what to do about it", "[root]") {
+  cccl_cached::RequireRoot();
+  const TemporaryDirectory directory;  // open to its owner alone
+  Write(directory / "a.h", "text");
+  REQUIRE(seteuid(kStranger) == 0);
+  const OwnFile found = LookAtOwnFile(directory / "a.h", true);
+  REQUIRE(seteuid(0) == 0);
+  CHECK(found.kind == OwnFile::Kind::kRefused);
+  CHECK(found.reason.starts_with("Permission denied: you may not read it"));
+  CHECK(found.reason.find("chmod") != std::string::npos);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST_CASE("what the caller does not send is an error of its own") {
   const auto read = caller.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"});
   REQUIRE_FALSE(read.ok());
   CHECK(read.error().code == ErrorCode::kDenied);
-  CHECK(read.error().message == "the client does not send /p/include/a.h: Permission denied");
+  CHECK(read.error().message == "can't read /p/include/a.h: Permission denied");
   CHECK(caller.exchange->failed());
 }
 
