@@ -86,6 +86,13 @@ std::string Line(const Difference& difference) {
   std::string line = "  ";
   line += cccl_cache_difference_field_name(difference.field);
   if (!difference.name.empty()) line.append(" ").append(difference.name);
+  // Its name says all.
+  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.was.empty()) {
+    return line + ": not there before\n";
+  }
+  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.is.empty()) {
+    return line + ": not there any more\n";
+  }
   line += ": was " + Shown(difference.was, difference.was_lines);
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }

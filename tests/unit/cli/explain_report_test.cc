@@ -51,6 +51,17 @@ TEST_CASE("differences are lines, digests are shortened, what is missing is none
   CHECK(Has(text, "  and 3 more\n"));
 }
 
+TEST_CASE("a directory that came or went is told by its name") {
+  FakeExplanation answer;
+  answer.differences = {{CCCL_CACHE_FIELD_DIRECTORY, "empty/", "", "empty/"},
+                        {CCCL_CACHE_FIELD_DIRECTORY, "old/", "old/", ""},
+                        {CCCL_CACHE_FIELD_DIRECTORY, "number 1", "a/", "b/"}};
+  const std::string text = Told(answer).output;
+  CHECK(Has(text, " empty/: not there before\n"));
+  CHECK(Has(text, " old/: not there any more\n"));
+  CHECK(Has(text, " number 1: was a/, is b/\n"));
+}
+
 TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
   FakeExplanation answer;
   answer.tier = CCCL_CACHE_TIER_DISK;

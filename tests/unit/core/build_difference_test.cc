@@ -100,6 +100,37 @@ TEST_CASE("directories that the fingerprint does not tell apart are no differenc
             {DifferenceField::kDirectory, "the working directory", "", "/elsewhere"}});
 }
 
+TEST_CASE("a directory that came or went is named, and those behind it are not told") {
+  PastBuild was = Kernel();
+  was.directories.push_back({"/cuda/include/", "toolchain 0", "/cuda/include"});
+  was.directories.push_back({"/cuda/include/cccl/", "toolchain 1", "/cuda/include/cccl"});
+  PastBuild is = was;
+  const SearchDirectory empty = {"empty/", "outside", "/here/empty"};
+  is.directories.insert(is.directories.begin() + 1, empty);
+  const bool show_paths = GENERATE(false, true);
+  was.path_dependent = is.path_dependent = show_paths;
+  CHECK(Differences(was, is) ==
+        std::vector<Difference>{{DifferenceField::kDirectory, "empty/", "", "empty/"}});
+  CHECK(Differences(is, was) ==
+        std::vector<Difference>{{DifferenceField::kDirectory, "empty/", "empty/", ""}});
+  // Another toolchain directory in the place of one, and one more.
+  is.directories[3] = {"/cuda/other/", "toolchain 2", "/cuda/other"};
+  CHECK(Differences(was, is) ==
+        std::vector<Difference>{
+            {DifferenceField::kDirectory, "empty/", "", "empty/"},
+            {DifferenceField::kDirectory, "number 3", "/cuda/include/", "/cuda/other/"}});
+}
+
+TEST_CASE("so many directories that aligning them takes long are compared by number") {
+  PastBuild was = Kernel();
+  for (int i = 0; i < 200; ++i) {
+    was.directories.push_back({std::to_string(i), i % 2 == 0 ? "outside" : "toolchain 0", ""});
+  }
+  PastBuild is = was;
+  is.directories.erase(is.directories.begin() + 2);
+  CHECK(Differences(was, is).size() == 200);
+}
+
 TEST_CASE("inputs of a link differ by contents, by kind, by number and by order") {
   PastBuild was;
   was.kind = cccl_cache::BuildKind::kLink;
