@@ -30,8 +30,9 @@ Error Explain(const Obstacle& obstacle, std::string_view path) {
   switch (obstacle.kind) {
     case Obstacle::Kind::kClientOnly:
       return {ErrorCode::kFilesNeeded,
-              fmt::format("{} is not open to everybody, so the daemon may not look there for this "
-                          "user: the client must send it",
+              fmt::format("{} is not open to everybody: a client that may read it sends it to the "
+                          "daemon. If you may not, open it and its directories to yourself "
+                          "(chmod), or leave its directory out of those that are searched",
                           path)};
     case Obstacle::Kind::kRefused:
       return {ErrorCode::kDenied,

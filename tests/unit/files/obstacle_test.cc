@@ -39,10 +39,11 @@ TEST_CASE("all else is a failure, and never taken for absent") {
   CHECK(obstacle.error == error);
 }
 
-TEST_CASE("what only the client can look at the client is asked to send") {
+TEST_CASE("what is not open to everybody is for a client to send, or for its user to open") {
   const Error error = Explained({Kind::kClientOnly});
   CHECK(error.code == ErrorCode::kFilesNeeded);
-  CHECK_THAT(error.message, Contains("the client must send it"));
+  CHECK_THAT(error.message, Contains("a client that may read it sends it"));
+  CHECK_THAT(error.message, Contains("If you may not") && Contains("chmod"));
 }
 
 TEST_CASE("what is given to nobody is denied with the way out") {
