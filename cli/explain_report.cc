@@ -100,13 +100,22 @@ std::string Line(const Difference& difference) {
 std::string Sentence(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
   const std::string since = TimeText(info.since_ms, Zone::kLocal);
+  const bool of_key = info.since_ms != 0;  // what was compiled, not what would be
   const std::string reason(explanation.reason());
   switch (info.verdict) {
     case CCCL_CACHE_VERDICT_HIT:
       return std::string("a hit: the artifact lies in the tier ") + cccl_cache_tier_name(info.tier);
     case CCCL_CACHE_VERDICT_NEVER_SEEN:
+      if (of_key) {
+        return "a miss when it was compiled at " + since +
+               ": no earlier build of yours resembled it, as far as the daemon remembers";
+      }
       return "never seen: no earlier build of yours resembles it, as far as the daemon remembers";
     case CCCL_CACHE_VERDICT_DIFFERS:
+      if (of_key) {
+        return "a miss when it was compiled at " + since +
+               ": it differed from every build before; from the nearest one of yours in";
+      }
       return "a miss: it differs from every build before; from the nearest one of yours in";
     case CCCL_CACHE_VERDICT_EVICTED:
       return "evicted: its entry was dropped at " + since + " to keep within the store's limit";

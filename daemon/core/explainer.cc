@@ -126,6 +126,7 @@ Explanation Explainer::Known(const Digest& key, uid_t uid) const {
   } else {
     Tell(Differences(*nearest, build), *nearest, build, &explanation);
   }
+  if (!explanation.since) explanation.since = build.time;
   if (nearest) explanation.nearest = NameOf(*nearest);
   if (here) explanation.tier = *here;
   return explanation;

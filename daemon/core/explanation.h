@@ -41,6 +41,7 @@ struct Explanation {
   Verdict verdict = Verdict::kNeverSeen;
   TierName tier = TierName::kNone;  ///< where the artifact lies now
   std::string reason;
+  /// When the entry went; of a key that nothing happened to: when it was compiled.
   std::optional<std::chrono::system_clock::time_point> since;
   std::optional<EarlierBuild> nearest;
   std::vector<Difference> differences;  ///< the most telling ones

@@ -107,7 +107,7 @@ class Explanation(NamedTuple):
     verdict: str  #: "hit", "never-seen", "differs", "evicted", ...
     tier: str  #: where the artifact lies now
     reason: str
-    since_ms: int  #: when the entry went, since 1970; 0: it did not
+    since_ms: int  #: when the entry went, or a key was compiled; since 1970, 0: neither
     nearest_key: str  #: empty: no earlier build resembles it
     nearest_outcome: str
     nearest_time_ms: int

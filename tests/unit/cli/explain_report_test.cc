@@ -62,6 +62,21 @@ TEST_CASE("a directory that came or went is told by its name") {
   CHECK(Has(text, " number 1: was a/, is b/\n"));
 }
 
+TEST_CASE("why a build was a miss is told in the past tense with the time") {
+  FakeExplanation answer;
+  const auto [verdict, would_be, was] =
+      GENERATE(table<cccl_cache_verdict, const char*, const char*>(
+          {{CCCL_CACHE_VERDICT_NEVER_SEEN, "no earlier build of yours resembles it",
+            ": no earlier build of yours resembled it"},
+           {CCCL_CACHE_VERDICT_DIFFERS, "a miss: it differs", ": it differed from every"}}));
+  answer.verdict = verdict;
+  CHECK(Has(Told(answer).output, would_be));
+  answer.since_ms = 86400000;
+  const std::string text = Told(answer).output;
+  CHECK(Has(text, "a miss when it was compiled at 1970-01-0"));
+  CHECK(Has(text, was));
+}
+
 TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
   FakeExplanation answer;
   answer.tier = CCCL_CACHE_TIER_DISK;

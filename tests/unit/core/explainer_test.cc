@@ -114,7 +114,11 @@ TEST_CASE("another option is told beside the build that differs in it") {
   CHECK(after.differences == before.differences);
   CHECK(after.tier == TierName::kMemory);
   // The earlier one is not explained by the later one.
-  CHECK(ExplainKey(bench, first.key).verdict == Verdict::kNeverSeen);
+  const Explanation earlier = ExplainKey(bench, first.key);
+  CHECK(earlier.verdict == Verdict::kNeverSeen);
+  CHECK(earlier.since == before.nearest->time);
+  CHECK(after.since >= earlier.since);
+  CHECK_FALSE(before.since);
 }
 
 TEST_CASE("a copy of the directory is told from its twin by the option that shows paths") {

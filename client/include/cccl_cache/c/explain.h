@@ -49,9 +49,9 @@ CCCL_CACHE_API const char* cccl_cache_difference_field_name(cccl_cache_differenc
 typedef struct cccl_cache_explanation_info {
   size_t struct_size;
   cccl_cache_verdict verdict;
-  cccl_cache_tier tier;         /* where the artifact lies now */
-  cccl_cache_bytes reason;      /* why uncacheable, failed, compared with nothing, or paths count */
-  uint64_t since_ms;            /* when the entry went; times are since 1970, 0: none */
+  cccl_cache_tier tier;    /* where the artifact lies now */
+  cccl_cache_bytes reason; /* why uncacheable, failed, compared with nothing, or paths count */
+  uint64_t since_ms;       /* when the entry went, or a key was compiled; since 1970, 0: none */
   cccl_cache_bytes nearest_key; /* hexadecimal, empty: there is no such build */
   cccl_cache_outcome nearest_outcome;
   uint64_t nearest_time_ms;
