@@ -280,6 +280,7 @@ TEST_CASE(
   CHECK(hit.verdict == Verdict::kHit);
   CHECK(hit.tier == TierName::kMemory);
   CHECK(hit.reason.find("can't be compared") != std::string::npos);
+  CHECK(hit.reason.find("came with a snapshot") != std::string::npos);
   CHECK_FALSE(hit.nearest);
   Forget(bench);
   const Explanation gone = ExplainKey(bench, built.key, kBob);
