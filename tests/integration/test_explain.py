@@ -5,6 +5,7 @@
 import hashlib
 import json
 import os
+import shutil
 
 import pytest
 from conftest import run_cli, wait_for
@@ -73,7 +74,9 @@ def test_an_edited_header_is_named_with_both_digests(place, toolkit):
         assert difference["name"] == "local.h"
         assert difference["was"] == sha256("// one\n")
         assert difference["is"] == sha256("// two\n")
-    assert place.explain_key(first["key"])["verdict"] == "never-seen"
+    assert (before["since"], after["since"][-1]) == ("", "Z")
+    told = place.explain_key(first["key"])
+    assert (told["verdict"], told["since"]) == ("never-seen", after["nearest"]["time"])
 
 
 def test_a_person_reads_sentences(place):
@@ -91,6 +94,32 @@ def test_another_option_and_another_source_are_named(place):
     (difference,) = place.explain()["differences"]
     assert difference["field"] == "source"
     assert (difference["was_lines"], difference["is_lines"]) == (2, 3)
+
+
+def test_a_copy_of_the_directory_is_told_from_its_twin_by_the_option_that_shows_paths(place):
+    place.build()
+    place.write("local.h", "// two\n")
+    twin = place.build("--option=-lineinfo")
+    original = place.directory
+    place.directory = original.parent / "copy"
+    shutil.copytree(original, place.directory)
+    explanation = place.explain("--option=-lineinfo")
+    assert explanation["nearest"]["key"] == twin["key"]
+    (difference,) = explanation["differences"]
+    assert difference["field"] == "directory"
+    assert (difference["was"], difference["is"]) == (str(original), str(place.directory))
+    assert "by --generate-line-info" in explanation["reason"]
+
+
+def test_an_added_directory_is_named_and_none_behind_it(place):
+    for name in ("include", "empty"):
+        (place.directory / name).mkdir()
+    place.build("-I", "include")
+    words = ("explain", "--", *place.command("-I", "empty", "-I", "include"))
+    (difference,) = place.run(*words)["differences"]
+    assert (difference["field"], difference["was"], difference["is"]) == ("directory", "", "empty/")
+    done = run_cli("--socket", place.daemon.socket, *words, cwd=place.directory)
+    assert "directory empty/: not there before\n" in done.stdout.decode()
 
 
 def test_what_is_never_kept_is_told_with_the_reason(place):
