@@ -3,6 +3,9 @@
 """The compilers of a process are known by what it has loaded, or not at all."""
 
 import mmap
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -62,32 +65,47 @@ def nvrtc(tmp_path):
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A directory in which the loader looks first, with builtins in it."""
+def elsewhere(tmp_path):
+    """A directory with builtins in it: its path and theirs."""
 
     def put(contents):
         place = tmp_path / "elsewhere"
         place.mkdir()
         (place / BUILTINS).write_text(contents)
-        monkeypatch.setenv("LD_LIBRARY_PATH", f":{place}")
-        return str(place / BUILTINS)
+        return str(place), str(place / BUILTINS)
 
     return put
 
 
+def asked_by_a_process(nvrtc, library_path):
+    """What a process says that began with this LD_LIBRARY_PATH, of which it knows nothing any more."""
+    code = (
+        "import os, sys; os.environ.pop('LD_LIBRARY_PATH')\n"
+        "from cccl_cache.compute._environment import nvrtc_builtins\n"
+        "print(nvrtc_builtins(sys.argv[1]))"
+    )
+    environment = {**os.environ, "LD_LIBRARY_PATH": library_path}
+    done = subprocess.run([sys.executable, "-c", code, nvrtc], env=environment, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
 def test_the_builtins_of_a_compiler_are_those_beside_it(nvrtc, elsewhere):
-    elsewhere("its own")
-    assert list(nvrtc_builtins(nvrtc)) == [BUILTINS]
+    place, _ = elsewhere("its own")
+    assert BUILTINS in asked_by_a_process(nvrtc, place)
 
 
 def test_builtins_that_the_loader_would_prefer_are_refused(nvrtc, elsewhere):
-    path = elsewhere("others")
-    with pytest.raises(Refused, match=f"come from {path}"):
-        nvrtc_builtins(nvrtc)
+    place, path = elsewhere("others")
+    assert f"NVRTC's builtins come from {path}" in asked_by_a_process(nvrtc, f"/nowhere:{place}")
 
 
-def test_builtins_that_are_loaded_from_elsewhere_are_refused(nvrtc, elsewhere, loaded):
-    elsewhere("its own")
+def test_a_path_that_is_set_later_is_none_of_the_loaders(nvrtc, elsewhere, monkeypatch):
+    place, _ = elsewhere("others")
+    monkeypatch.setenv("LD_LIBRARY_PATH", place)
+    assert list(nvrtc_builtins(nvrtc)) == [BUILTINS]
+
+
+def test_builtins_that_are_loaded_from_elsewhere_are_refused(nvrtc, loaded):
     path = loaded(f"loaded/{BUILTINS}", "others")
     with pytest.raises(Refused, match=f"come from {path}"):
         nvrtc_builtins(nvrtc)

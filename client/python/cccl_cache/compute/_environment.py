@@ -122,10 +122,19 @@ def nvrtc_builtins(nvrtc: str) -> dict[str, str]:
 
 def _preferred_to(names: Iterable[str]) -> list[str]:
     """What the loader takes for names with a version before it looks beside the library that asks."""
-    directories = filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
     wanted = [name for name in names if ".so." in name]
-    paths = (os.path.join(directory, name) for directory in directories for name in wanted)
+    paths = (os.path.join(directory, name) for directory in _library_path() for name in wanted)
     return [path for path in paths if os.path.exists(path)]
+
+
+def _library_path() -> list[str]:
+    """LD_LIBRARY_PATH as the loader has it: from when the process began. An empty part is the working directory."""
+    with open("/proc/self/environ", "rb") as environment:
+        for variable in environment.read().split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name == b"LD_LIBRARY_PATH" and value:
+                return [part or "." for part in os.fsdecode(value).replace(";", ":").split(":")]
+    return []
 
 
 def _loaded(name: str) -> list[str]:
