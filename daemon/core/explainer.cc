@@ -26,9 +26,8 @@ constexpr int kMostLooks = 4;
 
 constexpr const char* kNotCompared =
     "it can't be compared with earlier builds: it came with a snapshot, or was compiled for "
-    "another "
-    "user, too long ago, or before the daemon's last start, over which no inputs of builds are "
-    "remembered";
+    "another user, too long ago, or before the daemon's last start, over which no inputs of "
+    "builds are remembered";
 
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
