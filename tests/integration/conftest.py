@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon of its own for each test: real binaries, real sockets, real databases, in a temporary directory."""
 
-import ctypes
 import os
-import struct
 
 # Tests take from here what the modules beside it define.
 from daemon_fixtures import directory, fake, lasting, make_daemon, real, toolkit  # noqa: F401
@@ -12,6 +10,7 @@ from fake_toolkit import FakeToolkit  # noqa: F401
 from patience import PATIENCE, wait_for  # noqa: F401
 from places import PLACES  # noqa: F401
 from running_daemon import Daemon, run_cli  # noqa: F401
+from stock_requests import files_view, nvrtc_request, root_mount  # noqa: F401
 
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  # noqa: E402,F401
 
@@ -19,37 +18,3 @@ from cccl_cache.v1 import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc  
 # On Debian an ordinary user's lacks the folders of what is root's.
 if "CCCL_CACHED_TEST_PATH_OF_A_USER" in os.environ:
     os.environ["PATH"] = ":".join(each for each in os.environ["PATH"].split(":") if not each.endswith("sbin"))
-
-STATX_MNT_ID, STATX_MNT_ID_UNIQUE = 0x1000, 0x4000
-STX_MNT_ID_OFFSET = 144
-
-
-def root_mount():
-    """As proto/files_view.h has it: that of "/", as a number that is never given again where the kernel has one."""
-    answer = ctypes.create_string_buffer(256)
-    at_cwd = -100
-    failed = ctypes.CDLL(None).statx(at_cwd, b"/", 0, STATX_MNT_ID | STATX_MNT_ID_UNIQUE, answer)
-    assert failed == 0, "statx"
-    mask, = struct.unpack_from("<I", answer)
-    number, = struct.unpack_from("<Q", answer, STX_MNT_ID_OFFSET)
-    return number if mask & (STATX_MNT_ID | STATX_MNT_ID_UNIQUE) else 0
-
-
-def files_view():
-    """What paths mean to this thread."""
-    status = os.stat("/")
-    return build_pb2.FilesView(
-        mount_namespace=os.stat("/proc/thread-self/ns/mnt").st_ino,
-        root_device=os.major(status.st_dev) << 32 | os.minor(status.st_dev), root_inode=status.st_ino,
-        root_mount=root_mount())
-
-
-def nvrtc_request(source, *options, arch="sm_90", name="kernel.cu", headers=(), **fields):
-    """A BuildRequest for stock gRPC clients."""
-    program = build_pb2.NvrtcProgram(
-        source=build_pb2.Blob(inline_bytes=source.encode() if isinstance(source, str) else source), name=name,
-        options=[f"-arch={arch}", *options],
-    )
-    for header, text in headers:
-        program.headers.add(name=header, contents=build_pb2.Blob(inline_bytes=text.encode()))
-    return build_pb2.BuildRequest(nvrtc=program, files_view=files_view(), **fields)

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A user who asks for the same hit again and again while somebody else attacks the daemon.
+
+bystander.py SOCKET: asks until its standard input ends, then prints the milliseconds of each answer as a JSON list.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+ATTACKER, BYSTANDER = 54331, 54332
+KERNEL = 'extern "C" __global__ void bystander() {}\n'
+
+
+def memory(pid):
+    """Resident memory of a process in MiB: now, and at its peak."""
+    fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+    return tuple(int(fields[name].split()[0]) >> 10 for name in ("VmRSS", "VmHWM"))
+
+
+class Bystander:
+    """A context: the process runs while it lasts. Its first answer is there when it begins."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.process = None
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, self.daemon.socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            user=BYSTANDER, group=BYSTANDER, extra_groups=[])
+        assert self.process.stdout.readline() == "begun\n"
+        return self
+
+    def end(self):
+        """Milliseconds of each answer. Fails if one of them was an error or was no hit."""
+        output, _ = self.process.communicate("")
+        assert self.process.returncode == 0, "the other user was not served"
+        return json.loads(output)
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def report(self, name):
+        """Ends it and prints what the attack cost: the daemon's memory, and the latency of the bystander's hits.
+        Returns (peak memory in MiB, latencies)."""
+        latencies = sorted(self.end())
+        now, peak = memory(self.daemon.process.pid)
+        print(f"{name}: daemon {now} MiB, peak {peak} MiB; {len(latencies)} hits of another user: median "
+              f"{statistics.median(latencies):.2f} ms, p99 {latencies[len(latencies) * 99 // 100]:.2f} ms")
+        return peak, latencies
+
+
+def ask(socket):
+    # Only the process that asks loads gRPC: the tests fork.
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+    import grpc
+    from stock_requests import nvrtc_request
+
+    from cccl_cache.v1 import build_pb2, build_pb2_grpc
+
+    build = build_pb2_grpc.BuildStub(grpc.insecure_channel(f"unix:{socket}")).Build
+    request = nvrtc_request(KERNEL)
+    build(request)
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    print("begun", flush=True)
+    latencies = []
+    while not ended.is_set() or not latencies:
+        begun = time.monotonic()
+        reply = build(request)
+        latencies.append((time.monotonic() - begun) * 1e3)
+        assert reply.outcome == build_pb2.OUTCOME_HIT, reply
+    print(json.dumps(latencies))
+
+
+if __name__ == "__main__":
+    ask(sys.argv[1])

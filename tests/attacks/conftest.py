@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Attacks on a real daemon, over its socket, by other users. The tests run as root: they can be anybody."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "integration"))
+
+from daemon_fixtures import directory, make_daemon  # noqa: E402,F401
+from places import PLACES  # noqa: E402
+
+from bystander import Bystander  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test must become other users"
+
+
+@pytest.fixture
+def shared(make_daemon):  # noqa: F811
+    """A daemon over the fake CUDA 13 whose socket everybody may use."""
+    return make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,)).start()
+
+
+@pytest.fixture
+def bystander(shared):
+    """Another user of `shared`, who asks for hits until the test ends."""
+    with Bystander(shared) as other:
+        yield other

@@ -1,0 +1,9 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The measurement that the attacks are judged by, without an attack."""
+
+
+def test_another_user_has_hits_while_nobody_attacks(bystander):
+    peak, latencies = bystander.report("no attack")
+    assert latencies
+    assert peak > 0
