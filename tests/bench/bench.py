@@ -4,10 +4,12 @@
 
 import argparse
 import os
+import pathlib
 import signal
 import sys
 
 import measurements
+import two_builds
 from figures import Effort
 from servers import Servers
 
@@ -24,6 +26,9 @@ def arguments():
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="leave the others out; repeatable"
     )
+    parser.add_argument(
+        "--before", type=pathlib.Path, help="build directory of an earlier version: compare with that and nothing else"
+    )
     return parser.parse_args()
 
 
@@ -31,6 +36,9 @@ def rows(servers, given):
     effort = Effort.quick() if given.quick else Effort()
     wanted = given.only or PARTS
     fake_root = servers.build / "tests/support/fake_cuda13"
+    if given.before:
+        yield from two_builds.compare(servers, given.before, fake_root, given.cuda, effort)
+        return
     if "hits" in wanted:
         yield from measurements.hits(servers, fake_root, effort)
         yield from measurements.process_hits(servers, effort)

@@ -12,12 +12,13 @@ namespace {
 
 class DaemonSide final : public Side {
  public:
-  explicit DaemonSide(cccl_cache::Client client) : client_(std::move(client)) {
+  DaemonSide(const char* name, cccl_cache::Client client)
+      : name_(name), client_(std::move(client)) {
     options_.wanted = {cccl_cache::Kind::kCubin};
     build_.options = {"-arch=sm_90"};
   }
 
-  [[nodiscard]] const char* name() const override { return "ours"; }
+  [[nodiscard]] const char* name() const override { return name_; }
 
   bool Ask(const Question& question) override {
     build_.source = question.source;
@@ -31,6 +32,7 @@ class DaemonSide final : public Side {
   }
 
  private:
+  const char* const name_;
   cccl_cache::Client client_;
   cccl_cache::NvrtcBuild build_;
   cccl_cache::BuildOptions options_;
@@ -38,9 +40,9 @@ class DaemonSide final : public Side {
 
 }  // namespace
 
-std::unique_ptr<Side> OpenDaemonSide(const std::string& socket) {
+std::unique_ptr<Side> OpenDaemonSide(const char* name, const std::string& socket) {
   auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (client) return std::make_unique<DaemonSide>(std::move(client).value());
+  if (client) return std::make_unique<DaemonSide>(name, std::move(client).value());
   std::fprintf(stderr, "daemon: %s\n", client.error().message.c_str());
   return nullptr;
 }

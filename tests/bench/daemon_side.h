@@ -9,7 +9,8 @@
 
 namespace cccl_cached {
 
-/// The daemon at a socket through client.h.
-std::unique_ptr<Side> OpenDaemonSide(const std::string& socket);
+/// The daemon at a socket through client.h. `name` must outlive the side. Null, with the reason on
+/// stderr, if it can't be opened.
+std::unique_ptr<Side> OpenDaemonSide(const char* name, const std::string& socket);
 
 }  // namespace cccl_cached

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS
+// bench_hits DAEMON_SOCKET BEFORE_SOCKET SIZE ROUNDS CALLS
 //
 // Asks all sides for SIZE bytes in turn, CALLS calls a turn. The daemon at DAEMON_SOCKET uses the
-// fake toolchain and is asked by two sides: our client, and gRPC's.
+// fake toolchain and is asked by two sides: our client, and gRPC's. The second form compares two
+// daemons, both asked by our client: sides ours, before.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -56,19 +58,25 @@ bool Run(const Sides& sides, const Question& question, int rounds, int calls) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 7) {
+  if (argc != 6 && argc != 7) {
     std::fprintf(stderr,
-                 "usage: bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS\n");
+                 "usage: bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS\n"
+                 "       bench_hits DAEMON_SOCKET BEFORE_SOCKET SIZE ROUNDS CALLS\n");
     return 2;
   }
   Sides sides;
-  sides.push_back(cccl_cached::OpenDaemonSide(argv[1]));
-  sides.push_back(cccl_cached::OpenGrpcSide("echo", argv[2]));
-  sides.push_back(cccl_cached::OpenGrpcSide("ours by stock client", argv[1]));
-  sides.push_back(cccl_cached::OpenRedisSide(argv[3]));
+  sides.push_back(cccl_cached::OpenDaemonSide("ours", argv[1]));
+  if (argc == 6) {
+    sides.push_back(cccl_cached::OpenDaemonSide("before", argv[2]));
+  } else {
+    sides.push_back(cccl_cached::OpenGrpcSide("echo", argv[2]));
+    sides.push_back(cccl_cached::OpenGrpcSide("ours by stock client", argv[1]));
+    sides.push_back(cccl_cached::OpenRedisSide(argv[3]));
+  }
   for (const auto& side : sides) {
     if (side == nullptr) return 5;
   }
-  const Question question = cccl_cached::QuestionFor(std::strtoul(argv[4], nullptr, 10));
-  return Run(sides, question, std::atoi(argv[5]), std::atoi(argv[6])) ? 0 : 5;
+  char** const numbers = argv + argc - 3;
+  const Question question = cccl_cached::QuestionFor(std::strtoul(numbers[0], nullptr, 10));
+  return Run(sides, question, std::atoi(numbers[1]), std::atoi(numbers[2])) ? 0 : 5;
 }

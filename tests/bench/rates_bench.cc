@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   for (int i = 6; i < argc; ++i) {
     questions.push_back(cccl_cached::QuestionFor(std::strtoul(argv[i], nullptr, 10)));
   }
-  const OpenSide ours = [&daemon] { return cccl_cached::OpenDaemonSide(daemon); };
+  const OpenSide ours = [&daemon] { return cccl_cached::OpenDaemonSide("ours", daemon); };
   const OpenSide beside = [&echo] { return cccl_cached::OpenGrpcSide("echo", echo); };
   for (int round = 0; round < std::atoi(argv[3]); ++round) {
     if (!Run("ours", ours, questions, clients, calls)) return 5;

@@ -91,11 +91,11 @@ class Servers:
         """The state directory of a daemon, whether it has been started or not."""
         return self.place / f"{name}.state"
 
-    def daemon(self, name, toolchain_root, *options):
-        """A daemon that knows this toolchain alone."""
+    def daemon(self, name, toolchain_root, *options, build=None):
+        """A daemon that knows this toolchain alone, of this build directory or another."""
         path = self.place / name / "socket"
         command = [
-            self.build / "daemon/cccl-cached", "--socket", path, "--state-dir", self.state(name),
+            (build or self.build) / "daemon/cccl-cached", "--socket", path, "--state-dir", self.state(name),
             "--toolchain-search", "roots", "--toolchain-root", toolchain_root, "--log-level", "warning", *options,
         ]
         return self._start(name, command, path)

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_turns SOCKET SIZE\n");
     return 2;
   }
-  const auto side = cccl_cached::OpenDaemonSide(argv[1]);
+  const auto side = cccl_cached::OpenDaemonSide("ours", argv[1]);
   if (side == nullptr) return 5;
   const cccl_cached::Question question =
       cccl_cached::QuestionFor(std::strtoul(argv[2], nullptr, 10));

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""This version beside an earlier one: daemons of both at once, asked in turn by this version's client."""
+
+import statistics
+
+from figures import Row, microseconds, milliseconds, ratio, run
+from measurements import CLOSURE_NAMES, FOLDER, HIT_SIZES, describe
+
+PASSES = 3
+
+
+def compare(servers, before, fake_root, cuda_root, effort):
+    yield from hits(servers, before, fake_root, effort)
+    yield from whole_process(servers, before, effort)
+    yield from compiles(servers, before, cuda_root, effort)
+
+
+def hits(servers, before, fake_root, effort):
+    now, then = servers.daemon("now", fake_root), servers.daemon("before", fake_root, build=before)
+    for size, name in HIT_SIZES:
+        figures = {}
+        for _ in range(effort.hit_passes):
+            one = run(servers.build / "tests/bench/bench_hits", now, then, size, effort.hit_rounds, effort.hit_calls)
+            for side, times in one.items():
+                figures.setdefault(side, []).extend(times)
+        yield row(f"hit, {name}", microseconds, figures["ours"], figures["before"])
+
+
+def whole_process(servers, before, effort):
+    kernel = servers.place / "kernel.cu"
+    kernel.write_text("//fake: output-size 180000\n")
+    commands = [
+        [build / "cli/cccl-cache-cli", "--socket", servers.place / name / "socket", "build", kernel, "--arch", "sm_90", "-o",
+         servers.place / "kernel.cubin"]
+        for build, name in ((servers.build, "now"), (before, "before"))
+    ]
+    figures = run(servers.build / "tests/bench/bench_processes", effort.processes, *commands[0], "--", *commands[1])
+    yield row("hit, whole process", microseconds, figures["0"], figures["1"])
+
+
+def compiles(servers, before, cuda_root, effort):
+    """Sides take turns by passes: a program asks one daemon."""
+    programs = servers.build / "tests/bench"
+    reduce = FOLDER.parents[1] / "examples/reduce.cu"
+    sockets = {
+        name: servers.daemon(f"cuda {name}", cuda_root, "--pch-memory-limit", "0", build=build)
+        for name, build in (("now", servers.build), ("before", before))
+    }
+    library, linker, options = describe(servers, sockets["now"])
+    environment = {"LD_LIBRARY_PATH": library.rpartition("/")[0]}
+    closures, misses, raw = ({"now": [], "before": []} for _ in range(3))
+    for _ in range(PASSES):
+        for name, socket in sockets.items():
+            figures = run(
+                programs / "bench_closures", socket, servers.place / f"headers {name}", CLOSURE_NAMES, effort.hit_calls
+            )
+            closures[name] += figures["with"]
+        for name, socket in sockets.items():
+            figures = run(
+                programs / "bench_misses", socket, library, servers.build / "examples/raw_nvrtc", reduce,
+                max(2, effort.misses // PASSES), *options, environment=environment,
+            )
+            misses[name] += figures["ours"]
+            raw[name] += figures["raw"]
+    yield row(f"hit, {CLOSURE_NAMES:,} names outside the toolchain", milliseconds, closures["now"], closures["before"])
+    yield row("miss, never seen (CUB reduction)", milliseconds, misses["now"], misses["before"])
+    for name in sockets:
+        yield Row(
+            f"miss, never seen, {name}: raw NVRTC", milliseconds(misses[name]), milliseconds(raw[name]),
+            f"{ratio(misses[name], raw[name]):.2f}x",
+        )
+    preambles = {}
+    for name, build in (("now", servers.build), ("before", before)):
+        preambles[name] = run(
+            programs / "bench_preambles", servers.daemon(f"preambles {name}", cuda_root, build=build), library, linker, reduce,
+            FOLDER, effort.misses, *options, environment=environment,
+        )["ours"]
+    yield row("miss, seen preamble (CUB reduction)", milliseconds, preambles["now"], preambles["before"])
+
+
+def row(what, unit, now, then):
+    difference = (statistics.median(now) - statistics.median(then)) / 1000
+    return Row(f"{what}: the version before", unit(now), unit(then), f"{ratio(now, then):.2f}x, {difference:+.3f} ms")
