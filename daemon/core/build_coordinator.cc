@@ -128,7 +128,7 @@ class BuildCoordinator::Impl {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
     const uid_t uid = waiter->peer.uid;
-    if (!plan.uncacheable_reason.empty()) return flights_.Join(std::move(waiter));
+    if (!plan.uncacheable_reason.empty()) return LookFurther(std::move(waiter), nullptr);
     waiter->manifest = memory_.ManifestAtOnce(plan, uid);
     if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
     if (!memory_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
@@ -213,11 +213,13 @@ class BuildCoordinator::Impl {
   // What shows paths, or may show them, is known under the real ones.
   void LookFurther(WaiterPtr waiter, const KnownClosure* closure) {
     const BuildPlan& plan = *waiter->plan;
-    if (plan.path_dependent || !memory_.MayShowPaths(plan, waiter->peer.uid, closure)) {
-      parts_.statistics.Add(Counter::kMisses);
+    const bool known_to_show = waiter->shows_paths || (closure != nullptr && closure->shows_paths);
+    const bool may_show =
+        waiter->shows_paths || memory_.MayShowPaths(plan, waiter->peer.uid, closure);
+    if (plan.path_dependent || !may_show) {
+      if (plan.uncacheable_reason.empty()) parts_.statistics.Add(Counter::kMisses);
       return flights_.Join(std::move(waiter));
     }
-    const bool known_to_show = closure != nullptr && closure->shows_paths;
     if (!known_to_show) waiter->to_be_proven = waiter->plan;
     const ToolchainPtr toolchain = waiter->plan->job.toolchain;
     if (const std::optional<Error> refused = MakePlan(waiter.get(), toolchain, true)) {

@@ -33,6 +33,9 @@ struct Waiter {
   std::shared_ptr<const BuildPlan> plan;
   /// The plan under canonical names, if this one has the real ones only because paths may show.
   std::shared_ptr<const BuildPlan> to_be_proven;
+  /// A compile of its files under canonical names showed these: it needs the real ones. Not every
+  /// build leaves a manifest that says so.
+  bool shows_paths = false;
   bool leads = false;
   bool joined_before_start = false;
   /// What was known of the plan's fingerprint when it was looked up.

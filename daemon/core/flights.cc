@@ -58,6 +58,12 @@ bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
   return waiter.plan->view == plan.view;
 }
 
+// Whether a compile of the waiter's own files shows the names under which it saw them.
+bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
+  return landing.shows_paths &&
+         (!landing.looked_outside || SameFiles(waiter, plan, landing.files_were_sent));
+}
+
 // Whether the landing is an answer to what this waiter asked.
 bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
   if (landing.tier != TierName::kNone) return true;
@@ -201,6 +207,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else {
       // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
       if (landing.failed_files == nullptr) ++waiter->restarts;
+      if (ShowsPathsOf(*waiter, *plan, landing)) waiter->shows_paths = true;
       start_again_(std::move(waiter));
     }
   }

@@ -180,6 +180,20 @@ TEST_CASE("a file whose path shows in the output is built for each place") {
   CHECK(TextOf(bench.BuildOne("a")) == "kernel.cu in /home/someone");
 }
 
+TEST_CASE("an output that shows a path unforeseen is built though nothing of it is kept") {
+  CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
+    if (const auto output = IncludesLocal(job, call); !output) return output.error();
+    return Succeed(job.program_name + " in " + job.visible_working_directory);
+  });
+  for (const char* header : {"plain", "const char* f = __FILE__;", "__TIME__"}) {
+    bench.files.disk->Write("/home/someone/local.h", header);
+    const BuildAnswer answer = bench.BuildOne("const char* t = __TIME__;");
+    CHECK(answer.outcome == Outcome::kUncacheable);
+    CHECK(TextOf(answer) == "kernel.cu in /home/someone");
+  }
+  CHECK(bench.Count(Counter::kMisses) == 0);
+}
+
 TEST_CASE("a follower whose files lie elsewhere is not given what was made of the leader's") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "here");

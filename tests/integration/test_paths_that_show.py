@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Builds whose output shows a path, whatever is kept of them."""
+
+import json
+
+import pytest
+from alone import Alone
+from conftest import PLACES
+
+# Where it stands, by a macro of the toolchain's: nothing in the program announces it.
+ASSERTION = """#include <cuda/std/cassert>
+extern "C" __global__ void k(int* p) { _CCCL_ASSERT(p[0] > int(sizeof(TIME)), "small"); p[1] = 1; }
+"""
+HEADER = "__device__ inline const char* where() { return __FILE__; }\n"
+OVER_HEADER = '#include "shows.h"\nextern "C" __global__ void k(char* p) { *p = where()[sizeof(TIME)]; }\n'
+
+
+@pytest.fixture(scope="module", params=["cuda13", "cuda12"])
+def root(request):
+    return getattr(PLACES, request.param)
+
+
+@pytest.fixture
+def daemon(make_daemon, root):
+    return make_daemon(roots=(root,)).start()
+
+
+def build(run, source, text, *options):
+    """(outcome, the artifact) of this program, whose headers lie beside it."""
+    source.write_text(text)
+    output = source.with_suffix(".out")
+    done = run("--json", "build", str(source), "--arch", "sm_90", "-o", str(output), "-D", "CCCL_ENABLE_ASSERTIONS",
+               "-D", "TIME=int", *options, cwd="/")
+    return json.loads(done.stdout)["outcome"], output.read_bytes()
+
+
+@pytest.mark.parametrize("text", [ASSERTION, OVER_HEADER], ids=["assertion of libcu++", "header with __FILE__"])
+def test_a_program_that_shows_a_path_is_built_to_the_same_bytes_whether_it_is_kept_or_not(daemon, root, directory, text):
+    (directory / "shows.h").write_text(HEADER)
+    source = directory / "k.cu"
+    outcome, kept = build(daemon.cli, source, text)
+    assert outcome == "built"
+    assert build(Alone(directory, root).cli, source, text) == ("local", kept)
+    outcome, _ = build(daemon.cli, source, text, "--option=--no-cache")
+    assert outcome == "uncacheable"
+    outcome, _ = build(daemon.cli, source, text.replace("TIME", "__TIME__"))
+    assert outcome == "uncacheable"
