@@ -3,6 +3,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 
 #include "cccl_cache/client.h"
 #include "tests/support/temporary_directory.h"
