@@ -155,7 +155,7 @@ Result<Inserted> BuildMemory::Insert(const Digest& fingerprint, const Closure& c
   const bool there = last.Holds(key);
   if (!there) last.Put(key, artifact);
   // Also where only the artifact is there: builds find its key by this.
-  if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure});
+  if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure}, artifact->compile_time);
   if (there) return Inserted::kBefore;
   if (last.Holds(key)) return Inserted::kNow;
   return Error{ErrorCode::kUnavailable,
@@ -168,7 +168,8 @@ Result<Inserted> BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint,
                                         uint64_t generation) {
   const Result<Inserted> kept = own_->Put(uid, KeyOf(fingerprint, closure), artifact, generation);
   if (!kept || closure.entries.empty()) return kept;
-  const Status known = manifests_.AddFor(uid, fingerprint, {closure}, generation);
+  const Status known =
+      manifests_.AddFor(uid, fingerprint, {closure}, artifact->compile_time, generation);
   return known ? kept : known.error();
 }
 
@@ -183,14 +184,17 @@ void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
 }
 
 void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
-                                 const Manifest* known) {
-  manifests_.AddAtOnce(plan.fingerprint, {closure, true}, known);
+                                 std::chrono::microseconds compile_time, const Manifest* known) {
+  manifests_.AddAtOnce(plan.fingerprint, {closure, true}, compile_time, known);
 }
 
 void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
                        const Manifest* known) {
   if (landing.looked_outside) NoteLooksOutside(plan, uid);
-  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure, known);
+  const ArtifactPtr& artifact = landing.output.artifact;
+  const auto compile_time =
+      artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
+  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure, compile_time, known);
   if (landing.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
@@ -204,11 +208,11 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
   if (!landing.keepable()) return;
   if (landing.output.succeeded) {
     const Digest key = KeyOf(plan.fingerprint, landing.closure);
-    for (Tier* tier : tiers_) tier->Put(key, landing.output.artifact);
+    for (Tier* tier : tiers_) tier->Put(key, artifact);
     if (!landing.closure.entries.empty()) {
-      manifests_.AddAtOnce(plan.fingerprint, {landing.closure}, known);
+      manifests_.AddAtOnce(plan.fingerprint, {landing.closure}, compile_time, known);
     }
-  } else if (const size_t log = landing.output.artifact->log.size();
+  } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {
     failures_.Remember(plan.fingerprint, uid, landing.output, log);
   }

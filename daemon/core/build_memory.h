@@ -81,8 +81,9 @@ class BuildMemory {
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
-  /// `known`: as above.
-  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure, const Manifest* known);
+  /// `compile_time`: of the artifact under the real paths. `known`: as above.
+  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
+                      std::chrono::microseconds compile_time, const Manifest* known);
 
  private:
   [[nodiscard]] bool MayHaveOwn(uid_t uid, const cccl_cache::Digest& key) const {

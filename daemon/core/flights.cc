@@ -230,7 +230,8 @@ void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const Build
         const BuildPlan& canonical = *proof.canonical;
         const auto known = parts_.memory.ManifestOf(canonical, proof.peer.uid).shared;
         if (finding.verdict == PathVerdict::kShown) {
-          parts_.memory.NoteShowsPaths(canonical, finding.canonical.closure, known.get());
+          parts_.memory.NoteShowsPaths(canonical, finding.canonical.closure,
+                                       proof.artifact->compile_time, known.get());
         } else {
           parts_.memory.Keep(canonical, proof.peer.uid, finding.canonical, known.get());
         }

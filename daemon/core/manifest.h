@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct Manifest {
   static constexpr uint64_t kMostBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
+  /// The longest compile time of all artifacts that this manifest has led to. Without the manifest
+  /// they can't be found, so the tiers are told to value it as much. Stored as that of its entry.
+  std::chrono::microseconds compile_time{0};
 
   /// Puts the closure in front, where it was already or not; the oldest go where there are too many
   /// or they take too much.

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/manifest_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cccl_cached {
 
 using cccl_cache::Digest;
+using std::chrono::microseconds;
 
 namespace {
 
@@ -15,6 +17,16 @@ constexpr size_t kMostDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
 size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
+
+/// The manifest with one more closure, as the tiers keep it.
+ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
+                      std::chrono::microseconds compile_time) {
+  manifest.Add(closure);
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(manifest);
+  entry->compile_time = std::max(manifest.compile_time, compile_time);
+  return entry;
+}
 
 }  // namespace
 
@@ -67,7 +79,11 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
     const auto known = decoded_.find(place);
     if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
   }
-  Manifest manifest = DecodeManifest(entry->log).value_or(Manifest{});
+  Manifest manifest;
+  if (auto held = DecodeManifest(entry->log)) {
+    manifest = *std::move(held);
+    manifest.compile_time = entry->compile_time;
+  }
   for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
   Remember(place, {entry, decoded});
@@ -89,38 +105,30 @@ void ManifestTable::Remember(const Digest& place, Decoded decoded) {
   decoded_bytes_ += bytes;
 }
 
-void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure) {
+void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
+                        microseconds compile_time) {
   // It is in memory then: what waits for the disk holds no lock that others must have.
   const ManifestPtr known = Find(fingerprint);
-  AddAtOnce(fingerprint, closure, known.get());
+  AddAtOnce(fingerprint, closure, compile_time, known.get());
 }
 
 void ManifestTable::AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
-                              const Manifest* known) {
+                              microseconds compile_time, const Manifest* known) {
   const std::lock_guard lock(adding_);
   const ManifestPtr now = FindAtOnce(fingerprint);
-  Manifest manifest;
-  if (now != nullptr) {
-    manifest = *now;
-  } else if (known != nullptr) {
-    manifest = *known;
-  }
-  manifest.Add(closure);
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(manifest);
+  const Manifest* const before = now != nullptr ? now.get() : known;
+  const ArtifactPtr entry =
+      EntryWith(before == nullptr ? Manifest{} : *before, closure, compile_time);
   for (Tier* tier : known == nullptr ? at_once_ : tiers_) {
     tier->Put(ManifestKey(fingerprint), entry);
   }
 }
 
 Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
-                             uint64_t generation) {
+                             microseconds compile_time, uint64_t generation) {
   const std::lock_guard lock(adding_own_);
   const ManifestPtr own = FindOwn(uid, fingerprint);
-  Manifest manifest = own == nullptr ? Manifest{} : *own;
-  manifest.Add(closure);
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(manifest);
+  const ArtifactPtr entry = EntryWith(own == nullptr ? Manifest{} : *own, closure, compile_time);
   const Result<Inserted> kept = own_->Put(uid, ManifestKey(fingerprint), entry, generation);
   return kept ? Status(Ok{}) : kept.error();
 }

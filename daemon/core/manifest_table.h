@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -28,17 +29,19 @@ class ManifestTable {
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const cccl_cache::Digest& fingerprint);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
   [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const cccl_cache::Digest& fingerprint);
-  void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure);
+  /// `compile_time`: of the artifact that the closure leads to.
+  void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+           std::chrono::microseconds compile_time);
   /// The same without waiting for a disk. `known`: what Find said, for what memory has not any
   /// more; null: that is not known, so what a disk has of the fingerprint stays as it is there.
   void AddAtOnce(const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
-                 const Manifest* known);
+                 std::chrono::microseconds compile_time, const Manifest* known);
 
   /// The same as one user has it: what is that user's own comes first.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const cccl_cache::Digest& fingerprint);
   /// To the user's own: see PrivateEntries::Put.
   Status AddFor(uid_t uid, const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
-                uint64_t generation);
+                std::chrono::microseconds compile_time, uint64_t generation);
 
  private:
   using ManifestPtr = std::shared_ptr<const Manifest>;

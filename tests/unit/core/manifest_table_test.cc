@@ -19,6 +19,7 @@ using cccl_cache::Sha256;
 using testing::MapTier;
 
 const Digest kFingerprint = Sha256("fingerprint");
+constexpr std::chrono::milliseconds kTime(5);
 
 KnownClosure OneFile(const std::string& text) {
   KnownClosure known;
@@ -31,7 +32,7 @@ TEST_CASE("a manifest is found in a lower tier, and from then on in the upper on
   MapTier disk(TierName::kDisk);
   ManifestTable table({&memory, &disk});
   CHECK(*table.Find(kFingerprint) == Manifest{});
-  table.Add(kFingerprint, OneFile("a"));
+  table.Add(kFingerprint, OneFile("a"), kTime);
   memory.Clear();
   const auto found = table.Find(kFingerprint);
   REQUIRE(found->closures.size() == 1);
@@ -43,10 +44,10 @@ TEST_CASE("a manifest is found in a lower tier, and from then on in the upper on
 TEST_CASE("a manifest is decoded once, and again when it has changed") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
-  table.Add(kFingerprint, OneFile("a"));
+  table.Add(kFingerprint, OneFile("a"), kTime);
   const auto found = table.Find(kFingerprint);
   CHECK(table.Find(kFingerprint) == found);
-  table.Add(kFingerprint, OneFile("b"));
+  table.Add(kFingerprint, OneFile("b"), kTime);
   CHECK(table.Find(kFingerprint)->closures.size() == 2);
   memory.Clear();
   CHECK(table.Find(kFingerprint)->closures.empty());
@@ -57,7 +58,7 @@ TEST_CASE("of many changes at one time none is lost") {
   ManifestTable table({&memory});
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
-    threads.emplace_back([&, i] { table.Add(kFingerprint, OneFile(std::to_string(i))); });
+    threads.emplace_back([&, i] { table.Add(kFingerprint, OneFile(std::to_string(i)), kTime); });
   }
   threads.clear();
   CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMostClosures);
@@ -70,6 +71,17 @@ TEST_CASE("an entry that holds no manifest counts as none") {
   CHECK(*table.Find(kFingerprint) == Manifest{});
 }
 
+TEST_CASE("a manifest is worth as much as the most expensive artifact that it leads to") {
+  MapTier memory(TierName::kMemory);
+  ManifestTable table({&memory});
+  const auto worth = [&] { return memory.Get(ManifestKey(kFingerprint))->compile_time; };
+  table.Add(kFingerprint, OneFile("a"), std::chrono::milliseconds(3));
+  CHECK(worth() == std::chrono::milliseconds(3));
+  table.Add(kFingerprint, OneFile("b"), std::chrono::milliseconds(9));
+  table.Add(kFingerprint, OneFile("c"), std::chrono::milliseconds(2));
+  CHECK(worth() == std::chrono::milliseconds(9));
+}
+
 TEST_CASE("what a user's own manifest waits for holds up nobody else") {
   MapTier memory(TierName::kMemory);
   testing::FakePrivateEntries own;
@@ -77,10 +89,10 @@ TEST_CASE("what a user's own manifest waits for holds up nobody else") {
   bool others_go_on = false;
   std::future<void> other;
   own.on_put = [&] {
-    other = std::async(std::launch::async, [&] { table.Add(kFingerprint, OneFile("a")); });
+    other = std::async(std::launch::async, [&] { table.Add(kFingerprint, OneFile("a"), kTime); });
     others_go_on = other.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
   };
-  REQUIRE(table.AddFor(7, Sha256("another"), OneFile("b"), 1));
+  REQUIRE(table.AddFor(7, Sha256("another"), OneFile("b"), kTime, 1));
   CHECK(others_go_on);
 }
 

@@ -1,0 +1,42 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A user who fills the disk tier: what others lose, builds over headers and builds without."""
+
+import pytest
+from bystander import ATTACKER, BYSTANDER
+from places import PLACES
+
+PROGRAMS = 60
+FLOOD = 30
+
+
+@pytest.fixture
+def small(make_daemon):
+    """A daemon whose memory keeps next to nothing, so that the disk decides."""
+    return make_daemon("--socket-mode", "0666", "--store-limit", "64MiB", "--memory-limit", "128KiB",
+                       roots=(PLACES.fake13,)).start()
+
+
+def test_a_flood_by_another_user_costs_builds_over_headers_no_more_than_others(small, directory):
+    headers = directory / "headers"
+    headers.mkdir()
+    (headers / "one.h").write_text("#define ONE 1\n")
+
+    def count(outcome, include):
+        text = include + "// {}\n//fake: output-size 4K\n//fake: allocate 32M\n"
+        outcomes = [small.build_json(text.format(number), "-I", str(headers), user=BYSTANDER)["outcome"]
+                    for number in range(PROGRAMS)]
+        return outcomes.count(outcome)
+
+    kinds = {"without headers": "", "over headers": '#include "one.h"\n'}
+    for outcome in ("built", "hit"):
+        assert {count(outcome, include) for include in kinds.values()} == {PROGRAMS}
+    for number in range(FLOOD):
+        small.build_json(f"// flood {number}\n//fake: output-size 6M\n", user=ATTACKER)
+    left = {name: count("hit", include) for name, include in kinds.items()}
+    evicted = small.stats()["evictions_total"]
+    print(f"eviction: {FLOOD} builds of 6 MB by another user, {evicted} entries evicted; "
+          f"hits left of {PROGRAMS}: {left}")
+    assert evicted > 0
+    # An entry's value varies with the time that its compile took.
+    assert left["over headers"] >= left["without headers"] - PROGRAMS // 10
