@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <fstream>
 #include <initializer_list>
 
 #include "daemon/files/file_status.h"
@@ -30,10 +32,23 @@ ContentStamp ContentStamp::Of(const struct statx& status) {
           .ctime_ns = Nanoseconds(status.stx_ctime)};
 }
 
-bool ContentStamp::IsSettledAt(int64_t now_ns) const {
+bool ContentStamp::IsSettledAt(int64_t now_ns, int64_t write_back_ns) const {
   // ext4 with small inodes, and its forerunners, count in whole seconds.
   const bool whole_seconds = ctime_ns % kSecond == 0;
-  return now_ns - ctime_ns >= (whole_seconds ? 2 * kSecond : kTwoTicks);
+  return now_ns - ctime_ns >= std::max(whole_seconds ? 2 * kSecond : kTwoTicks, write_back_ns);
+}
+
+std::optional<int64_t> KernelWriteBack(const std::string& directory) {
+  const auto setting = [&](const char* name, int64_t otherwise) {
+    int64_t centiseconds = 0;
+    std::ifstream(directory + "/" + name) >> centiseconds || (centiseconds = otherwise);
+    return centiseconds * (kSecond / 100);
+  };
+  const int64_t expire = setting("dirty_expire_centisecs", 3000);
+  const int64_t interval = setting("dirty_writeback_centisecs", 500);
+  if (interval == 0) return std::nullopt;
+  // One interval until the kernel looks, one for writing.
+  return expire + 2 * interval;
 }
 
 size_t ContentStampHash::operator()(const ContentStamp& stamp) const {

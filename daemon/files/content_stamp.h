@@ -7,12 +7,13 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace cccl_cached {
 
 /// What changes when a file's contents change, where the local kernel sets the time of change
-/// (FileSystem::kLocal): mtime can be set back, ctime cannot. Only compared within one run of the
-/// daemon.
+/// (IsLocal): mtime can be set back, ctime cannot. Only compared within one run of the daemon.
 struct ContentStamp {
   uint64_t mount = 0;  ///< 0 before Linux 5.8, which does not tell
   uint64_t device = 0;
@@ -26,13 +27,20 @@ struct ContentStamp {
   static ContentStamp Of(const struct statx& status);
 
   /// Whether any change after `now_ns` gives another stamp: the file's time has moved on since its
-  /// last change.
-  [[nodiscard]] bool IsSettledAt(int64_t now_ns) const;
+  /// last change. Of a file, `write_back_ns` is KernelWriteBack's time: stores through a mapping
+  /// change no stamp until the page that the first of them dirtied is written back. Directories
+  /// can't be mapped.
+  [[nodiscard]] bool IsSettledAt(int64_t now_ns, int64_t write_back_ns = 0) const;
 };
 
 struct ContentStampHash {
   size_t operator()(const ContentStamp& stamp) const;
 };
+
+/// How long the kernel leaves a changed page unwritten. None: for ever (periodic write-back is
+/// turned off). `directory`: where the kernel's settings are; each that can't be read has its
+/// default.
+[[nodiscard]] std::optional<int64_t> KernelWriteBack(const std::string& directory = "/proc/sys/vm");
 
 /// The clock that stamps files.
 [[nodiscard]] int64_t FileTimeNow();

@@ -56,8 +56,8 @@ Reached<FileContents> ContentsReader::Read(const Place& place) {
 }
 
 std::optional<cccl_cache::Digest> ContentsReader::Known(const Place& place) {
-  if (place.file_system != FileSystem::kLocal) return std::nullopt;
-  const auto known = memory_.Find(ContentStamp::Of(place.status));
+  if (!IsLocal(place.file_system)) return std::nullopt;
+  const auto known = memory_.digests.Find(ContentStamp::Of(place.status));
   if (!known || (known->has_access_list && rules_.AccessListsMatter())) return std::nullopt;
   return known->digest;
 }
@@ -74,10 +74,16 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   if (ContentStamp::Of(after) != stamp) return Obstacle{Obstacle::Kind::kChanging};
   auto bytes = std::make_shared<const std::string>(std::get<std::string>(std::move(read)));
   const cccl_cache::Digest digest = cccl_cache::Sha256(*bytes);
-  if (file_system == FileSystem::kLocal && stamp.IsSettledAt(begin)) {
-    memory_.Remember(stamp, {digest, HasAccessList(contents)});
+  if (IsWrittenBack(file_system, before) && LiesStill(stamp, begin)) {
+    memory_.digests.Remember(stamp, {digest, HasAccessList(contents)});
   }
   return FileContents{digest, std::move(bytes), before};
+}
+
+bool ContentsReader::LiesStill(const ContentStamp& stamp, int64_t now_ns) {
+  // Not asked for again for each file of a build. Between builds it may change.
+  if (!write_back_) write_back_ = memory_.write_back();
+  return *write_back_ && stamp.IsSettledAt(now_ns, **write_back_);
 }
 
 }  // namespace cccl_cached

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "daemon/files/access_rules.h"
-#include "daemon/files/digest_memory.h"
+#include "daemon/files/file_memory.h"
 #include "daemon/files/name_walk.h"
 #include "daemon/files/obstacle.h"
 #include "proto/digest.h"
@@ -25,7 +25,7 @@ struct FileContents {
 /// thread-safe.
 class ContentsReader {
  public:
-  ContentsReader(AccessRules& rules, DigestMemory& memory) : rules_(rules), memory_(memory) {}
+  ContentsReader(AccessRules& rules, FileMemory& memory) : rules_(rules), memory_(memory) {}
 
   /// The file that lies at a place where a regular file was found. Judges it again: another may lie
   /// there now. kChanging: something changed meanwhile; worth another try from the path on.
@@ -37,9 +37,11 @@ class ContentsReader {
 
  private:
   Reached<FileContents> ReadOpen(int contents, FileSystem file_system);
+  [[nodiscard]] bool LiesStill(const ContentStamp& stamp, int64_t now_ns);
 
   AccessRules& rules_;
-  DigestMemory& memory_;
+  FileMemory& memory_;
+  std::optional<std::optional<int64_t>> write_back_;  ///< of memory_, once it was asked for
 };
 
 }  // namespace cccl_cached

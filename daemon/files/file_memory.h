@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "daemon/files/absent_names.h"
+#include "daemon/files/content_stamp.h"
 #include "daemon/files/digest_memory.h"
 
 namespace cccl_cached {
@@ -16,6 +20,8 @@ struct FileMemory {
 
   DigestMemory digests;
   AbsentNames absent;
+  /// How old a file must be to be remembered; see KernelWriteBack.
+  std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };
 
 }  // namespace cccl_cached

@@ -9,7 +9,7 @@
 namespace cccl_cached {
 
 int StatusAt(int directory, const std::string& name, struct statx* status) {
-  constexpr unsigned kFields = STATX_BASIC_STATS | STATX_MNT_ID;
+  constexpr unsigned kFields = STATX_BASIC_STATS | STATX_MNT_ID | kStatxDirectIo;
   const int flags = AT_SYMLINK_NOFOLLOW | (name.empty() ? AT_EMPTY_PATH : 0);
   return statx(directory, name.c_str(), flags, kFields, status) == 0 ? 0 : errno;
 }

@@ -27,9 +27,11 @@ FileSystem KindOf(const struct statfs& status) {
     case kXfsMagic:
     case kBtrfsMagic:
     case kZfsMagic:
+      return FileSystem::kDisk;
     case TMPFS_MAGIC:
+      return FileSystem::kMemory;
     case OVERLAYFS_SUPER_MAGIC:
-      return FileSystem::kLocal;
+      return FileSystem::kOverlay;
     case PROC_SUPER_MAGIC:
     case SYSFS_MAGIC:
     case DEBUGFS_MAGIC:
@@ -57,6 +59,13 @@ std::pair<uint64_t, uint64_t> Numbers(const struct statx& status) {
 }
 
 }  // namespace
+
+bool IsWrittenBack(FileSystem system, const struct statx& file) {
+  // An overlay passes on what the file system of the very file says of direct I/O, which a file
+  // system in memory has none of. Kernels before 6.1 don't tell, nor do all file systems.
+  if (system == FileSystem::kOverlay) return (file.stx_mask & kStatxDirectIo) != 0;
+  return system == FileSystem::kDisk;
+}
 
 Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
                                     const struct statx& status) {

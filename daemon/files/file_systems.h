@@ -15,12 +15,22 @@ namespace cccl_cached {
 
 enum class FileSystem : uint8_t {
   kOther,
-  /// The local kernel sets the time of change. Overlays count: what lies below one must not change
-  /// while it is mounted, and the rest is the kernel's.
-  kLocal,
+  kDisk,    ///< of this kernel's, which sets the time of change
+  kMemory,  ///< the same without write-back: the stamp of a file that is mapped proves nothing
+  /// Over one of the two. What lies below must not change while it is mounted, and the rest is the
+  /// kernel's.
+  kOverlay,
   /// The kernel's own: proc, sysfs and their kin, wherever they are mounted.
   kKernel,
 };
+
+/// Whether the local kernel sets the time of change there.
+[[nodiscard]] inline bool IsLocal(FileSystem system) {
+  return system == FileSystem::kDisk || system == FileSystem::kMemory ||
+         system == FileSystem::kOverlay;
+}
+/// Whether what is stored into a mapping of the file is written back, which changes its stamp.
+[[nodiscard]] bool IsWrittenBack(FileSystem system, const struct statx& file);
 
 /// Which file systems files lie on, asked once each. For one build: the numbers of a file system
 /// are given to others once it is gone. Not thread-safe.

@@ -27,7 +27,7 @@ class HostFiles final : public RequesterFiles {
         rules_(reach, std::move(own_directories)),
         memory_(std::move(memory)),
         walk_(rules_, memory_->absent),
-        reader_(rules_, memory_->digests) {}
+        reader_(rules_, *memory_) {}
   HostFiles(const HostFiles&) = delete;
   HostFiles& operator=(const HostFiles&) = delete;
 

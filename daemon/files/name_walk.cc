@@ -126,8 +126,7 @@ Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks) 
   if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
   Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
   const ContentStamp stamp = ContentStamp::Of(status);
-  const bool local = std::get<FileSystem>(checked) == FileSystem::kLocal;
-  if (local && stamp.IsSettledAt(now)) way.stamp = stamp;
+  if (IsLocal(std::get<FileSystem>(checked)) && stamp.IsSettledAt(now)) way.stamp = stamp;
   return way;
 }
 

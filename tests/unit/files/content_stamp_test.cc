@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
+
+#include "tests/support/temporary_directory.h"
 
 using namespace cccl_cached;
 
@@ -52,6 +55,26 @@ TEST_CASE("a stamp does not count within two ticks of the change") {
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns));
   CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns + 20 * kMillisecond - 1));
   CHECK(stamp.IsSettledAt(stamp.ctime_ns + 20 * kMillisecond));
+}
+
+TEST_CASE("the stamp of a file does not count before its pages are written back") {
+  ContentStamp stamp;
+  stamp.ctime_ns = 1000 * kSecond + 1;
+  CHECK_FALSE(stamp.IsSettledAt(stamp.ctime_ns + 40 * kSecond - 1, 40 * kSecond));
+  CHECK(stamp.IsSettledAt(stamp.ctime_ns + 40 * kSecond, 40 * kSecond));
+}
+
+TEST_CASE("the time of write-back follows from the kernel's settings") {
+  const TemporaryDirectory directory;
+  const auto set = [&](const char* name, int centiseconds) {
+    std::ofstream(directory / name) << centiseconds << "\n";
+  };
+  CHECK(KernelWriteBack(directory.path()) == 40 * kSecond);  // the kernel's defaults
+  set("dirty_expire_centisecs", 100);
+  set("dirty_writeback_centisecs", 50);
+  CHECK(KernelWriteBack(directory.path()) == 2 * kSecond);
+  set("dirty_writeback_centisecs", 0);
+  CHECK(KernelWriteBack(directory.path()) == std::nullopt);
 }
 
 TEST_CASE("a stamp in the future does not count") {

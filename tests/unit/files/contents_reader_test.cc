@@ -73,6 +73,21 @@ TEST_CASE("a digest is not remembered while a change could go unnoticed") {
   }
 }
 
+TEST_CASE("a digest is not remembered before the file's pages are written back") {
+  FileTree tree;
+  tree.Write("include/a.h", "true");
+  tree.Settle("include/a.h");
+  const auto remembered = [&](std::optional<int64_t> write_back) {
+    tree.memory->write_back = [=] { return write_back; };
+    REQUIRE(tree.Own({"include"})->Look({0, "a.h"}).ok());
+    return tree.memory->digests.Find(tree.Stamp("include/a.h")).has_value();
+  };
+  constexpr int64_t kHour = 3'600'000'000'000;
+  CHECK_FALSE(remembered(kHour));
+  CHECK_FALSE(remembered(std::nullopt));
+  CHECK(remembered(0));
+}
+
 TEST_CASE("a rewrite of the same size with the old time set back is noticed") {
   FileTree tree;
   tree.Write("include/a.h", "old");

@@ -55,14 +55,24 @@ TEST_CASE("the kernel's own file systems are told from those that hold files") {
   CHECK(KindOf(tree.Path("")) != FileSystem::kKernel);
 }
 
-TEST_CASE("a disk of this kernel's is local") {
+TEST_CASE("a disk of this kernel's is local, and so is its memory") {
+  CHECK(KindOf("/dev/shm") == FileSystem::kMemory);
   FileTree tree;
   struct statfs system {};
   REQUIRE(statfs(tree.Path("").c_str(), &system) == 0);
   const std::set<uint32_t> known = {EXT4_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
                                     0x58465342 /* XFS */, 0x9123683e /* Btrfs */};
-  const bool local = known.contains(static_cast<uint32_t>(system.f_type));
-  CHECK(KindOf(tree.Path("")) == (local ? FileSystem::kLocal : FileSystem::kOther));
+  CHECK(IsLocal(KindOf(tree.Path(""))) == known.contains(static_cast<uint32_t>(system.f_type)));
+}
+
+TEST_CASE("files are written back on disks, and under overlays of whose files a disk is known") {
+  struct statx file {};
+  CHECK(IsWrittenBack(FileSystem::kDisk, file));
+  CHECK_FALSE(IsWrittenBack(FileSystem::kOverlay, file));
+  file.stx_mask = kStatxDirectIo;
+  CHECK(IsWrittenBack(FileSystem::kOverlay, file));
+  CHECK_FALSE(IsWrittenBack(FileSystem::kMemory, file));
+  CHECK_FALSE(IsWrittenBack(FileSystem::kOther, file));
 }
 
 TEST_CASE("a file system is asked for what it is by a name in a directory, links not followed") {

@@ -32,7 +32,10 @@ Error ErrorOfResult(const Result<T>& result) {
 
 }  // namespace
 
-FileTree::FileTree() { fs::permissions(directory_.path(), fs::perms(0755)); }
+FileTree::FileTree() {
+  fs::permissions(directory_.path(), fs::perms(0755));
+  memory->write_back = [] { return 0; };
+}
 
 void FileTree::Write(const std::string& name, std::string_view contents) const {
   Directory(fs::path(name).parent_path());

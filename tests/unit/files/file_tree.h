@@ -41,6 +41,7 @@ class FileTree {
                                                      const std::vector<std::string>& roots);
 
   std::vector<std::string> refused;  ///< the daemon's own directories, for requesters made later
+  /// Takes files to be written back as soon as they are changed.
   std::shared_ptr<FileMemory> memory = std::make_shared<FileMemory>(1000);
 
  private:
