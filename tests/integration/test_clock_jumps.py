@@ -60,7 +60,7 @@ def test_leases_and_hits_do_not_depend_on_the_wall_clock(daemon, clock, jump):
     assert daemon.stats()["lease_waiters"] == 1
     assert holder.ask("publish after") == "published"
     assert waits.hear() == "hit after"
-    daemon.kill()
+    assert daemon.stop() == 0
     daemon.start()
     assert LeaseClient(daemon, "held").hear() == "hit after"
     assert b'"outcome": "hit"' in daemon.cli("--json", *build, input="// one\n").stdout

@@ -257,6 +257,26 @@ def test_a_restart_keeps_deposits(daemon):
     assert stats["deposits"] == 1 and stats["deposit_bytes"] == CHARGE
 
 
+def test_a_deposit_that_was_written_survives_the_daemon_killed(daemon):
+    """What `published` promises of a daemon that is killed: it is written without delay, not before the answer."""
+    key = deposit(daemon, "v", "kept over a kill")
+    wait_for(lambda: any(b"kept over a kill" in file.read_bytes() for file in database_files(daemon)), "the write")
+    daemon.kill()
+    daemon.start()
+    assert LeaseClient(daemon).hear() == "hit kept over a kill"
+    assert [each["key"] for each in listed(daemon)] == [key]
+
+
+def test_a_daemon_killed_right_after_a_publication_has_it_whole_or_not_at_all(daemon):
+    for number in range(10):
+        contents = f"deposit {number}"
+        deposit(daemon, str(number), contents)
+        daemon.kill()
+        daemon.start()
+        told = LeaseClient(daemon, str(number)).hear()
+        assert told == f"hit {contents}" or told.startswith("lease "), told
+
+
 def test_a_corrupt_deposit_is_a_miss(daemon):
     holder = LeaseClient(daemon)
     key = bytes.fromhex(holder.hear().split()[2])
