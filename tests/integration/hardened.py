@@ -55,27 +55,37 @@ class Filter:
 
 
 def hardening(unit):
-    """The directives below the line that begins the part on hardening."""
+    """The directives below the line that begins the part on hardening; of system calls all that are allowed."""
     part = pathlib.Path(unit).read_text().split("\n# Hardening", 1)[1].split("\n[Install]")[0]
-    found = dict(line.split("=", 1) for line in part.splitlines()[1:] if line and not line.startswith("#"))
+    found, calls = {}, set()
+    for line in part.splitlines()[1:]:
+        if not line or line.startswith("#"):
+            continue
+        name, value = line.split("=", 1)
+        found[name] = value
+        if name == "SystemCallFilter":
+            named = {call for word in value.lstrip("~").split() for call in calls_of(word)}
+            calls = calls - named if value.startswith("~") else calls | named
+    found["SystemCallFilter"] = calls
     for name, value in found.items():
         assert name in HARMLESS or name == "SystemCallFilter" or KNOWN.get(name) == value, f"{name}={value}: not known here"
     return found
 
 
-def calls_of(group):
-    done = subprocess.run(["systemd-analyze", "syscall-filter", group], stdout=subprocess.PIPE, text=True, check=True)
-    for word in (line.strip() for line in done.stdout.splitlines()[1:]):
-        if word.startswith("@"):
-            yield from calls_of(word)
-        elif word and not word.startswith("#"):
-            yield word
+def calls_of(word):
+    """A system call, or those of a group."""
+    if not word.startswith("@"):
+        yield word
+        return
+    done = subprocess.run(["systemd-analyze", "syscall-filter", word], stdout=subprocess.PIPE, text=True, check=True)
+    for line in (line.strip() for line in done.stdout.splitlines()[1:]):
+        if line and not line.startswith("#"):
+            yield from calls_of(line)
 
 
 def restrict(found):
     allowed = Filter(REFUSE)
-    words = found["SystemCallFilter"].split()
-    for call in {call for word in words for call in (calls_of(word) if word.startswith("@") else [word])}:
+    for call in found["SystemCallFilter"]:
         allowed.add(ALLOW, call)
     refused = Filter(ALLOW)
     if "MemoryDenyWriteExecute" in found:
