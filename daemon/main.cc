@@ -16,10 +16,12 @@
 #include "daemon/configured.h"
 #include "daemon/daemon.h"
 #include "daemon/process/file_limit.h"
+#include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notify_socket.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
+#include "daemon/service/grpc_log.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/polling.h"
 #include "daemon/stores.h"
@@ -110,6 +112,8 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
   Log log(configuration.log_level, configuration.log_format);
+  LimitedLog grpc_lines(log, "grpc");
+  const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(configuration, log);
   if (!stores) return Refuse(stores.error(), kCannotServe);
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace cccl_cached {
+
+/// Allows so many of something at once, and so many a second. Not thread-safe.
+class TokenBucket {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  TokenBucket(double at_once, double per_second, Clock::time_point now)
+      : at_once_(at_once), per_second_(per_second), left_(at_once), refilled_(now) {}
+
+  /// Whether one more is allowed at this time, which never goes back.
+  [[nodiscard]] bool Take(Clock::time_point now) {
+    const std::chrono::duration<double> passed = now - refilled_;
+    refilled_ = now;
+    left_ = std::min(at_once_, left_ + passed.count() * per_second_);
+    if (left_ < 1) return false;
+    left_ -= 1;
+    return true;
+  }
+
+ private:
+  const double at_once_;
+  const double per_second_;
+  double left_;
+  Clock::time_point refilled_;
+};
+
+}  // namespace cccl_cached
