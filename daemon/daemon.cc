@@ -45,6 +45,7 @@ RegistryOptions ToolchainsOf(const Configuration& configuration) {
 
 Daemon::Daemon(Parts parts)
     : log_(parts.log),
+      cut_offs_(log_, "connection"),
       compiler_(parts.worker, ZygotesOf(log_), ReportTo(log_, "compiler")),
       toolchains_(ToolchainsOf(parts.configuration), *parts.stores.disk, compiler_,
                   [&log = log_](const ToolchainReport& report) {
@@ -90,7 +91,8 @@ Daemon::Daemon(Parts parts)
                .snapshots = snapshots_,
                .sent_contents = sent_contents_,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
-               .building = [this] { return coordinator_.Gauges(); }}) {}
+               .building = [this] { return coordinator_.Gauges(); },
+               .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}) {}
 
 Status Daemon::Start(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) {

@@ -13,6 +13,7 @@
 #include "daemon/core/sent_contents.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
+#include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
 #include "daemon/service/builder.h"
 #include "daemon/service/listening_socket.h"
@@ -46,6 +47,7 @@ class Daemon {
 
  private:
   Log& log_;
+  LimitedLog cut_offs_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
   HostFileAccess files_;

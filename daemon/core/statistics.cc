@@ -39,6 +39,8 @@ constexpr CounterInfo kCounters[] = {
      "Compiles ended at the worker's memory limit."},
     {Counter::kCancelled, "cancelled_total", "", "Compiles ended because nobody waited any more."},
     {Counter::kRefused, "refused_total", "", "Requests that were refused."},
+    {Counter::kCutOff, "connections_cut_off_total", "",
+     "Connections ended because of what their clients sent."},
     {Counter::kCorruptEntries, "corrupt_entries_total", "",
      "Stored entries that did not verify and were dropped."},
     {Counter::kStoreErrors, "store_errors_total", "", "Writes to the database that failed."},

@@ -33,6 +33,7 @@ enum class Counter : uint8_t {
   kOutOfMemory,
   kCancelled,
   kRefused,
+  kCutOff,
   kCorruptEntries,
   kStoreErrors,
   kShadowChecks,

@@ -84,7 +84,7 @@ void Acceptor::Run() {
       if (id <= listeners_.size()) {
         AcceptSome(listeners_[id - 1].fd());
       } else {
-        connections_.erase(id);
+        Ended(id);
       }
     }
     const auto now = std::chrono::steady_clock::now();
@@ -119,8 +119,11 @@ void Acceptor::TurnAway(int listener) {
 void Acceptor::Adopt(FileDescriptor socket) {
   auto peer = ReadPeerCredentials(socket.get());
   if (!peer) return;
+  auto cancellations = callbacks_.cancellations(*peer);
+  if (cancellations == nullptr) return;
   FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!watched.valid()) return;
+  auto guarded = GuardSocket(socket.get(), std::move(cancellations));
   auto connection = callbacks_.admit(std::move(socket), *peer);
   if (connection == nullptr) return;
   const uint64_t id = next_id_++;
@@ -130,7 +133,15 @@ void Acceptor::Adopt(FileDescriptor socket) {
     shutdown(watched.get(), SHUT_RDWR);
     return;
   }
-  connections_.emplace(id, Watched{std::move(watched), std::move(connection)});
+  connections_.emplace(
+      id, Watched{std::move(watched), std::move(connection), std::move(guarded), *std::move(peer)});
+}
+
+void Acceptor::Ended(uint64_t id) {
+  const auto ended = connections_.extract(id);
+  if (ended.empty()) return;
+  const Watched& watched = ended.mapped();
+  if (const char* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
 }
 
 }  // namespace cccl_cached

@@ -12,6 +12,7 @@
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/core/result.h"
+#include "daemon/service/guarded_sockets.h"
 #include "daemon/service/listening_socket.h"
 
 namespace cccl_cached {
@@ -23,12 +24,17 @@ class Connection {
 };
 
 /// Accepts on Unix sockets in a thread of its own, learns who connected, and notices when a
-/// connection has ended. Start and Stop from one thread; all callbacks run on the acceptor's.
+/// connection has ended. What clients send is judged by GuardSocket. Start and Stop from one
+/// thread; all callbacks run on the acceptor's.
 class Acceptor {
  public:
   struct Callbacks {
+    /// Null: this peer may not connect now.
+    std::function<std::shared_ptr<Cancellations>(const Peer&)> cancellations;
     /// Takes the socket over, or closes it and returns null.
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
+    /// A connection was cut off, for the rule that its client broke.
+    std::function<void(const Peer&, const char* rule)> cut_off;
     std::function<void()> tick;  ///< every few seconds
   };
 
@@ -45,12 +51,15 @@ class Acceptor {
   struct Watched {
     FileDescriptor socket;  ///< a duplicate: it sees the hang-up whoever closes first
     std::unique_ptr<Connection> connection;
+    std::shared_ptr<const GuardedSocket> guarded;
+    Peer peer;
   };
 
   [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
   void Run();
   void AcceptSome(int listener);
   void Adopt(FileDescriptor socket);
+  void Ended(uint64_t id);
   void TurnAway(int listener);
 
   std::vector<ListeningSocket> listeners_;

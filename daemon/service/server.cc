@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/server.h"
 
+#include <fmt/format.h>
 #include <grpc/grpc.h>
 #include <unistd.h>
 
@@ -11,12 +12,17 @@
 
 #include "daemon/service/acceptor.h"
 #include "daemon/service/api_version.h"
+#include "daemon/service/call_server.h"
+#include "daemon/service/flood_history.h"
+#include "daemon/service/guarded_sockets.h"
 #include "daemon/service/health.h"
 #include "daemon/service/peer_servers.h"
 #include "proto/fingerprint.h"
 
 namespace cccl_cached {
 namespace {
+
+constexpr std::chrono::seconds kGuardTimeout{10};
 
 cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
                                          const Deposits::Options& deposits) {
@@ -53,12 +59,23 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   return reply;
 }
 
+Status CheckGuard() {
+  const MethodTable none;
+  grpc::ServerBuilder builder;
+  const auto server = CallServer::Start(builder, none);
+  if (server == nullptr) return Error{ErrorCode::kUnavailable, "gRPC could not start a server"};
+  return CheckThatSocketsAreGuarded(
+      [&server](FileDescriptor socket) { server->Serve(std::move(socket)); }, kGuardTimeout);
+}
+
 }  // namespace
 
 class Server::Impl {
  public:
   Impl(ServerOptions options, ServerSources sources)
       : options_(std::move(options)),
+        statistics_(sources.statistics),
+        report_cut_off_(std::move(sources.report_cut_off)),
         budget_(options_.limits),
         read_gate_(ReadGate::Limits{}),
         answer_gate_(ReadGate::Limits{}),
@@ -88,15 +105,20 @@ class Server::Impl {
     // Never taken back: the last grpc_shutdown waits up to 10 s for a poller that a large reply
     // started, and the process is about to end anyway.
     grpc_init();
-    acceptor_ = std::make_unique<Acceptor>(
-        std::move(listeners_), Acceptor::Callbacks{[this](FileDescriptor socket, const Peer& peer) {
-                                                     return peer_servers_.Connect(std::move(socket),
-                                                                                  peer);
-                                                   },
-                                                   [this] {
-                                                     uploads_.Forget();
-                                                     peer_servers_.EndIdle();
-                                                   }});
+    if (const Status guarded = CheckGuard(); !guarded) return guarded;
+    Acceptor::Callbacks callbacks{
+        .cancellations = [this](const Peer& peer) { return CancellationsOf(peer); },
+        .admit = [this](
+                     FileDescriptor socket,
+                     const Peer& peer) { return peer_servers_.Connect(std::move(socket), peer); },
+        .cut_off = [this](const Peer& peer, const char* rule) { NoteCutOff(peer, rule); },
+        .tick =
+            [this] {
+              uploads_.Forget();
+              peer_servers_.EndIdle();
+              floods_.Forget();
+            }};
+    acceptor_ = std::make_unique<Acceptor>(std::move(listeners_), std::move(callbacks));
     return acceptor_->Start();
   }
 
@@ -111,7 +133,22 @@ class Server::Impl {
   }
 
  private:
+  std::shared_ptr<Cancellations> CancellationsOf(const Peer& peer) {
+    auto cancellations = floods_.Admit(peer.uid);
+    if (cancellations == nullptr) statistics_.Add(Counter::kRefused);
+    return cancellations;
+  }
+
+  void NoteCutOff(const Peer& peer, const char* rule) {
+    statistics_.Add(Counter::kCutOff);
+    floods_.NoteCutOff(peer.uid);
+    report_cut_off_(fmt::format("cut off a connection of uid {}, pid {}: it sent {}", peer.uid,
+                                peer.pid, rule));
+  }
+
   const ServerOptions options_;
+  Statistics& statistics_;
+  const std::function<void(std::string_view)> report_cut_off_;
   Budget budget_;
   ReadGate read_gate_;
   ReadGate answer_gate_;
@@ -124,6 +161,7 @@ class Server::Impl {
   CallThreads call_threads_;
   const SnapshotSources snapshots_;
   PeerServers peer_servers_;
+  FloodHistory floods_{std::chrono::steady_clock::now};  // of the acceptor's thread
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;
 };

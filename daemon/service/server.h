@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
@@ -37,6 +38,8 @@ struct ServerSources {
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   std::function<TierSize()> stored;             ///< the largest tier that keeps artifacts
   std::function<BuildGauges()> building;        ///< what runs and waits now
+  /// For the operator, from the acceptor's thread: a connection was cut off, and why.
+  std::function<void(std::string_view)> report_cut_off;
 };
 
 /// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and
@@ -53,7 +56,7 @@ class Server {
   /// Before Start only.
   void AddListener(ListeningSocket socket);
 
-  /// Accepts from now on.
+  /// Accepts from now on. Fails if gRPC takes header blocks of any length.
   [[nodiscard]] Status Start();
 
   /// Health answers NOT_SERVING from now on; everything else goes on.

@@ -96,7 +96,8 @@ ADAPTERS = (
     (r"fmt/.*", (*DAEMON_BUT_WORKER, "cli/")),
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
-        "daemon/worker/", "client/src/local_compiler_path.cc", "client/include/cccl_cache/driver.h",
+        "daemon/worker/", "daemon/service/guarded_sockets.cc", "client/src/local_compiler_path.cc",
+        "client/include/cccl_cache/driver.h",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),
     (r"(sys|linux|asm|arpa|netinet)/.*", ("",)),

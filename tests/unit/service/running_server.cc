@@ -38,7 +38,8 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         },
                         [] {
                           return BuildGauges{2, 3, 4};
-                        }};
+                        },
+                        [this](std::string_view) { ++cut_offs_reported; }};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
   REQUIRE(listener.ok());

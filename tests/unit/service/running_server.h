@@ -4,6 +4,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +33,8 @@ class RunningServer {
   FakeDepositStore store;
   Deposits deposits;
   FakeSnapshots snapshots;
+  /// How often the operator was told that a connection was cut off.
+  std::atomic<int> cut_offs_reported = 0;
 
  private:
   TemporaryDirectory directory_;

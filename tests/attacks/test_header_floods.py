@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that are sent before a call exists, or after it was cancelled, cost the daemon a bounded amount of memory, and
+no other user an answer (docs/decisions/0028)."""
+
+import pytest
+
+from attacker import attack
+from bystander import memory
+
+GROWTH = 150  # MiB
+
+
+@pytest.mark.parametrize("name, most_sent", [
+    ("unfinished_field", 100 << 20), ("small_fields", 50 << 20), ("empty_continuations", 5 << 20),
+    ("rapid_reset", 5 << 20), ("pings", 10 << 20), ("settings", 10 << 20),
+])
+def test_who_sends_no_calls_but_frames_is_cut_off(shared, bystander, name, most_sent):
+    before, _ = memory(shared.process.pid)
+    done = attack(shared, name)
+    peak, _ = bystander.report(f"{name}, {done}")
+    assert done["closed"] == done["connections"]
+    assert done["sent"] < most_sent
+    assert peak - before < GROWTH
+    assert shared.stats()["connections_cut_off_total"] >= 1
+
+
+@pytest.mark.parametrize("name", ["up_to_the_bound", "rapid_reset_of_many", "again_and_again"])
+def test_what_many_connections_may_send_each_is_bounded_for_their_user(shared, bystander, name):
+    before, _ = memory(shared.process.pid)
+    done = attack(shared, name)
+    peak, _ = bystander.report(f"{name}, {done}")
+    assert peak - before < GROWTH
+
+
+def test_who_is_cut_off_again_and_again_is_refused_for_a_while_and_others_are_not(shared, bystander):
+    done = attack(shared, "again_and_again")
+    bystander.report(f"again_and_again, {done}")
+    assert shared.stats()["connections_cut_off_total"] < 20
+    assert shared.stats()["refused_total"] > 0
+    assert shared.log_text().count("cut off a connection") < 20

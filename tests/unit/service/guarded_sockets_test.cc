@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/guarded_sockets.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/support/http2_frames.h"
+
+namespace cccl_cached {
+namespace {
+
+struct Pair {
+  FileDescriptor client;
+  FileDescriptor served;
+
+  Pair() {
+    int pair[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
+    client = FileDescriptor(pair[0]);
+    served = FileDescriptor(pair[1]);
+  }
+  void Send(const std::string& bytes) const {
+    REQUIRE(send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(bytes.size()));
+  }
+  [[nodiscard]] bool HungUp() const {
+    pollfd client_end{client.get(), 0, 0};
+    return poll(&client_end, 1, 0) == 1;
+  }
+};
+
+/// Receives as gRPC does, into pieces of this size.
+ssize_t Receive(int fd, size_t piece, int flags = 0) {
+  std::vector<char> buffer(256 << 10);
+  std::vector<iovec> pieces;
+  for (size_t at = 0; at < buffer.size() && pieces.size() < 64; at += piece) {
+    pieces.push_back({buffer.data() + at, std::min(piece, buffer.size() - at)});
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return recvmsg(fd, &message, flags);
+}
+
+std::shared_ptr<const GuardedSocket> Guard(const Pair& pair) {
+  return GuardSocket(pair.served.get(), std::make_shared<Cancellations>(FrameRules::Clock::now()));
+}
+
+const std::string kGood = kPreface + Frame(kHeadersFrame, kEndOfHeaders, 100);
+const std::string kBad =
+    kPreface + Frame(kHeadersFrame, 0, 9'000) + Frame(kContinuationFrame, kEndOfHeaders, 9'000);
+
+TEST_CASE("bytes that break a rule are not handed over, and the client is cut off") {
+  for (const size_t piece : {size_t{7}, size_t{1 << 10}, size_t{256 << 10}}) {
+    const Pair pair;
+    const auto guarded = Guard(pair);
+    pair.Send(kBad);
+    ssize_t received = 0;
+    size_t in_all = 0;
+    while ((received = Receive(pair.served.get(), piece)) > 0) {
+      in_all += static_cast<size_t>(received);
+    }
+    CHECK(received == -1);
+    CHECK(errno == ECONNRESET);
+    CHECK(in_all < kBad.size());
+    CHECK(guarded->broken() != nullptr);
+    CHECK(pair.HungUp());
+    CHECK(Receive(pair.served.get(), piece) <= 0);
+  }
+}
+
+TEST_CASE("bytes that break no rule are received as they are") {
+  const Pair pair;
+  const auto guarded = Guard(pair);
+  pair.Send(kGood);
+  CHECK(Receive(pair.served.get(), 10, MSG_PEEK) == static_cast<ssize_t>(kGood.size()));
+  CHECK(Receive(pair.served.get(), 10) == static_cast<ssize_t>(kGood.size()));
+  CHECK(Receive(pair.served.get(), 10) == -1);
+  CHECK(errno == EAGAIN);
+  CHECK(guarded->broken() == nullptr);
+  CHECK_FALSE(pair.HungUp());
+}
+
+TEST_CASE("a socket that is not guarded receives anything") {
+  const Pair pair;
+  pair.Send(kBad);
+  CHECK(Receive(pair.served.get(), 256 << 10) == static_cast<ssize_t>(kBad.size()));
+}
+
+TEST_CASE("a socket with the number that a guarded one had receives anything") {
+  Pair pair;
+  const auto guarded = Guard(pair);
+  const Pair other;
+  REQUIRE(dup2(other.served.get(), pair.served.get()) == pair.served.get());
+  other.Send(kBad);
+  CHECK(Receive(pair.served.get(), 256 << 10) == static_cast<ssize_t>(kBad.size()));
+  CHECK(guarded->broken() == nullptr);
+}
+
+TEST_CASE("a server that receives otherwise than by recvmsg fails the check at start") {
+  std::thread reader;
+  const Status checked = CheckThatSocketsAreGuarded(
+      [&reader](FileDescriptor socket) {
+        reader = std::thread([socket = std::move(socket)] {
+          char buffer[4096];
+          pollfd readable{socket.get(), POLLIN, 0};
+          while (poll(&readable, 1, -1) == 1 && read(socket.get(), buffer, sizeof(buffer)) > 0) {
+          }
+        });
+      },
+      std::chrono::milliseconds(100));
+  reader.join();
+  REQUIRE_FALSE(checked.ok());
+  CHECK(checked.error().message.find("gRPC") != std::string::npos);
+}
+
+TEST_CASE("a server that ends the connection by itself fails the check at start") {
+  const Status checked = CheckThatSocketsAreGuarded([](FileDescriptor socket) { socket.Close(); },
+                                                    std::chrono::seconds(20));
+  CHECK_FALSE(checked.ok());
+}
+
+}  // namespace
+}  // namespace cccl_cached

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+
+#include "daemon/core/file_descriptor.h"
+#include "tests/support/http2_frames.h"
+#include "tests/unit/service/running_server.h"
+
+namespace cccl_cached {
+namespace {
+
+/// The beginning of a field of 1 MiB: gRPC waits for all of it.
+const std::string kUnfinishedField("\0\1x\x7f\x81\xff\x3f", 7);
+
+/// Connects, sends a header block that does not end, and waits until the server ends that.
+void Flood(const RunningServer& running) {
+  const FileDescriptor client(ConnectRaw(running.socket()));
+  REQUIRE(client.valid());
+  std::string sent =
+      kPreface + Frame(kSettingsFrame, 0, "") + Frame(kHeadersFrame, 0, kUnfinishedField);
+  for (int i = 0; i < 4; ++i) sent += Frame(kContinuationFrame, 0, 16 << 10);
+  [[maybe_unused]] const ssize_t count = send(client.get(), sent.data(), sent.size(), MSG_NOSIGNAL);
+  REQUIRE(IsClosedByPeer(client.get()));
+}
+
+TEST_CASE("a client that sends an endless header block is cut off, counted and reported") {
+  RunningServer running;
+  auto stub = running.BuildStub();
+  REQUIRE(BuildOver(*stub) == "cubin");
+  Flood(running);
+  CHECK(Eventually([&running] { return running.cut_offs_reported == 1; }));
+  CHECK(running.statistics.Get(Counter::kCutOff) == 1);
+  CHECK(BuildOver(*stub) == "cubin");
+}
+
+TEST_CASE("a user whose connections are cut off again and again is refused for a while") {
+  RunningServer running;
+  const auto noticed = [&statistics = running.statistics] {
+    return statistics.Get(Counter::kCutOff) + statistics.Get(Counter::kRefused);
+  };
+  for (uint64_t i = 1; i <= 20 && running.statistics.Get(Counter::kRefused) == 0; ++i) {
+    Flood(running);
+    REQUIRE(Eventually([&noticed, i] { return noticed() == i; }));
+  }
+  CHECK(running.statistics.Get(Counter::kRefused) == 1);
+}
+
+}  // namespace
+}  // namespace cccl_cached
