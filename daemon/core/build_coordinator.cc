@@ -233,10 +233,13 @@ class BuildCoordinator::Impl {
     if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), Unsettled());
     ++waiter->looks;
     const Ticket ticket = waiter->ticket;
+    const std::shared_ptr<const cccl_cache::BuildRequest> request = waiter->request;
     table_.Park(std::move(waiter));
-    parts_.toolchains.Rescan([this, ticket] {
-      if (WaiterPtr parked = table_.TakeParked(ticket)) Start(std::move(parked));
-    });
+    parts_.toolchains.WhenKnown(request->toolchain, request->driver_version, request->kind(),
+                                [this, ticket] {
+                                  if (WaiterPtr parked = table_.TakeParked(ticket))
+                                    Start(std::move(parked));
+                                });
   }
 
   std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,

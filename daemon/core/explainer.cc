@@ -164,7 +164,8 @@ void Explainer::Start(const QuestionPtr& question) const {
       parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
   if (!toolchain) {
     if (question->looks++ == kMostLooks) return question->done(Unsettled());
-    return parts_.toolchains.Rescan([this, question] { Start(question); });
+    return parts_.toolchains.WhenKnown(request.toolchain, request.driver_version, request.kind(),
+                                       [this, question] { Start(question); });
   }
   if (!*toolchain) return question->done(toolchain->error());
   if (MakePlan(*question, **toolchain, false)) LookUp(question);

@@ -67,8 +67,8 @@ struct RejectedToolchain {
   std::string reason;
 };
 
-/// All toolchains of the node. Implementations are thread-safe; no method but Present and Rejected
-/// waits for files to be read.
+/// All toolchains of the node. Implementations are thread-safe; no method but Unchanged, Present
+/// and Rejected waits for files to be looked at.
 class Toolchains {
  public:
   virtual ~Toolchains() = default;
@@ -76,16 +76,19 @@ class Toolchains {
   /// The toolchain that serves a request: what the selector names, else the newest whose version is
   /// not above the driver's, else the newest whose major is not, else the newest; always one that
   /// has the library for `kind`. Nothing:
-  /// what changed on disk before the call has to be identified first; ask again after a Rescan.
-  /// kToolchainNotFound lists those present.
+  /// files have to be looked at first; ask again when WhenKnown calls back.
+  /// kToolchainNotFound lists those present; kUnavailable: a file system hangs.
+  /// A change on disk is seen at once where the kernel tells of it; where it does not (other hosts
+  /// may write there, inotify is used up), within about a second.
   virtual std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
                                                      uint32_t driver_version,
                                                      cccl_cache::BuildKind kind) = 0;
-  /// Looks at everything anew and then calls `done`, once, on another thread; after a stop, at once
-  /// on this one.
-  virtual void Rescan(std::function<void()> done) = 0;
-  /// Whether all its files are still those that were identified. Cheap: called before and after
-  /// each compile.
+  /// Looks at the files that Select needs and then calls `done`, once, on another thread or at once
+  /// on this one; after a bounded time also if a file system hangs.
+  virtual void WhenKnown(const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
+                         cccl_cache::BuildKind kind, std::function<void()> done) = 0;
+  /// Whether all its files are still those that were identified, at this moment. Called before and
+  /// after each compile; waits for a bounded time. False if a file system hangs.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;
 
   /// Whether the first look is over. Until then, or until a stop, the following two wait.

@@ -78,8 +78,17 @@ Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const cccl_cache::BuildR
 
 Result<BuildAnswer> LocalBuilder::BuildPlainly(
     std::shared_ptr<const cccl_cache::BuildRequest> request) {
-  const std::optional<Result<ToolchainPtr>> toolchain =
-      toolchains_.Select(request->toolchain, request->driver_version, request->kind());
+  const auto select = [&] {
+    return toolchains_.Select(request->toolchain, request->driver_version, request->kind());
+  };
+  std::optional<Result<ToolchainPtr>> toolchain = select();
+  if (!toolchain) {
+    std::promise<void> known;
+    toolchains_.WhenKnown(request->toolchain, request->driver_version, request->kind(),
+                          [&known] { known.set_value(); });
+    known.get_future().wait();
+    toolchain = select();
+  }
   if (!toolchain) return Unsettled();
   if (!*toolchain) return toolchain->error();
   return CompilePlainly(std::move(request), **toolchain);

@@ -103,6 +103,9 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
 void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall::Reply answer) {
   auto describe = [&toolchains, answer = std::move(answer)](const Default& selected) {
     v1::ToolchainsReply reply;
+    if (!toolchains.Looked() && selected && !selected->ok()) {
+      return answer({grpc::StatusCode::UNAVAILABLE, selected->error().message}, reply);
+    }
     DescribeAll(toolchains, selected, reply);
     answer(grpc::Status::OK, reply);
   };
@@ -111,9 +114,10 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
   if (toolchains.Looked() && selected) {
     describe(selected);
   } else {
-    toolchains.Rescan([&toolchains, driver_version, describe = std::move(describe)] {
-      describe(DefaultFor(toolchains, driver_version));
-    });
+    toolchains.WhenKnown({}, driver_version, cccl_cache::BuildKind::kNvrtc,
+                         [&toolchains, driver_version, describe = std::move(describe)] {
+                           describe(DefaultFor(toolchains, driver_version));
+                         });
   }
 }
 

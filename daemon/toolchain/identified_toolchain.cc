@@ -3,43 +3,30 @@
 #include "daemon/toolchain/identified_toolchain.h"
 
 namespace cccl_cached {
-namespace {
-
-constexpr std::chrono::seconds kRemoteInterval{1};
-
-}  // namespace
 
 IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
     : toolchain_(std::move(parts.toolchain)),
       installation_(std::move(parts.installation)),
-      stamps_(parts.survey.stamps),
-      own_uid_(own_uid),
-      stamps_are_local_(parts.survey.stamps_are_local),
       watched_(parts.survey.stamps_are_local && parts.watch->complete()),
       watch_(std::move(parts.watch)),
-      compared_at_(std::chrono::steady_clock::now()) {}
+      comparison_(std::make_shared<StampComparison>(
+          [installation = installation_, stamps = parts.survey.stamps, own_uid] {
+            const Result<Survey> now = TakeSurvey(installation, own_uid, nullptr);
+            return !now.ok() || now->stamps != stamps;
+          })) {}
 
-bool IdentifiedToolchain::Changed() {
-  if (watch_->Changed()) return true;
-  if (watched_) return false;
-  const std::lock_guard lock(mutex_);
-  changed_ = changed_ || StampsDiffer();
-  compared_at_ = std::chrono::steady_clock::now();
-  return changed_;
+IdentifiedToolchain::Verdict IdentifiedToolchain::Known(FileChecks& threads) {
+  if (watch_->Changed()) return Verdict::kChanged;
+  if (watched_) return Verdict::kSame;
+  if (comparison_->Due()) comparison_->Begin(threads, toolchain_->serial, [] {});
+  return comparison_->Known();
 }
 
-bool IdentifiedToolchain::ChangedLately() {
-  if (!watched_ && !stamps_are_local_) {
-    const std::lock_guard lock(mutex_);
-    const auto age = std::chrono::steady_clock::now() - compared_at_;
-    if (age < kRemoteInterval && !watch_->Changed()) return changed_;
-  }
-  return Changed();
+void IdentifiedToolchain::Look(FileChecks& threads, std::function<void()> done) {
+  if (watched_) return done();
+  comparison_->Begin(threads, toolchain_->serial, std::move(done));
 }
 
-bool IdentifiedToolchain::StampsDiffer() const {
-  const Result<Survey> now = TakeSurvey(installation_, own_uid_, nullptr);
-  return !now.ok() || now->stamps != stamps_;
-}
+bool IdentifiedToolchain::StampsDiffer() { return comparison_->Differ(); }
 
 }  // namespace cccl_cached

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "daemon/core/file_checks.h"
 #include "daemon/core/toolchain.h"
 #include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/installation_watch.h"
+#include "daemon/toolchain/stamp_comparison.h"
 #include "daemon/toolchain/survey.h"
 
 namespace cccl_cached {
@@ -23,6 +24,7 @@ class IdentifiedToolchain {
     Survey survey;
     std::unique_ptr<InstallationWatch> watch;  ///< made before the survey
   };
+  using Verdict = StampComparison::Verdict;
 
   IdentifiedToolchain(Parts parts, uid_t own_uid);
 
@@ -31,27 +33,24 @@ class IdentifiedToolchain {
   /// Whether a changed file is noticed without looking at all of them.
   [[nodiscard]] bool watched() const { return watched_; }
 
-  /// Every change that ended before the call is seen: from the kernel's events where it gives them,
-  /// else from all stamps (some milliseconds).
-  [[nodiscard]] bool Changed();
-  /// The same, but where other hosts may write and each stamp is a question to a server, what was
-  /// found a second ago counts.
-  [[nodiscard]] bool ChangedLately();
-  /// Compares all stamps, whatever the events say.
-  [[nodiscard]] bool StampsDiffer() const;
+  /// What is known without looking at a file. Where the kernel's events tell, every change that
+  /// ended before the call; else what the last comparison found, which `threads` repeat while
+  /// somebody asks.
+  [[nodiscard]] Verdict Known(FileChecks& threads);
+  /// Calls `done` once Known says what is so at this moment: at once, or after a comparison of all
+  /// files on one of the threads (StampComparison::Begin).
+  void Look(FileChecks& threads, std::function<void()> done);
+  /// Whether the kernel told of a change; looks at no file.
+  [[nodiscard]] bool NotedChange() { return watch_->Changed(); }
+  /// Looks at all files on this thread, whatever the events say.
+  [[nodiscard]] bool StampsDiffer();
 
  private:
   const ToolchainPtr toolchain_;
   const Installation installation_;
-  const cccl_cache::Digest stamps_;
-  const uid_t own_uid_;
-  const bool stamps_are_local_;
   const bool watched_;
   const std::unique_ptr<InstallationWatch> watch_;  ///< thread-safe
-
-  std::mutex mutex_;
-  bool changed_ = false;                               ///< guarded by mutex_
-  std::chrono::steady_clock::time_point compared_at_;  ///< guarded by mutex_
+  const std::shared_ptr<StampComparison> comparison_;
 };
 
 }  // namespace cccl_cached

@@ -2,7 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/toolchain/toolchain_registry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <condition_variable>
+#include <future>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "daemon/core/stopping.h"
@@ -11,20 +18,286 @@
 namespace cccl_cached {
 namespace {
 
-ScanResult::IdentifiedPtr EntryOf(const ScanResult& found, uint64_t serial) {
-  const auto entry =
-      std::ranges::find_if(found.present, [&](const ScanResult::IdentifiedPtr& candidate) {
-        return candidate->toolchain()->serial == serial;
-      });
-  return entry == found.present.end() ? nullptr : *entry;
+using cccl_cache::BuildKind;
+using cccl_cache::ToolchainSelector;
+using Clock = std::chrono::steady_clock;
+using Verdict = IdentifiedToolchain::Verdict;
+
+constexpr std::chrono::milliseconds kRetryAfter{1'000};
+constexpr size_t kMostLooks = 64;  // at as many toolchains
+constexpr int kRoundsAtOnce = 2;   // of one toolchain: one runs, one waits
+
+struct Snapshot {
+  ScanResult found;
+  std::vector<ToolchainPtr> toolchains;  ///< of found.present
+  Clock::time_point taken_at;
+};
+using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+ScanResult::IdentifiedPtr EntryOf(const Snapshot& snapshot, uint64_t serial) {
+  const auto& present = snapshot.found.present;
+  const auto entry = std::ranges::find_if(present, [&](const ScanResult::IdentifiedPtr& candidate) {
+    return candidate->toolchain()->serial == serial;
+  });
+  return entry == present.end() ? nullptr : *entry;
 }
 
+FileChecks::Bounds LookBounds(const RegistryOptions& options) {
+  return {.awaited = "a toolchain's files",
+          .threads_per_uid = 1,
+          .waiting_per_uid = kRoundsAtOnce,
+          .threads = kMostLooks,
+          .time = kRoundsAtOnce * options.look_time,
+          .look_time = options.look_time};
+}
+
+FileChecks::Bounds ScanBounds(const RegistryOptions& options) {
+  return {.awaited = "the toolchains",
+          .threads_per_uid = 1,
+          .waiting_per_uid = 1,
+          .threads = 1,
+          .time = options.scan_time,
+          .look_time = options.scan_time};
+}
+
+Error FilesHang(const Toolchain& toolchain) {
+  return {ErrorCode::kUnavailable,
+          fmt::format("the files of toolchain {} in {} can't be looked at: their file system does "
+                      "not answer; see to it, or name another toolchain",
+                      toolchain.version(), toolchain.root),
+          kRetryAfter};
+}
+
+Error ScanHangs() {
+  return {ErrorCode::kUnavailable,
+          "the daemon looks for toolchains and does not come to an end: a file system that "
+          "--toolchain-root, CUDA_PATH or the like lead to does not answer",
+          kRetryAfter};
+}
+
+/// The daemon's store, compiler and log, for a scan that may come back from a file system when they
+/// are gone.
+class Lent final : public MetaStore, public Compiler {
+ public:
+  Lent(MetaStore& meta, Compiler& compiler, ToolchainRegistry::ReportFunction report)
+      : meta_(meta), compiler_(compiler), report_(std::move(report)) {}
+
+  std::optional<std::string> GetMeta(std::string_view name) override {
+    const std::lock_guard lock(mutex_);
+    return ended_ ? std::nullopt : meta_.GetMeta(name);
+  }
+  void PutMeta(std::string_view name, std::string_view value) override {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) meta_.PutMeta(name, value);
+  }
+  Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
+                                std::stop_token stop) override {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return Stopping();
+    return compiler_.Compile(job, limits, std::move(stop));
+  }
+  void Report(const ToolchainReport& report) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) report_(report);
+  }
+
+  /// Waits for a call in progress. From now on nothing is used.
+  void End() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+
+ private:
+  std::mutex mutex_;
+  bool ended_ = false;  // guarded by mutex_
+  MetaStore& meta_;
+  Compiler& compiler_;
+  const ToolchainRegistry::ReportFunction report_;
+};
+
 }  // namespace
+
+/// What was found, and who waits for more. The thread that scans keeps it when it hangs.
+/// Thread-safe.
+class ToolchainRegistry::Scans {
+ public:
+  using Waiting = std::vector<std::function<void()>>;
+
+  Scans(const RegistryOptions& options, MetaStore& meta, Compiler& compiler, ReportFunction report)
+      : lent_(meta, compiler, std::move(report)),
+        scanner_({options.places, options.own_uid,
+                  [this](const ToolchainReport& told) { lent_.Report(told); }},
+                 lent_, lent_) {}
+
+  /// The last scan's; null before the first is done.
+  SnapshotPtr Current() {
+    const std::lock_guard lock(mutex_);
+    return snapshot_;
+  }
+  /// Waits for the first scan; without toolchains if it was stopped.
+  SnapshotPtr FirstOrCurrent() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return snapshot_ != nullptr || stopped_; });
+    return snapshot_ != nullptr ? snapshot_ : std::make_shared<const Snapshot>();
+  }
+  bool Stopped() {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+  bool Hangs() {
+    const std::lock_guard lock(mutex_);
+    return hangs_;
+  }
+
+  void Wait(std::function<void()> done) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stopped_ && !hangs_) {
+        waiting_.push_back(std::move(done));
+        changed_.notify_all();
+        return;
+      }
+    }
+    done();
+  }
+
+  /// Returns when a scan is to begin; false: at a stop.
+  bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return !scanning_; });
+    if (tried_) changed_.wait_for(lock, stop, interval, [this] { return !waiting_.empty(); });
+    if (stop.stop_requested()) return false;
+    tried_ = true;
+    scanning_ = true;
+    served_ = std::exchange(waiting_, {});
+    return true;
+  }
+
+  /// On a thread that may hang. A scan that was stopped leaves everything as it was.
+  void Scan() {
+    const SnapshotPtr former = Current();
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop_.get_token());
+    for (const auto& entry : snapshot->found.present) {
+      snapshot->toolchains.push_back(entry->toolchain());
+    }
+    snapshot->taken_at = Clock::now();
+    const std::lock_guard lock(mutex_);
+    if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
+  }
+  /// It ended, or could not begin. After a hang its callers are gone.
+  void Ended() {
+    Waiting served;
+    {
+      const std::lock_guard lock(mutex_);
+      scanning_ = false;
+      hangs_ = false;
+      // After a stop they wait for End.
+      if (!stop_.stop_requested()) served = std::exchange(served_, {});
+      ++calling_back_;
+    }
+    changed_.notify_all();
+    CallBack(std::move(served));
+  }
+  /// It hangs: nobody waits for it any more, nor for the next one.
+  void Hang() {
+    Waiting waiting;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!scanning_) return;
+      hangs_ = true;
+      waiting = std::exchange(waiting_, {});
+      std::ranges::move(std::exchange(served_, {}), std::back_inserter(waiting));
+      ++calling_back_;
+    }
+    CallBack(std::move(waiting));
+  }
+
+  /// Returns when the scan has ended, or uses nothing any more that it was lent.
+  void StopScan() {
+    static constexpr std::chrono::milliseconds kCourtesy{1'000};
+    stop_.request_stop();
+    lent_.End();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kCourtesy, [this] { return !scanning_; });
+  }
+
+  /// For a caller that waits for a look: who is called back by its number, or at a stop. None after
+  /// a stop: called already.
+  std::optional<uint64_t> Hold(std::function<void()> done) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!stopped_) {
+        held_.emplace(++last_held_, std::move(done));
+        return last_held_;
+      }
+    }
+    done();
+    return std::nullopt;
+  }
+  void CallBack(uint64_t number) {
+    Waiting held_back;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto held = held_.find(number);
+      if (held == held_.end()) return;
+      held_back.push_back(std::move(held->second));
+      held_.erase(held);
+      ++calling_back_;
+    }
+    CallBack(std::move(held_back));
+  }
+
+  /// From now on nobody waits: everybody has been called back when this returns.
+  void End() {
+    Waiting waiting;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      waiting = std::exchange(waiting_, {});
+      std::ranges::move(std::exchange(served_, {}), std::back_inserter(waiting));
+      for (auto& [number, done] : held_) waiting.push_back(std::move(done));
+      held_.clear();
+      changed_.notify_all();
+    }
+    for (const auto& done : waiting) done();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return calling_back_ == 0; });
+  }
+
+ private:
+  /// After calling_back_ has counted it.
+  void CallBack(Waiting waiting) {
+    for (const auto& done : waiting) done();
+    waiting.clear();
+    const std::lock_guard lock(mutex_);
+    if (--calling_back_ == 0) changed_.notify_all();
+  }
+
+  Lent lent_;
+  ToolchainScanner scanner_;  ///< used by the thread that scans
+  std::stop_source stop_;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  SnapshotPtr snapshot_;  ///< guarded by mutex_, as all below; null before the first scan
+  Waiting waiting_;       ///< for a scan that has not begun
+  Waiting served_;        ///< by the one that runs
+  std::map<uint64_t, std::function<void()>> held_;  ///< for a look at one toolchain
+  uint64_t last_held_ = 0;
+  int calling_back_ = 0;  ///< calls of CallBack
+  bool tried_ = false;    ///< a scan was begun
+  bool scanning_ = false;
+  bool hangs_ = false;    ///< the scan that runs
+  bool stopped_ = false;  ///< nobody waits any more
+};
 
 ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
                                      ReportFunction report)
     : options_(std::move(options)),
-      scanner_({options_.places, options_.own_uid, std::move(report)}, meta, compiler),
+      looks_(LookBounds(options_)),
+      scanner_(ScanBounds(options_)),
+      scans_(std::make_shared<Scans>(options_, meta, compiler, std::move(report))),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 ToolchainRegistry::~ToolchainRegistry() {
@@ -34,102 +307,79 @@ ToolchainRegistry::~ToolchainRegistry() {
 void ToolchainRegistry::Stop() {
   thread_.request_stop();
   thread_.join();
-}
-
-std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(
-    const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
-    cccl_cache::BuildKind kind) {
-  if (const SnapshotPtr snapshot = Current()) {
-    Result<ToolchainPtr> chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
-    if (chosen.ok()) {
-      if (!EntryOf(snapshot->found, (*chosen)->serial)->ChangedLately()) return chosen;
-    } else if (chosen.error().code != ErrorCode::kToolchainNotFound) {
-      return chosen;
-    } else if (!snapshot->found.unsettled &&
-               std::chrono::steady_clock::now() - snapshot->taken_at < options_.unknown_interval) {
-      return NotFound(chosen.error().message, snapshot->toolchains, snapshot->found.rejected);
-    }
-  }
-  if (!Stopped()) return std::nullopt;
-  return Stopping();
-}
-
-void ToolchainRegistry::Rescan(std::function<void()> done) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!stopped_) {
-      waiting_.push_back(std::move(done));
-      changed_.notify_all();
-      return;
-    }
-  }
-  done();
-}
-
-bool ToolchainRegistry::Unchanged(const Toolchain& toolchain) {
-  const ScanResult::IdentifiedPtr entry = EntryOf(FirstOrCurrent()->found, toolchain.serial);
-  return entry != nullptr && !entry->Changed();
-}
-
-bool ToolchainRegistry::Looked() { return Current() != nullptr; }
-
-std::vector<ToolchainPtr> ToolchainRegistry::Present() { return FirstOrCurrent()->toolchains; }
-
-std::vector<RejectedToolchain> ToolchainRegistry::Rejected() {
-  return FirstOrCurrent()->found.rejected;
-}
-
-ToolchainRegistry::SnapshotPtr ToolchainRegistry::Current() {
-  const std::lock_guard lock(mutex_);
-  return snapshot_;
-}
-
-ToolchainRegistry::SnapshotPtr ToolchainRegistry::FirstOrCurrent() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return snapshot_ != nullptr || stopped_; });
-  return snapshot_ != nullptr ? snapshot_ : std::make_shared<const Snapshot>();
-}
-
-bool ToolchainRegistry::Stopped() {
-  const std::lock_guard lock(mutex_);
-  return stopped_;
+  scans_->StopScan();
+  scanner_.Close();
+  scans_->End();
 }
 
 void ToolchainRegistry::Run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    const Waiting waiting = TakeWaiting();
-    Scan(stop);
-    for (const auto& done : waiting) done();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, options_.rescan_interval, [this] { return !waiting_.empty(); });
+  while (scans_->UntilDue(stop, options_.rescan_interval)) {
+    const Status added = scanner_.Add(0, {.look =
+                                              [scans = scans_] {
+                                                scans->Scan();
+                                                scans->Ended();
+                                              },
+                                          .then = [] {},
+                                          .late = [scans = scans_] { scans->Hang(); }});
+    if (!added) scans_->Ended();
   }
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
-  changed_.notify_all();
-  for (const auto& done : TakeWaiting()) done();
 }
 
-void ToolchainRegistry::Scan(const std::stop_token& stop) {
-  const SnapshotPtr former = Current();
-  auto snapshot = std::make_shared<Snapshot>();
-  snapshot->found = scanner_.Scan(former ? former->found : ScanResult{}, stop);
-  if (stop.stop_requested()) return;
-  for (const auto& entry : snapshot->found.present) {
-    snapshot->toolchains.push_back(entry->toolchain());
+void ToolchainRegistry::Rescan(std::function<void()> done) { scans_->Wait(std::move(done)); }
+
+std::optional<Result<ToolchainPtr>> ToolchainRegistry::Select(const ToolchainSelector& selector,
+                                                              uint32_t driver_version,
+                                                              BuildKind kind) {
+  if (const SnapshotPtr snapshot = scans_->Current()) {
+    Result<ToolchainPtr> chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
+    if (chosen.ok()) {
+      const Verdict verdict = EntryOf(*snapshot, (*chosen)->serial)->Known(looks_);
+      if (verdict == Verdict::kSame) return chosen;
+      if (verdict == Verdict::kHangs) return FilesHang(**chosen);
+      if (verdict == Verdict::kExpired) return std::nullopt;
+    } else if (chosen.error().code != ErrorCode::kToolchainNotFound) {
+      return chosen;
+    } else if (!snapshot->found.unsettled &&
+               Clock::now() - snapshot->taken_at < options_.unknown_interval) {
+      return NotFound(chosen.error().message, snapshot->toolchains, snapshot->found.rejected);
+    }
   }
-  snapshot->taken_at = std::chrono::steady_clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    snapshot_ = snapshot;
-  }
-  changed_.notify_all();
+  if (scans_->Stopped()) return Stopping();
+  if (scans_->Hangs()) return ScanHangs();
+  return std::nullopt;
 }
 
-ToolchainRegistry::Waiting ToolchainRegistry::TakeWaiting() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(waiting_, {});
+void ToolchainRegistry::WhenKnown(const ToolchainSelector& selector, uint32_t driver_version,
+                                  BuildKind kind, std::function<void()> done) {
+  if (const SnapshotPtr snapshot = scans_->Current()) {
+    const auto chosen = Choose(snapshot->toolchains, {selector, driver_version, kind});
+    const auto entry = chosen.ok() ? EntryOf(*snapshot, (*chosen)->serial) : nullptr;
+    if (entry != nullptr && entry->Known(looks_) == Verdict::kExpired) {
+      const std::optional<uint64_t> held = scans_->Hold(std::move(done));
+      if (held) entry->Look(looks_, [scans = scans_, held] { scans->CallBack(*held); });
+      return;
+    }
+  }
+  Rescan(std::move(done));
+}
+
+bool ToolchainRegistry::Unchanged(const Toolchain& toolchain) {
+  const auto entry = EntryOf(*scans_->FirstOrCurrent(), toolchain.serial);
+  if (entry == nullptr) return false;
+  const auto looked = std::make_shared<std::promise<void>>();
+  entry->Look(looks_, [looked] { looked->set_value(); });
+  looked->get_future().wait();
+  return entry->Known(looks_) == Verdict::kSame;
+}
+
+bool ToolchainRegistry::Looked() { return scans_->Current() != nullptr; }
+
+std::vector<ToolchainPtr> ToolchainRegistry::Present() {
+  return scans_->FirstOrCurrent()->toolchains;
+}
+
+std::vector<RejectedToolchain> ToolchainRegistry::Rejected() {
+  return scans_->FirstOrCurrent()->found.rejected;
 }
 
 }  // namespace cccl_cached

@@ -5,16 +5,15 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "daemon/core/compiler.h"
+#include "daemon/core/file_checks.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
 #include "daemon/toolchain/search_places.h"
@@ -31,20 +30,26 @@ struct RegistryOptions {
   /// How soon after a scan a request that names something unknown causes another; at once if files
   /// changed during that one.
   std::chrono::milliseconds unknown_interval{1'000};
+  /// A scan that takes longer hangs in a file system: nobody waits for it any more.
+  std::chrono::milliseconds scan_time{30'000};
+  /// The same of a look at one toolchain's files.
+  std::chrono::milliseconds look_time{10'000};
 };
 
 /// Finds, identifies, probes and watches the toolchains of this node.
 ///
-/// Thread-safe. A thread of its own scans at once, then every `rescan_interval` and when asked to;
-/// nobody else reads a file or starts a probe. `meta`, `compiler` and what `report` refers to must
-/// outlive the registry. `report` is called from that thread and must not call back.
+/// Thread-safe. Scans happen at once, then every `rescan_interval` and when asked for, on a thread
+/// that may hang; so do looks at the files of toolchains whose changes the kernel does not tell,
+/// one thread for each. No caller reads a file or waits for one that does, but for Unchanged, and
+/// that for a bounded time. `meta`, `compiler` and what `report` refers to must outlive the
+/// registry. `report` must not call back.
 class ToolchainRegistry final : public Toolchains {
  public:
   using ReportFunction = ToolchainScanner::ReportFunction;
 
   ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
                     ReportFunction report);
-  /// Stops. No other call may be in progress.
+  /// Stops. No other call may be in progress. A thread that hangs in a file system is left behind.
   ~ToolchainRegistry() override;
   ToolchainRegistry(const ToolchainRegistry&) = delete;
   ToolchainRegistry& operator=(const ToolchainRegistry&) = delete;
@@ -53,11 +58,15 @@ class ToolchainRegistry final : public Toolchains {
   /// returns. From then on nothing is looked for: what was known before still serves. Once.
   void Stop();
 
+  /// Looks at everything anew and then calls `done`, once, on another thread; earlier, if the scan
+  /// hangs; after a stop, at once on this one. Calls that come during a scan share the next one.
+  void Rescan(std::function<void()> done);
+
   std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
                                              uint32_t driver_version,
                                              cccl_cache::BuildKind kind) override;
-  /// Those who ask during a scan share the next one.
-  void Rescan(std::function<void()> done) override;
+  void WhenKnown(const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
+                 cccl_cache::BuildKind kind, std::function<void()> done) override;
   /// Goes by the object, not by its id: false for one that has been identified anew since, even if
   /// its files are what they were again.
   bool Unchanged(const Toolchain& toolchain) override;
@@ -66,35 +75,15 @@ class ToolchainRegistry final : public Toolchains {
   std::vector<RejectedToolchain> Rejected() override;
 
  private:
-  struct Snapshot {
-    ScanResult found;
-    std::vector<ToolchainPtr> toolchains;  ///< of found.present
-    std::chrono::steady_clock::time_point taken_at;
-  };
-  using SnapshotPtr = std::shared_ptr<const Snapshot>;
-  using Waiting = std::vector<std::function<void()>>;
+  class Scans;
 
-  /// The last scan's; null before the first is done.
-  SnapshotPtr Current();
-  /// Waits for the first scan; without toolchains if it was stopped.
-  SnapshotPtr FirstOrCurrent();
-  bool Stopped();
-
-  // On the thread:
+  /// Orders scans until told to stop.
   void Run(const std::stop_token& stop);
-  /// A scan that was stopped leaves everything as it was.
-  void Scan(const std::stop_token& stop);
-  Waiting TakeWaiting();
 
   const RegistryOptions options_;
-  ToolchainScanner scanner_;  ///< used by the thread alone
-
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  SnapshotPtr snapshot_;  ///< guarded by mutex_; null before the first scan
-  Waiting waiting_;       ///< guarded by mutex_; for a scan that has not begun
-  bool stopped_ = false;  ///< guarded by mutex_; nobody waits any more
-
+  FileChecks looks_;    ///< threads that compare the files of one toolchain each
+  FileChecks scanner_;  ///< the thread that scans
+  const std::shared_ptr<Scans> scans_;
   std::jthread thread_;  ///< last: ends before what it uses
 };
 

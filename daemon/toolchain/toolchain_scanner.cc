@@ -94,7 +94,7 @@ ToolchainScanner::Look ToolchainScanner::EntryOf(const Installation& installatio
   for (const auto* entries : {&former.present, &former.duplicates}) {
     for (const IdentifiedPtr& entry : *entries) {
       if (entry->installation() != installation) continue;
-      if (!entry->Changed() && !entry->StampsDiffer()) return {entry};
+      if (!entry->NotedChange() && !entry->StampsDiffer()) return {entry};
     }
   }
   return IdentifyAnew(installation, stop);

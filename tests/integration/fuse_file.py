@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A file system in this process, as the kernel asks for one over /dev/fuse (linux/fuse.h): one directory with one file,
-whose contents change while everything else about it stays."""
+whose contents change while everything else about it stays, and which hangs when it is told to."""
 
 import ctypes
 import errno
@@ -28,6 +28,9 @@ class FuseFile:
         self.directory = str(directory)
         self.contents = contents
         self.reads = 0
+        self.since = 978307200  # all times: the beginning of 2001
+        self.answering = threading.Event()
+        self.answering.set()
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
         if LIBC.mount(b"test", self.directory.encode(), b"fuse", 0, options) != 0:
@@ -36,6 +39,7 @@ class FuseFile:
         self.server.start()
 
     def close(self):
+        self.answering.set()
         LIBC.umount2(self.directory.encode(), MNT_DETACH)
         self.server.join()
         os.close(self.device)
@@ -51,6 +55,7 @@ class FuseFile:
             _, opcode, unique, node, *_ = HEADER.unpack_from(request)
             if opcode in ASKED_FOR_NOTHING:
                 continue
+            self.answering.wait()
             code, answer = self.answer(opcode, node, request[HEADER.size:])
             os.write(self.device, struct.pack("<IiQ", 16 + len(answer), -code, unique) + answer)
 
@@ -72,10 +77,11 @@ class FuseFile:
             return 0, self.contents[offset:offset + size]
         if opcode == STATFS:
             return 0, struct.pack("<QQQQQIII28x", 1, 0, 0, 2, 0, 4096, 255, 4096)
-        return (0 if opcode in (*DONE, READDIR) else errno.ENOSYS), b""
+        if opcode == READDIR:
+            _, offset = struct.unpack_from("<QQ", body)
+            return 0, struct.pack("<QQII8s", FILE, 1, len(NAME), 8, NAME.encode()) if offset == 0 else b""
+        return (0 if opcode in DONE else errno.ENOSYS), b""
 
     def attributes(self, node):
-        """All times are the beginning of 2001, whatever happens."""
         mode, size = (0o040755, 0) if node == ROOT else (0o100644, len(self.contents))
-        since = 978307200
-        return struct.pack("<QQQQQQIIIIIIIIII", node, size, 1, since, since, since, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+        return struct.pack("<QQQQQQIIIIIIIIII", node, size, 1, self.since, self.since, self.since, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)

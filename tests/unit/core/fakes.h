@@ -52,7 +52,8 @@ class FakeToolchains final : public Toolchains {
     if (looks_needed_ > 0) return std::nullopt;
     return current_;
   }
-  void Rescan(std::function<void()> done) override {
+  void WhenKnown(const cccl_cache::ToolchainSelector&, uint32_t, cccl_cache::BuildKind,
+                 std::function<void()> done) override {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(done));
   }

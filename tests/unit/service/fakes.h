@@ -186,7 +186,8 @@ class FakeToolchains final : public Toolchains {
     if (found == by_driver.end()) return Error{ErrorCode::kToolchainNotFound, "none"};
     return found->second;
   }
-  void Rescan(std::function<void()> done) override {
+  void WhenKnown(const cccl_cache::ToolchainSelector&, uint32_t, cccl_cache::BuildKind,
+                 std::function<void()> done) override {
     std::lock_guard lock(mutex_);
     looking_.push_back(std::move(done));
   }

@@ -74,6 +74,14 @@ bool Ready(std::future<void>& future) {
   return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
 }
 
+/// When a scan is over, or hangs.
+void Rescanned(ToolchainRegistry& registry) {
+  std::promise<void> looked;
+  registry.Rescan([&] { looked.set_value(); });
+  std::future<void> look = looked.get_future();
+  REQUIRE(Ready(look));
+}
+
 }  // namespace
 
 TEST_CASE("an unknown toolchain is looked for, but not each time") {
@@ -170,6 +178,33 @@ TEST_CASE("nobody who asks waits for the first look") {
   compiler.Open();
   CHECK(registry.Present().size() == 1);
   CHECK(registry.Looked());
+}
+
+TEST_CASE("a scan that hangs parks nobody, and what was known serves on") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  Gate compiler;
+  RegistryOptions options =
+      OnlyWhenAsked(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}));
+  options.scan_time = std::chrono::milliseconds(20);
+  ToolchainRegistry registry(options, node.meta, compiler, [](const ToolchainReport&) {});
+  while (registry.Present().size() < 2) Rescanned(registry);
+  compiler.Shut();
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  while (!registry.Select({.major = 13}, 0, BuildKind::kNvrtc)) {
+    std::promise<void> told;
+    registry.WhenKnown({.major = 13}, 0, BuildKind::kNvrtc, [&] { told.set_value(); });
+    std::future<void> telling = told.get_future();
+    REQUIRE(Ready(telling));  // although the scan waits at the gate
+  }
+  const auto chosen = registry.Select({.major = 13}, 0, BuildKind::kNvrtc);
+  REQUIRE(chosen);
+  CHECK(chosen->error().code == ErrorCode::kUnavailable);
+  CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc)->ok());
+  compiler.Open();
+  while (!registry.Select({.major = 13}, 0, BuildKind::kNvrtc).value_or(Error{}).ok()) {
+    Rescanned(registry);
+  }
 }
 
 TEST_CASE("a stop ends the first look, and whoever waits for it") {

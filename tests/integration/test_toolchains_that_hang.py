@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Toolchains whose changes the kernel does not tell: on a file system of other hosts', which may hang as well, and where
+inotify is used up."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+from conftest import PLACES, wait_for
+from fuse_file import FuseFile
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test mounts a file system"
+
+
+@pytest.fixture
+def remote(toolkit):
+    """A directory of the toolkit's headers that the local kernel knows little about."""
+    place = pathlib.Path(toolkit.root, "include", "remote")
+    place.mkdir()
+    file = FuseFile(place, b"// one\n")
+    yield file
+    file.close()
+
+
+def identity(daemon, *arguments):
+    return daemon.build_json(KERNEL, *arguments)["toolchain"]["id"]
+
+
+def test_a_change_on_a_remote_file_system_is_noticed(make_daemon, toolkit, remote):
+    daemon = make_daemon(roots=(toolkit.root,)).start()
+    before = identity(daemon)
+    assert "comparing all its files" in daemon.log_text()
+    remote.contents = b"// two\n"
+    remote.since += 1
+    wait_for(lambda: identity(daemon) != before, "the change's being noticed")
+
+
+def test_a_toolchain_that_hangs_parks_nobody_and_holds_up_no_other(make_daemon, toolkit, remote, directory):
+    daemon = make_daemon(roots=(toolkit.root, PLACES.fake12)).start()
+    other = ("--toolchain", "12")
+    identity(daemon)
+    identity(daemon, *other)
+    remote.answering.clear()
+
+    known, new = directory / "known.cu", directory / "new.cu"
+    known.write_text(KERNEL)
+    new.write_text(KERNEL + "// new\n")
+    commands = (("build", known, "-o", os.devnull), ("build", new, "-o", os.devnull), ("explain", "--", "build", known))
+
+    def refused():
+        """Of a hit, of a program that would be compiled, and of explain; meanwhile all others are served."""
+        asked = [
+            subprocess.Popen(
+                [PLACES.cli, "--socket", daemon.socket, *command, "--arch", "sm_90"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
+            )
+            for command in commands
+        ]
+        assert daemon.build_json(KERNEL, *other)["outcome"] == "hit"
+        told = [process.communicate(timeout=60)[0] for process in asked]
+        return all(toolkit.root.encode() in each and b"does not answer" in each for each in told)
+
+    wait_for(refused, "the toolchain's being said to hang")
+    assert daemon.build_json(KERNEL + "// another\n", *other)["outcome"] == "built"
+    remote.answering.set()
+    wait_for(lambda: daemon.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input=KERNEL, check=False).returncode
+             == 0, "the toolchain's serving again")
+
+
+def test_a_daemon_stops_while_its_toolchain_hangs(make_daemon, toolkit, remote):
+    daemon = make_daemon(roots=(toolkit.root,)).start()
+    identity(daemon)
+    remote.answering.clear()
+    reads = subprocess.Popen([PLACES.cli, "--socket", daemon.socket, "toolchains"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    assert daemon.stop() == 0
+    reads.wait(60)
+
+
+def test_with_inotify_used_up_changes_are_noticed(make_daemon, toolkit):
+    without = ("unshare", "--user", "--map-root-user", "sh", "-c",
+               'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', "sh")
+    daemon = make_daemon(roots=(toolkit.root,), launcher=without).start()
+    before = identity(daemon)
+    assert "fs.inotify.max_user_watches" in daemon.log_text()
+    assert json.loads(daemon.cli("--json", "build", "-", "--arch", "sm_90", "-o", os.devnull, input=KERNEL).stdout)[
+        "outcome"] == "hit"
+    header = pathlib.Path(toolkit.root, "include", "cuda_runtime.h")
+    header.write_text(header.read_text() + "// patched\n")
+    wait_for(lambda: identity(daemon) != before, "the change's being noticed")

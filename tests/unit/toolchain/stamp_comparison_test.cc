@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/stamp_comparison.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "daemon/toolchain/identified_toolchain.h"
+#include "daemon/toolchain/installation_finder.h"
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cached;
+using Verdict = StampComparison::Verdict;
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+/// A file system that answers when it is told to, owned by those who wait for it too.
+class SlowFiles {
+ public:
+  [[nodiscard]] std::shared_ptr<StampComparison> Comparison() const {
+    return std::make_shared<StampComparison>([state = state_] {
+      ++state->looks;
+      state->begun.set_value();
+      return state->answer.get();
+    });
+  }
+  void AwaitLook() { REQUIRE(begun_.wait_for(kPatience) == std::future_status::ready); }
+  void Answer(bool differ) { answer_.set_value(differ); }
+  [[nodiscard]] int looks() const { return state_->looks; }
+
+ private:
+  struct State {
+    std::promise<void> begun;
+    std::shared_future<bool> answer;
+    std::atomic<int> looks{0};
+  };
+  std::promise<bool> answer_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::future<void> begun_ =
+      (state_->answer = answer_.get_future().share(), state_->begun.get_future());
+};
+
+FileChecks::Bounds OneThread(std::chrono::milliseconds look_time) {
+  return {
+      .threads_per_uid = 1, .waiting_per_uid = 2, .time = 2 * look_time, .look_time = look_time};
+}
+
+/// A call that can be waited for.
+class Call {
+ public:
+  [[nodiscard]] std::function<void()> Function() {
+    return [promise = promise_] { promise->set_value(); };
+  }
+  bool Came() { return future_.wait_for(kPatience) == std::future_status::ready; }
+  bool CameAlready() {
+    return future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+ private:
+  std::shared_ptr<std::promise<void>> promise_ = std::make_shared<std::promise<void>>();
+  std::future<void> future_ = promise_->get_future();
+};
+
+}  // namespace
+
+TEST_CASE("what is known of files that hang is told at once") {
+  SlowFiles files;
+  FileChecks threads(OneThread(kPatience));
+  const auto comparison = files.Comparison();
+  Call done;
+  comparison->Begin(threads, 1, done.Function());
+  files.AwaitLook();
+  CHECK(comparison->Known() == Verdict::kSame);  // fresh from its making
+  CHECK_FALSE(done.CameAlready());
+  files.Answer(true);
+  REQUIRE(done.Came());
+  CHECK(comparison->Known() == Verdict::kChanged);
+}
+
+TEST_CASE("files that don't answer for too long are said to hang, until they answer") {
+  SlowFiles files;
+  FileChecks threads(OneThread(std::chrono::milliseconds(20)));
+  const auto comparison = files.Comparison();
+  Call late;
+  comparison->Begin(threads, 1, late.Function());
+  files.AwaitLook();
+  REQUIRE(late.Came());
+  CHECK(comparison->Known() == Verdict::kHangs);
+
+  SECTION("others are not held up") {
+    const auto other = std::make_shared<StampComparison>([] { return false; });
+    FileChecks patient(OneThread(kPatience));
+    Call done;
+    other->Begin(patient, 2, done.Function());
+    REQUIRE(done.Came());
+    CHECK(other->Known() == Verdict::kSame);
+  }
+  SECTION("whoever asks meanwhile is told at once, and starts no second thread") {
+    Call again;
+    comparison->Begin(threads, 1, again.Function());
+    REQUIRE(again.Came());
+    CHECK(files.looks() == 1);
+  }
+  files.Answer(false);
+  while (comparison->Known() == Verdict::kHangs) std::this_thread::yield();
+  CHECK(comparison->Known() == Verdict::kSame);
+}
+
+TEST_CASE("a comparison that began before counts for nobody who comes later") {
+  SlowFiles files;
+  FileChecks threads(OneThread(kPatience));
+  const auto comparison = files.Comparison();
+  std::atomic<int> looks{0};
+  const auto counted = std::make_shared<StampComparison>([&, first = comparison] {
+    if (looks++ == 0) first->Differ();
+    return false;
+  });
+  Call first;
+  Call second;
+  Call third;
+  counted->Begin(threads, 1, first.Function());
+  files.AwaitLook();
+  counted->Begin(threads, 1, second.Function());
+  counted->Begin(threads, 1, third.Function());
+  CHECK_FALSE(second.CameAlready());
+  files.Answer(false);
+  REQUIRE((first.Came() && second.Came() && third.Came()));
+  CHECK(looks == 2);  // the second and the third shared one
+}
+
+TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
+  Node node;
+  FoundInstallations found = FindInstallations(Roots({node.tree.Path("cuda")}));
+  REQUIRE(found.installations.size() == 1);
+  auto watch = std::make_unique<InstallationWatch>();
+  watch->OnListing("/nonexistent");  // as where fs.inotify.max_user_watches is used up
+  REQUIRE_FALSE(watch->complete());
+  Result<Survey> survey = TakeSurvey(found.installations.front(), geteuid(), nullptr);
+  REQUIRE(survey.ok());
+  IdentifiedToolchain toolchain({.toolchain = std::make_shared<const Toolchain>(),
+                                 .installation = found.installations.front(),
+                                 .survey = *std::move(survey),
+                                 .watch = std::move(watch)},
+                                geteuid());
+  FileChecks threads(OneThread(kPatience));
+  CHECK_FALSE(toolchain.watched());
+  CHECK(toolchain.Known(threads) == Verdict::kSame);
+  node.tree.Write("cuda/include/cuda_runtime.h", "CHANGED");
+  Call looked;
+  toolchain.Look(threads, looked.Function());
+  REQUIRE(looked.Came());
+  CHECK(toolchain.Known(threads) == Verdict::kChanged);
+}
