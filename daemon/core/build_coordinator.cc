@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "daemon/core/build_answer.h"
 #include "daemon/core/build_history.h"
@@ -217,7 +218,9 @@ class BuildCoordinator::Impl {
     const bool may_show =
         waiter->shows_paths || memory_.MayShowPaths(plan, waiter->peer.uid, closure);
     if (plan.path_dependent || !may_show) {
-      if (plan.uncacheable_reason.empty()) parts_.statistics.Add(Counter::kMisses);
+      if (plan.uncacheable_reason.empty() && !std::exchange(waiter->missed, true)) {
+        parts_.statistics.Add(Counter::kMisses);
+      }
       return flights_.Join(std::move(waiter));
     }
     if (!known_to_show) waiter->to_be_proven = waiter->plan;

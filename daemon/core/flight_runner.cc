@@ -61,13 +61,10 @@ Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::
               "complete"};
     return landing;
   }
-  parts_.statistics.Add(CounterOf(order.purpose));
   Attempt attempt = CompileWithRetry(plan, order, stop);
   landing.compile_time =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - landing.started);
-  if (order.purpose == CompilePurpose::kCaller) {
-    parts_.statistics.Add(Counter::kCompileMicroseconds, landing.compile_time.count());
-  }
+  CountJob(order.purpose, attempt.ended_for_paths, landing.compile_time);
   landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
   Judge(plan, std::move(attempt), &landing);
   const CallerFilesPtr& files = order.caller.files;
@@ -235,6 +232,18 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
         made.job.files = made.recorder;
         return made;
       });
+}
+
+void FlightRunner::CountJob(CompilePurpose purpose, bool given_up,
+                            std::chrono::microseconds time) {
+  if (given_up) {
+    parts_.statistics.Add(Counter::kGivenUp);
+    return parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
+  }
+  parts_.statistics.Add(CounterOf(purpose));
+  if (purpose == CompilePurpose::kCaller) {
+    parts_.statistics.Add(Counter::kCompileMicroseconds, time.count());
+  }
 }
 
 void FlightRunner::Count(const Result<CompileOutput>& output) {

@@ -130,6 +130,7 @@ class FlightRunner {
   void WantPreamble(const BuildPlan& plan, const FlightOrder& order, const Preamble& preamble,
                     const Attempt& attempt);
   void Judge(const BuildPlan& plan, Attempt attempt, Landing* landing);
+  void CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time);
   void Count(const Result<CompileOutput>& output);
 
   const Parts parts_;

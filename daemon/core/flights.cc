@@ -127,13 +127,17 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 
 // With whom a waiter waits: with anybody who asks for the same, as long as nothing comes from
 // outside; else with the same user's, lest anybody keeps others waiting for a disk of his. Who
-// started again because the closure was not true for him: only with those who have his files.
+// started again because the closure was not true for him, or has the real names because a file of
+// his names paths: only with those who have his files.
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
-  if (waiter.restarts == 0 && !parts_.memory.LooksOutside(plan)) return plan.fingerprint;
+  const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
+  if (waiter.restarts == 0 && !under_real_names && !parts_.memory.LooksOutside(plan)) {
+    return plan.fingerprint;
+  }
   if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
-  return waiter.restarts > 0 ? FlightOfView(plan, waiter.files)
-                             : FlightOfUser(plan, {waiter.peer, waiter.files});
+  return waiter.restarts > 0 || under_real_names ? FlightOfView(plan, waiter.files)
+                                                 : FlightOfUser(plan, {waiter.peer, waiter.files});
 }
 
 void Flights::Join(WaiterPtr waiter) {
@@ -164,7 +168,10 @@ void Flights::Run(uint64_t flight) {
   const uid_t uid = started->caller.peer.uid;
   const Manifest* const known = started->manifest.get();
   if (plan.uncacheable_reason.empty() && HasLanded(plan, uid, known)) {
-    for (WaiterPtr& waiter : parts_.table.Finish(flight)) start_again_(std::move(waiter));
+    for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+      waiter->if_found = Outcome::kJoined;
+      start_again_(std::move(waiter));
+    }
     return;
   }
   const Caller& caller = started->caller;
@@ -208,6 +215,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
       // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
       if (landing.failed_files == nullptr) ++waiter->restarts;
       if (ShowsPathsOf(*waiter, *plan, landing)) waiter->shows_paths = true;
+      if (landing.keepable()) waiter->if_found = Outcome::kJoined;
       start_again_(std::move(waiter));
     }
   }

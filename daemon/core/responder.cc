@@ -46,14 +46,20 @@ void Responder::Refuse(WaiterPtr waiter, const Error& error) {
 }
 
 void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
-  const bool memory = hit.tier == TierName::kMemory;
-  parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
-  parts_.statistics.Add(Counter::kSavedMicroseconds, hit.output.artifact->compile_time.count());
+  const std::chrono::microseconds compile_time = hit.output.artifact->compile_time;
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
   answer.key = hit.key;
-  answer.outcome = Outcome::kHit;
-  answer.tier = hit.tier;
+  answer.outcome = waiter->if_found;
   answer.closed = hit.key == waiter->plan->key;
+  if (answer.outcome == Outcome::kHit) {
+    answer.tier = hit.tier;
+    const bool memory = hit.tier == TierName::kMemory;
+    parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
+  } else {
+    answer.compile_time = compile_time;
+    parts_.statistics.Add(Counter::kJoins);
+  }
+  parts_.statistics.Add(Counter::kSavedMicroseconds, compile_time.count());
   Answer(std::move(waiter), std::move(answer), true);
 }
 

@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """One compile for all that ask for one key at once."""
 
+import json
 import subprocess
 import threading
 
 import grpc
+import pytest
 from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 WAITING = "//fake: wait-for gate\n//fake: unique\n"
 
 
-def start_cli(daemon, directory, number):
+def start_cli(daemon, directory, number, *arguments):
     """A process that builds k.cu of the directory."""
     source = directory / "k.cu"
     return subprocess.Popen(
         [PLACES.cli, "--socket", daemon.socket, "--json", "build", str(source), "--arch", "sm_90", "-o",
-         str(directory / f"out{number}")],
+         str(directory / f"out{number}"), *arguments],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
 
@@ -73,6 +75,31 @@ def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
     statistics = fake.stats()
     assert statistics["compiles_total"] == 1
     assert statistics["joins_total"] == 63
+
+
+@pytest.mark.parametrize("header, given_up", [("#define N 1\n", 0), ("#define WHERE __FILE__\n", 1)],
+                         ids=["plain header", "header that names paths"])
+def test_one_compile_for_eight_processes_over_headers_from_elsewhere(fake, toolkit, directory, header, given_up):
+    include = directory / "site-packages" / "include"
+    include.mkdir(parents=True)
+    (include / "own.h").write_text(header)
+    (directory / "k.cu").write_text("#include <own.h>\n" + WAITING)
+    callers = [start_cli(fake, directory, 0, f"-I{include}")]
+    toolkit.await_arrivals("gate", 1)  # the others come while it runs: their own files are looked at before the answer
+    callers += [start_cli(fake, directory, number, f"-I{include}") for number in range(1, 8)]
+    wait_for(lambda: joined(fake, 8), "eight callers")
+    toolkit.open("gate")
+    outcomes = []
+    for caller in callers:
+        told, errors = caller.communicate(timeout=60)
+        assert caller.returncode == 0, errors
+        outcomes.append(json.loads(told)["outcome"])
+    assert outcomes == ["built", *["joined"] * 7]
+    statistics = fake.stats()
+    assert statistics["compiles_total"] == 1
+    assert statistics["joins_total"] == 7
+    assert statistics["misses_total"] == 8
+    assert statistics["given_up_total"] == given_up
 
 
 def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
@@ -132,7 +159,7 @@ def test_leader_leaves(make_daemon, toolkit, directory):
         assert follower.wait(60) == 0, follower.stderr.read()
     assert len({(directory / f"out{number}").read_bytes() for number in range(8)}) == 1
     statistics = daemon.stats()
-    assert (statistics["compiles_total"], statistics["cancelled_total"]) == (compiles, 0)
+    assert (statistics["compiles_total"], statistics["cancelled_total"]) == (compiles + 1, 0)
     for process in (leader, *followers):
         process.stdout.close()
         process.stderr.close()
