@@ -3,6 +3,7 @@
 """Getting a build through leases: what is adopted, what is built, and that no failure of the cache reaches a program."""
 
 import contextlib
+import threading
 
 import pytest
 
@@ -44,11 +45,12 @@ class Leases:
 
     def __init__(self, contents=None):
         self.given = Lease(contents)
-        self.open = 0
+        self.open = self.asked = 0
 
     @contextlib.contextmanager
     def lease(self, *_, **__):
         self.open += 1
+        self.asked += 1
         try:
             yield self.given
         finally:
@@ -120,6 +122,55 @@ def test_a_second_call_in_a_process_asks_nobody_and_shares_the_loaded_code():
     assert second.build_results is first.build_results
     assert original.calls == 1
     assert outcome(cache) == {"builds": 1, "published": 1, "hits_in_process": 1}
+
+
+@pytest.mark.parametrize("deposit", [None, pack(KEY, b"built")], ids=["built here", "from the daemon"])
+def test_threads_that_want_one_build_at_once_share_its_loaded_code(deposit):
+    all_looked = threading.Barrier(8)
+    looked = threading.local()
+    leases = Leases(deposit)
+    cache = builds(leases)
+    look = cache._from_this_process
+
+    def look_all_at_once(key, call):
+        found = look(key, call)
+        if not hasattr(looked, "once"):
+            looked.once = True
+            all_looked.wait(60)
+        return found
+
+    cache._from_this_process = look_all_at_once
+    wrappers = [None] * 8
+
+    def construct_one(number):
+        wrappers[number] = construct(cache, "built")
+
+    threads = [threading.Thread(target=construct_one, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(wrapper.build_results) for wrapper in wrappers}) == 1
+    assert leases.asked == 1
+    assert original.calls == (1 if deposit is None else 0)
+    assert outcome(cache)["hits_in_process"] == 7
+    assert cache._turns == {}
+
+
+def test_a_thread_whose_turn_comes_after_a_build_that_failed_builds_by_itself():
+    failed = []
+
+    def fails_once(wrapper, *args, **kwargs):
+        if not failed:
+            failed.append(True)
+            raise ValueError("no memory")
+        original(wrapper, *args, **kwargs)
+
+    cache = builds(Leases())
+    with pytest.raises(ValueError):
+        construct(cache, "built", function=fails_once)
+    assert construct(cache, "built", function=fails_once).text == "built"
+    assert cache._turns == {}
 
 
 def test_after_clearing_the_daemon_is_asked_again():

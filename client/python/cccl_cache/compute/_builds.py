@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol
@@ -60,6 +61,14 @@ class Construction(NamedTuple):
         self.original(self.wrapper, *self.args, **self.kwargs)
 
 
+class _Turn:
+    """Of the threads that want one build; forgotten with the last of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.threads = 0
+
+
 def current_key() -> Optional[str]:
     """The key of what this thread is building now, which the package's own caches must keep apart."""
     return getattr(_current, "key", None)
@@ -73,6 +82,7 @@ class Builds:
         self._report = report
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
+        self._turns: dict[str, _Turn] = {}
         self._client: Optional[LeaseClient] = None
         self._patience = Patience(settings.wait)
 
@@ -102,7 +112,27 @@ class Builds:
         elif self._from_this_process(key, call):
             self._report.count("hits_in_process")
         else:
-            self._from_the_daemon(key, call)
+            # One thread gets the build and loads it: the others share its loaded code, as the package's own do.
+            with self._turn(key):
+                if self._from_this_process(key, call):
+                    self._report.count("hits_in_process")
+                else:
+                    self._from_the_daemon(key, call)
+
+    @contextlib.contextmanager
+    def _turn(self, key: Key) -> Iterator[None]:
+        """Held by one thread at a time for a key."""
+        with self._lock:
+            turn = self._turns.setdefault(key.digest, _Turn())
+            turn.threads += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self._lock:
+                turn.threads -= 1
+                if turn.threads == 0:
+                    del self._turns[key.digest]
 
     def _key(self, call: Construction) -> Optional[Key]:
         try:
