@@ -106,6 +106,7 @@ class BuildCoordinator::Impl {
     if (!toolchain) return StartLater(std::move(waiter));
     if (!*toolchain) return responder_.Refuse(std::move(waiter), toolchain->error());
     waiter->looks = 0;
+    waiter->to_be_proven = nullptr;
     if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, false)) {
       return responder_.Refuse(std::move(waiter), *refused);
     }
@@ -223,7 +224,8 @@ class BuildCoordinator::Impl {
       }
       return flights_.Join(std::move(waiter));
     }
-    if (!known_to_show) waiter->to_be_proven = waiter->plan;
+    waiter->to_be_proven = known_to_show ? nullptr : waiter->plan;
+    waiter->known_of_that = waiter->manifest.shared;
     const ToolchainPtr toolchain = waiter->plan->job.toolchain;
     if (const std::optional<Error> refused = MakePlan(waiter.get(), toolchain, true)) {
       return responder_.Refuse(std::move(waiter), *refused);

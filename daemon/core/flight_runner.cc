@@ -14,18 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Counter CounterOf(CompilePurpose purpose) {
-  switch (purpose) {
-    case CompilePurpose::kCaller:
-      return Counter::kCompiles;
-    case CompilePurpose::kPathProof:
-      return Counter::kPathProofs;
-    case CompilePurpose::kShadowCheck:
-      return Counter::kShadowChecks;
-  }
-  return Counter::kCompiles;
-}
-
 /// Whether what a job was spared may have been the cause, and not the time or the files.
 bool IsOfPreamble(const Error& error) {
   return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
@@ -234,15 +222,15 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
       });
 }
 
-void FlightRunner::CountJob(CompilePurpose purpose, bool given_up,
-                            std::chrono::microseconds time) {
+void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time) {
   if (given_up) {
     parts_.statistics.Add(Counter::kGivenUp);
-    return parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
-  }
-  parts_.statistics.Add(CounterOf(purpose));
-  if (purpose == CompilePurpose::kCaller) {
+    parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
+  } else if (purpose == CompilePurpose::kCaller || purpose == CompilePurpose::kCallersProof) {
+    parts_.statistics.Add(Counter::kCompiles);
     parts_.statistics.Add(Counter::kCompileMicroseconds, time.count());
+  } else if (purpose == CompilePurpose::kShadowCheck) {
+    parts_.statistics.Add(Counter::kShadowChecks);
   }
 }
 

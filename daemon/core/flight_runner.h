@@ -62,8 +62,9 @@ struct Landing {
 /// What a compile is for. Only those for callers count as compiles.
 enum class CompilePurpose {
   kCaller,
-  kPathProof,    ///< under canonical names, to see whether paths show
-  kShadowCheck,  ///< of what is kept already
+  kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
+  kPathProof,     ///< the same while nobody waits for it
+  kShadowCheck,   ///< of what is kept already
 };
 
 /// For whom, and why, a plan is compiled.

@@ -33,6 +33,7 @@ struct Waiter {
   std::shared_ptr<const BuildPlan> plan;
   /// The plan under canonical names, if this one has the real ones only because paths may show.
   std::shared_ptr<const BuildPlan> to_be_proven;
+  std::shared_ptr<const Manifest> known_of_that;  ///< by all users, when it was looked up
   /// A compile of its files under canonical names showed these: it needs the real ones. Not every
   /// build leaves a manifest that says so.
   bool shows_paths = false;
@@ -78,6 +79,8 @@ class FlightTable {
     std::shared_ptr<const BuildPlan> plan;
     Caller caller;                             ///< who waits longest
     std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this one looked
+    std::shared_ptr<const BuildPlan> to_be_proven;
+    std::shared_ptr<const Manifest> known_of_that;
     std::stop_token stop;
   };
   /// The flight's compile begins. None: it began before, or is gone.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "daemon/core/build_answer.h"
-#include "daemon/core/path_proof.h"
 
 namespace cccl_cached {
 namespace {
@@ -41,6 +40,8 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
 bool IsAlone(const Waiter& waiter) {
   return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
 }
+
+IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
 
 // Of one caller alone.
 Digest FlightOfCaller(const Waiter& waiter) {
@@ -88,9 +89,9 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
     : parts_(parts),
       start_again_(std::move(start_again)),
       preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
-                 [this] { return Idle(); }),
+                 [this] { return Busy() == 0; }),
       runner_(WithPreambles(parts.compile, &preambles_), limits.compile),
-      idle_jobs_({}, [this] { return Idle(); }),
+      idle_jobs_(SameSlots(limits.queue), [this] { return Busy(); }),
       shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
@@ -102,13 +103,14 @@ void Flights::Close() {
   queue_.Close();
 }
 
-bool Flights::CanBeRecalled(const Waiter& waiter) const {
-  return parts_.compile.sent_contents != nullptr && !IsAlone(waiter);
+bool Flights::CanBeRecalled(const BuildPlan& plan, const Caller& caller) const {
+  return caller.files == nullptr || (parts_.compile.sent_contents != nullptr &&
+                                     !IsAloneWithSentFiles(caller.peer.uid, plan.directories));
 }
 
 void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
   const bool sent = waiter.files != nullptr;
-  if (sent && !CanBeRecalled(waiter)) return;
+  if (!CanBeRecalled(*waiter.plan, {waiter.peer, waiter.files})) return;
   shadow_checks_.Consider({.plan = waiter.plan,
                            .peer = waiter.peer,
                            .landing = hit,
@@ -167,12 +169,30 @@ void Flights::Run(uint64_t flight) {
   const BuildPlan& plan = *started->plan;
   const uid_t uid = started->caller.peer.uid;
   const Manifest* const known = started->manifest.get();
-  if (plan.uncacheable_reason.empty() && HasLanded(plan, uid, known)) {
+  idle_jobs_.MakeRoom();
+  const auto& canonical = started->to_be_proven;
+  const bool landed =
+      plan.uncacheable_reason.empty() &&
+      (HasLanded(plan, uid, known) ||
+       (canonical != nullptr && HasLanded(*canonical, uid, started->known_of_that.get())));
+  if (landed) {
     for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
       waiter->if_found = Outcome::kJoined;
       start_again_(std::move(waiter));
     }
     return;
+  }
+  PathVerdict verdict = PathVerdict::kUnknown;
+  if (const auto proof = ProofBefore(*started)) {
+    const PathFinding finding =
+        FindOut(*proof, CompilePurpose::kCallersProof, runner_, started->stop);
+    verdict = finding.verdict;
+    if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
+    if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
+    if (verdict == PathVerdict::kNotShown) {
+      const auto now = parts_.memory.SharedManifestAtOnce(*proof->canonical);
+      return Land(flight, proof->canonical, uid, finding.canonical, now.get());
+    }
   }
   const Caller& caller = started->caller;
   FlightOrder order{.caller = caller};
@@ -181,7 +201,9 @@ void Flights::Run(uint64_t flight) {
       LooksOutside(flight, *kept, caller);
     };
   }
-  Land(flight, started->plan, uid, runner_.Run(plan, order, started->stop), known);
+  const Landing landing = runner_.Run(plan, order, started->stop);
+  if (verdict == PathVerdict::kUnknown) ProveLater(*started, landing);
+  Land(flight, started->plan, uid, landing, known);
 }
 
 // Whether another flight of this fingerprint has landed since the leader looked, so that it may
@@ -204,9 +226,11 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
                    const Landing& landing, const Manifest* known) {
   parts_.memory.Keep(*plan, uid, landing, known);
-  std::vector<WaiterPtr> waiters = parts_.table.Finish(flight);
-  if (!waiters.empty()) ProveLater(*waiters.front(), plan, landing);
-  for (WaiterPtr& waiter : waiters) {
+  for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+    const auto& canonical = waiter->to_be_proven;
+    if (canonical != nullptr && canonical->fingerprint == plan->fingerprint) {
+      waiter->plan = canonical;
+    }
     if (Suits(*waiter, *plan, landing)) {
       parts_.responder.AnswerLanding(std::move(waiter), landing);
     } else if (waiter->restarts >= kMaxRestarts) {
@@ -215,35 +239,69 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
       // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
       if (landing.failed_files == nullptr) ++waiter->restarts;
       if (ShowsPathsOf(*waiter, *plan, landing)) waiter->shows_paths = true;
-      if (landing.keepable()) waiter->if_found = Outcome::kJoined;
+      if (landing.keepable()) waiter->if_found = waiter->leads ? Outcome::kBuilt : Outcome::kJoined;
       start_again_(std::move(waiter));
     }
   }
 }
 
+// LTO-IR under the real names is not what all others are given later, so whether paths show is
+// found out first. Where a build of the same program in another directory waits to be proven, this
+// one is made under canonical names: it is the proof of both.
+std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started& started) {
+  const auto& canonical = started.to_be_proven;
+  if (canonical == nullptr) return nullptr;
+  if (NamesPathsAnyway(*canonical)) {
+    return std::make_shared<const PathProof>(
+        PathProof{started.plan, canonical, started.caller, nullptr, {}, nullptr});
+  }
+  const auto open = proofs_.Take(*canonical, started.caller.peer.uid);
+  return open == nullptr ? nullptr : std::shared_ptr<const PathProof>(open, &open->proof);
+}
+
 // What was made under the real paths because its files may show them, is everybody's once it is
 // proven that it does not.
-void Flights::ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
-                         const Landing& landing) {
-  if (waiter.to_be_proven == nullptr || !landing.keepable() || !landing.output.succeeded) return;
-  if (landing.files_were_sent && !CanBeRecalled(waiter)) return;
-  const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*waiter.request) +
+void Flights::ProveLater(const FlightTable::Started& started, const Landing& landing) {
+  if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
+  if (!landing.keepable() || !landing.output.succeeded) return;
+  const BuildPlan& plan = *started.plan;
+  const Caller& caller = started.caller;
+  if (!CanBeRecalled(plan, caller)) return;
+  const bool sent = caller.files != nullptr;
+  const auto open =
+      proofs_.Add({started.plan, started.to_be_proven, caller.peer, landing.output.artifact,
+                   landing.closure, sent ? Recall(plan, landing.closure) : nullptr});
+  if (open == nullptr) return;
+  const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*plan.job.request) +
                        landing.output.artifact->Footprint() + BytesOf(landing.closure);
-  idle_jobs_.Add(
-      waiter.peer.uid, bytes,
-      [this, proof = PathProof{plan, waiter.to_be_proven, waiter.peer, landing.output.artifact,
-                               landing.closure, landing.files_were_sent}](std::stop_token stop) {
-        const PathFinding finding = FindOut(proof, runner_, stop);
-        if (finding.verdict == PathVerdict::kUnknown) return;
-        const BuildPlan& canonical = *proof.canonical;
-        const auto known = parts_.memory.ManifestOf(canonical, proof.peer.uid).shared;
-        if (finding.verdict == PathVerdict::kShown) {
-          parts_.memory.NoteShowsPaths(canonical, finding.canonical.closure,
-                                       proof.artifact->compile_time, known.get());
-        } else {
-          parts_.memory.Keep(canonical, proof.peer.uid, finding.canonical, known.get());
-        }
-      });
+  const bool added = idle_jobs_.Add(caller.peer.uid, bytes,
+                                    [this, open](std::stop_token stop) { Prove(open, stop); });
+  if (!added) proofs_.Remove(open);
+}
+
+void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop) {
+  std::stop_source end;
+  const std::stop_callback in_the_way(stop, [&end] { end.request_stop(); });
+  const std::stop_callback taken(open->taken.get_token(), [&end] { end.request_stop(); });
+  if (end.stop_requested()) return;
+  const PathProof& proof = open->proof;
+  const PathFinding finding = FindOut(proof, CompilePurpose::kPathProof, runner_, end.get_token());
+  if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
+  if (finding.verdict == PathVerdict::kNotShown) {
+    const uid_t uid = proof.caller.peer.uid;
+    const auto known = parts_.memory.ManifestOf(*proof.canonical, uid).shared;
+    parts_.memory.Keep(*proof.canonical, uid, finding.canonical, known.get());
+  }
+  if (finding.verdict != PathVerdict::kUnknown) {
+    parts_.compile.statistics.Add(Counter::kPathProofs);
+  }
+  if (!end.stop_requested()) proofs_.Remove(open);
+}
+
+void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
+  const auto known = parts_.memory.SharedManifestAtOnce(*proof.canonical);
+  parts_.memory.NoteShowsPaths(*proof.canonical, finding.canonical.closure,
+                               finding.canonical.compile_time, known.get());
 }
 
 }  // namespace cccl_cached

@@ -11,6 +11,7 @@
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/flight_table.h"
 #include "daemon/core/idle_jobs.h"
+#include "daemon/core/path_proof.h"
 #include "daemon/core/preamble_pool.h"
 #include "daemon/core/responder.h"
 #include "daemon/core/shadow_checks.h"
@@ -61,9 +62,12 @@ class Flights {
 
  private:
   cccl_cache::Digest KeyFor(const Waiter& waiter);
-  /// Whether this waiter's files can be had without it, if it sends them.
-  [[nodiscard]] bool CanBeRecalled(const Waiter& waiter) const;
-  [[nodiscard]] bool Idle() const { return queue_.running() == 0 && queue_.waiting() == 0; }
+  /// Whether this caller's files can be had without it, if it sends them.
+  [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
+  [[nodiscard]] size_t Busy() const {
+    const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
+    return waiting + queue_.running();
+  }
   void Run(uint64_t flight);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
@@ -71,12 +75,16 @@ class Flights {
   /// not tell, or nobody looked.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
             const Landing& landing, const Manifest* known);
-  void ProveLater(const Waiter& waiter, const std::shared_ptr<const BuildPlan>& plan,
-                  const Landing& landing);
+  /// What is to be proven before the flight's callers are answered; null: nothing.
+  [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);
+  void ProveLater(const FlightTable::Started& started, const Landing& landing);
+  void Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop);
+  void NoteShown(const PathProof& proof, const PathFinding& finding);
 
   const Parts parts_;
   const StartAgain start_again_;
   PreamblePool preambles_;
+  OpenProofs proofs_;
   FlightRunner runner_;
   // Last, as their threads use what stands above them. Idle jobs and preambles ask the queue, too:
   // from the first one that is added, and not after the destructor has stopped them.

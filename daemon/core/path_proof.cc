@@ -10,12 +10,8 @@
 namespace cccl_cached {
 namespace {
 
-using cccl_cache::ArtifactKind;
-
-bool NamesNoPaths(const Artifact& artifact) {
-  return std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {
-    return part.kind == ArtifactKind::kPtx || part.kind == ArtifactKind::kCubin;
-  });
+bool MakesIntermediateCode(std::string_view option) {
+  return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
 }
 
 bool SameCode(const Artifact& one, const Artifact& other) {
@@ -27,9 +23,7 @@ bool SameCode(const Artifact& one, const Artifact& other) {
 
 // The same program, to PTX and cubin.
 BuildPlan ToCode(BuildPlan plan) {
-  std::erase_if(plan.job.options, [](std::string_view option) {
-    return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
-  });
+  std::erase_if(plan.job.options, MakesIntermediateCode);
   return plan;
 }
 
@@ -60,28 +54,59 @@ bool Compiled(const Landing& landing) {
 
 }  // namespace
 
-PathFinding FindOut(const PathProof& proof, FlightRunner& runner, const std::stop_token& stop) {
-  FlightOrder order{.caller = proof.peer, .purpose = CompilePurpose::kPathProof};
-  if (proof.files_were_sent) order.recalled = Recall(*proof.real, proof.closure);
+bool NamesPathsAnyway(const BuildPlan& plan) {
+  return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
+}
+
+PathFinding FindOut(const PathProof& proof, CompilePurpose purpose, FlightRunner& runner,
+                    const std::stop_token& stop) {
+  FlightOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);
-  // A file that has changed since says nothing of the names.
-  if (!Compiled(finding.canonical) || !SameFiles(finding.canonical.closure, proof.closure)) {
-    return finding;
-  }
-  const Artifact& canonical = *finding.canonical.output.artifact;
+  if (!Compiled(finding.canonical)) return finding;
+  const Closure& closure = finding.canonical.closure;
   bool same = !finding.canonical.shows_paths;
-  if (NamesNoPaths(*proof.artifact)) {
-    same = same && SameCode(*proof.artifact, canonical);
+  if (proof.artifact != nullptr) {
+    // A file that has changed since says nothing of the names.
+    if (!SameFiles(closure, proof.closure)) return finding;
+    same = same && SameCode(*proof.artifact, *finding.canonical.output.artifact);
   } else if (same) {
+    order.purpose = CompilePurpose::kPathProof;
     const Landing real = runner.Run(ToCode(*proof.real), order, stop);
     const Landing other = runner.Run(ToCode(*proof.canonical), order, stop);
     if (!Compiled(real) || !Compiled(other)) return finding;
+    if (!SameFiles(closure, real.closure) || !SameFiles(closure, other.closure)) return finding;
     same = !other.shows_paths && SameCode(*real.output.artifact, *other.output.artifact);
   }
   finding.verdict = same ? PathVerdict::kNotShown : PathVerdict::kShown;
   return finding;
+}
+
+std::shared_ptr<OpenProofs::Open> OpenProofs::Add(PathProof proof) {
+  const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->fingerprint);
+  const auto open = std::make_shared<Open>(Open{std::move(proof), {}});
+  const std::lock_guard lock(mutex_);
+  return open_.try_emplace(key, open).second ? open : nullptr;
+}
+
+std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, uid_t uid) {
+  std::shared_ptr<Open> open;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find({uid, canonical.fingerprint});
+    if (found == open_.end()) return nullptr;
+    open = std::move(found->second);
+    open_.erase(found);
+  }
+  open->taken.request_stop();
+  return open;
+}
+
+void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->fingerprint});
+  if (found != open_.end() && found->second == open) open_.erase(found);
 }
 
 }  // namespace cccl_cached

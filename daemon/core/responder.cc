@@ -57,9 +57,11 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
     parts_.statistics.Add(memory ? Counter::kHitsMemory : Counter::kHitsDisk);
   } else {
     answer.compile_time = compile_time;
-    parts_.statistics.Add(Counter::kJoins);
+    if (answer.outcome == Outcome::kJoined) parts_.statistics.Add(Counter::kJoins);
   }
-  parts_.statistics.Add(Counter::kSavedMicroseconds, compile_time.count());
+  if (answer.outcome != Outcome::kBuilt) {
+    parts_.statistics.Add(Counter::kSavedMicroseconds, compile_time.count());
+  }
   Answer(std::move(waiter), std::move(answer), true);
 }
 

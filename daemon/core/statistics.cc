@@ -29,7 +29,7 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kPreambleFailures, "preamble_failures_total", "",
      "Headers that could not be precompiled, or not be kept."},
     {Counter::kPathProofs, "path_proofs_total", "",
-     "Jobs run to see whether an output shows paths."},
+     "Programs compiled under two names, and found to show paths or not."},
     {Counter::kRememberedFailures, "remembered_failures_total", "",
      "Compile failures answered without trying again."},
     {Counter::kCompileFailures, "compile_failures_total", "",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from alone import Alone
-from conftest import PLACES
+from conftest import PLACES, wait_for
 
 # Where it stands, by a macro of the toolchain's: nothing in the program announces it.
 ASSERTION = """#include <cuda/std/cassert>
@@ -46,3 +46,22 @@ def test_a_program_that_shows_a_path_is_built_to_the_same_bytes_whether_it_is_ke
     assert outcome == "uncacheable"
     outcome, _ = build(daemon.cli, source, text.replace("TIME", "__TIME__"))
     assert outcome == "uncacheable"
+
+
+@pytest.mark.parametrize("header, shown", [("#define WHERE __FILE__\n", False), (HEADER, True)],
+                         ids=["named", "shown"])
+def test_a_request_for_ltoir_has_one_answer(daemon, directory, header, shown):
+    """LTO-IR names files always: under canonical names, unless a path shows."""
+    answers = []
+    for name in ("one", "one", "another"):
+        place = directory / name
+        place.mkdir(exist_ok=True)
+        (place / "shows.h").write_text(header + "__device__ inline int f(int x) { return x + 1; }\n")
+        source = place / "k.cu"
+        text = OVER_HEADER.replace("where()[sizeof(TIME)]", "f(*p)") if not shown else OVER_HEADER
+        answers.append(build(daemon.cli, source, text, "--emit", "ltoir", "--option=-rdc=true"))
+        wait_for(lambda: daemon.stats()["in_flight"] == 0, "all that is compiled")
+    outcomes, artifacts = zip(*answers)
+    assert outcomes == ("built", "hit", "built" if shown else "hit")
+    assert artifacts[1] == artifacts[0]
+    assert (artifacts[2] == artifacts[0]) == (not shown)

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/flights.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -205,6 +207,88 @@ TEST_CASE("what was made of one directory's files is no answer to the same user 
   CHECK(again[0]->restarts == 1);
   CHECK(scene.answers.size() == 1);
   CHECK(scene.compiler.started() == 1);
+}
+
+TEST_CASE("who came while a compile ran that had files outside has joined it, not hit") {
+  Scene scene(AsksFor("/cccl-root-0/a.h"));
+  scene.compiler.Shut();
+  scene.Join("a");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  scene.Join("a");
+  scene.compiler.Open();
+  // Its own files are looked at before it is answered.
+  const std::vector<WaiterPtr> again = scene.Again(1);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0]->if_found == Outcome::kJoined);
+  CHECK(scene.compiler.started() == 1);
+}
+
+/// A caller in this directory, as one whose headers are known to name paths.
+WaiterPtr MayShowPaths(Scene& scene, const std::string& directory,
+                       const std::vector<std::string>& options = {"-arch=sm_90"}) {
+  auto request = MakeRequest("a");
+  request->working_directory = directory;
+  auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
+  program.name = directory + "/a.cu";
+  program.options = options;
+  WaiterPtr waiter = testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect());
+  waiter->to_be_proven = waiter->plan;
+  waiter->plan = testing::MakePlan(request, {.uid = kAlice.uid, .force_path_dependent = true});
+  return waiter;
+}
+
+TEST_CASE("a second directory's build is made under canonical names and proves both") {
+  std::promise<void> end_of_other;
+  std::shared_future<void> end = end_of_other.get_future().share();
+  Scene scene([end](const CompileJob& job, int call) {
+    const auto output = SourceAsOutput(job, call);
+    if (output->artifact->parts[0].bytes == "other") end.wait();
+    return output;
+  });
+  scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
+  scene.Join("other");
+  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
+  REQUIRE(scene.compiler.WaitUntilStarted(2));
+  // The only slot is taken until this one waits for it: no proof was made before.
+  scene.Join(MayShowPaths(scene, "/tmp/tmp2"));
+  end_of_other.set_value();
+  const BuildAnswer second = scene.Answer(2);
+  CHECK(second.outcome == Outcome::kBuilt);
+  CHECK(second.key == MayShowPaths(scene, "/tmp/tmp3")->to_be_proven->key);
+  CHECK(scene.tier.Holds(second.key));
+  CHECK(scene.compiler.started() == 3);
+  CHECK(scene.statistics.Get(Counter::kCompiles) == 3);
+  CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
+}
+
+/// LTO-IR holds the program's name, and PTX does if the program shows it.
+FakeCompiler::Behaviour NamedInLtoIr(bool shown) {
+  return [shown](const CompileJob& job, int) -> Result<CompileOutput> {
+    const bool ir = std::ranges::find(job.options, "--dlink-time-opt") != job.options.end();
+    CompileOutput output = testing::Succeed(ir || shown ? job.program_name : "code");
+    if (!ir) return output;
+    Artifact artifact = *output.artifact;
+    artifact.parts[0].kind = cccl_cache::ArtifactKind::kLtoIr;
+    output.artifact = std::make_shared<const Artifact>(std::move(artifact));
+    return output;
+  };
+}
+
+TEST_CASE("LTO-IR is that under canonical names from the first answer on, unless a path shows") {
+  for (const bool shown : {false, true}) {
+    Scene scene(NamedInLtoIr(shown));
+    WaiterPtr waiter = MayShowPaths(scene, "/tmp/tmp1", {"-arch=sm_90", "-dlto"});
+    const BuildPlan& plan = shown ? *waiter->plan : *waiter->to_be_proven;
+    const auto [key, name] = std::make_pair(plan.key, plan.job.program_name);
+    scene.Join(std::move(waiter));
+    const BuildAnswer answer = scene.Answer(0);
+    CHECK(answer.outcome == Outcome::kBuilt);
+    CHECK(answer.key == key);
+    CHECK(answer.artifact->parts[0].bytes == name);
+    CHECK(scene.tier.Holds(key));
+    CHECK(scene.statistics.Get(Counter::kPathProofs) == 1);
+    CHECK(scene.statistics.Get(Counter::kCompiles) == (shown ? 2 : 1));
+  }
 }
 
 TEST_CASE("where the toolchain changes during each compile, the last is answered and not kept") {

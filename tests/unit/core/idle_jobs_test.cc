@@ -14,29 +14,51 @@ namespace {
 
 using testing::kPatience;
 
-TEST_CASE("an idle job waits until nothing else goes on") {
-  std::atomic<bool> idle{false};
-  std::atomic<bool> was_idle{false};
+TEST_CASE("an idle job waits until a slot is free") {
+  std::atomic<size_t> busy{2};
+  std::atomic<size_t> was_busy{2};
   std::promise<void> asked;
   std::atomic<bool> told{false};
   std::promise<void> done;
-  IdleJobs jobs({}, [&] {
+  IdleJobs jobs({.slots = 2}, [&] {
     if (!told.exchange(true)) asked.set_value();
-    return idle.load();
+    return busy.load();
   });
   jobs.Add(1, 0, [&](std::stop_token) {
-    was_idle = idle.load();
+    was_busy = busy.load();
     done.set_value();
   });
   REQUIRE(asked.get_future().wait_for(kPatience) == std::future_status::ready);
-  idle = true;
+  busy = 1;
   REQUIRE(done.get_future().wait_for(kPatience) == std::future_status::ready);
-  CHECK(was_idle);
+  CHECK(was_busy == 1);
+}
+
+TEST_CASE("a job in a caller's way is stopped, and runs again once there is room") {
+  std::atomic<size_t> busy{0};
+  std::promise<void> started;
+  std::promise<void> done;
+  std::atomic<int> runs{0};
+  IdleJobs jobs({.slots = 2}, [&] { return busy.load(); });
+  jobs.Add(1, 0, [&](const std::stop_token& stop) {
+    if (++runs > 1) return done.set_value();
+    started.set_value();
+    while (!stop.stop_requested()) std::this_thread::yield();
+    busy = 0;
+  });
+  REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
+  busy = 1;
+  jobs.MakeRoom();  // there is some
+  CHECK(runs == 1);
+  busy = 2;
+  jobs.MakeRoom();
+  REQUIRE(done.get_future().wait_for(kPatience) == std::future_status::ready);
+  CHECK(runs == 2);
 }
 
 /// Jobs that wait until the first one is told to end.
 struct Line {
-  explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return true; }) {
+  explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return size_t{0}; }) {
     jobs.Add(0, 0, [this](std::stop_token) {
       started.set_value();
       go.get_future().wait();
@@ -88,7 +110,7 @@ TEST_CASE("the end of the daemon stops the job that runs and drops those that wa
   std::promise<void> started;
   std::atomic<int> ran{0};
   {
-    IdleJobs jobs({}, [] { return true; });
+    IdleJobs jobs({}, [] { return size_t{0}; });
     jobs.Add(1, 0, [&](const std::stop_token& stop) {
       ++ran;
       started.set_value();

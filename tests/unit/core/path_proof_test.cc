@@ -43,8 +43,8 @@ PathVerdict VerdictOn(const std::string& directory,
   const auto real = plan(true);
   const Landing landing = runner.Run(*real, {}, {});
   if (meanwhile) meanwhile(files);
-  return FindOut({real, plan(false), {}, landing.output.artifact, landing.closure}, runner, {})
-      .verdict;
+  const PathProof proof{real, plan(false), {}, landing.output.artifact, landing.closure, nullptr};
+  return FindOut(proof, CompilePurpose::kPathProof, runner, {}).verdict;
 }
 
 TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {
@@ -66,6 +66,26 @@ TEST_CASE("a file that changed before the proof proves nothing") {
             [](FakeFileAccess& files) {
               files.disk->Write("/home/someone/include/x.h", "changed");
             }) == PathVerdict::kUnknown);
+}
+
+TEST_CASE("a proof is made once: by the thread that has it, or by a caller that takes it") {
+  const auto request = MakeRequest("a");
+  const auto canonical =
+      std::make_shared<const BuildPlan>(*PlanBuild(request, MakeToolchain(), {}));
+  const PathProof proof{nullptr, canonical, Peer{7, 7, {}, 1}, nullptr, {}, nullptr};
+  OpenProofs proofs;
+  const auto first = proofs.Add(proof);
+  REQUIRE(first != nullptr);
+  CHECK(proofs.Add(proof) == nullptr);
+  CHECK(proofs.Take(*canonical, 8) == nullptr);  // another user's files are nothing to wait for
+  CHECK_FALSE(first->taken.stop_requested());
+  CHECK(proofs.Take(*canonical, 7) == first);
+  CHECK(first->taken.stop_requested());
+  const auto second = proofs.Add(proof);
+  REQUIRE(second != nullptr);
+  proofs.Remove(first);
+  CHECK(proofs.Take(*canonical, 7) == second);
+  CHECK(proofs.Take(*canonical, 7) == nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that lie in another directory each time, as CuPy names them, over headers that name paths."""
+
+import hashlib
+import json
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+from conftest import PLACES, wait_for
+from raw import header_directories
+
+PROGRAMS = [
+    f"""#include <cuda/std/array>
+extern "C" __global__ void k{number}(int* p) {{
+  cuda::std::array<int, {number}> a{{}};
+  a[p[0]] = {number};
+  p[1] = a[p[2]];
+}}
+""" for number in range(2, 6)
+]
+
+
+@pytest.fixture(scope="module")
+def include(lasting):
+    """CCCL's headers as they lie in a virtual environment."""
+    place = lasting.directory / "venv" / "site-packages" / "include"
+    cccl = next(each for each in header_directories(lasting) if pathlib.Path(each, "cub").is_dir())
+    for part in ("cuda", "nv"):
+        shutil.copytree(pathlib.Path(cccl, part), place / part)
+    return place
+
+
+def run_process(daemon, include, *options, programs=PROGRAMS):
+    """What each program was told, in a process that names them by directories of its own."""
+    outcomes = []
+    for text in programs:
+        with tempfile.TemporaryDirectory(dir="/tmp") as place:
+            source = pathlib.Path(place, hashlib.sha1(text.encode()).hexdigest() + ".cu")
+            source.write_text(text)
+            done = daemon.cli("--json", "build", str(source), "--arch", "sm_90", f"-I{include}", "-o",
+                              str(source.with_suffix(".out")), *options, cwd="/")
+            outcomes.append(json.loads(done.stdout)["outcome"])
+    return outcomes
+
+
+def test_a_second_process_hits_what_was_proven_to_show_no_path(real, include):
+    assert run_process(real, include) == ["built"] * len(PROGRAMS)
+    wait_for(lambda: real.stats()["path_proofs_total"] == len(PROGRAMS), "the proofs")
+    for _ in range(2):
+        assert run_process(real, include) == ["hit"] * len(PROGRAMS)
+    assert real.stats()["compiles_total"] == len(PROGRAMS)
+
+
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_a_third_process_hits_all_however_little_time_was_left_for_proofs(make_daemon, include, jobs):
+    daemon = make_daemon("--jobs", jobs, roots=(PLACES.cuda13,), name="hurried").start()
+    assert run_process(daemon, include) == ["built"] * len(PROGRAMS)
+    second = run_process(daemon, include)
+    assert daemon.stats()["compiles_total"] == len(PROGRAMS) + second.count("built")
+    assert set(second) <= {"built", "joined", "hit"}
+    assert run_process(daemon, include) == ["hit"] * len(PROGRAMS)
+
+
+def test_ltoir_of_a_second_process_is_that_of_the_first(real, include):
+    for outcome in ("built", "hit"):
+        assert run_process(real, include, "--emit", "ltoir", programs=PROGRAMS[:2]) == [outcome] * 2
