@@ -58,7 +58,8 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
     if (!known) waiting.since = Clock::now();
     ++changes_;
   }
-  changed_.notify_all();
+  added_.notify_one();
+  changed_.notify_one();
   return Ok{};
 }
 
@@ -105,19 +106,19 @@ void FairQueue::RunNextOf(uid_t uid, std::unique_lock<std::mutex>* lock) {
   ++running_;
   ++running_of_[uid];
   ++changes_;
-  changed_.notify_all();
+  changed_.notify_one();
   lock->unlock();
   run_(item);
   lock->lock();
   --running_;
   if (--running_of_[uid] == 0) running_of_.erase(uid);
   ++changes_;
-  changed_.notify_all();
+  changed_.notify_one();
 }
 
 void FairQueue::ServeSlot(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+  while (added_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
     ++busy_slots_;
     RunNextOf(rotation_.front(), &lock);

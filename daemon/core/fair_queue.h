@@ -78,7 +78,8 @@ class FairQueue {
   const Run run_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable_any added_;    // an item, for one slot
+  std::condition_variable_any changed_;  // for one relief slot, which knows then when to look
   std::map<uid_t, std::deque<uint64_t>> lines_;  // guarded by mutex_; no empty lines
   std::list<uid_t> rotation_;                    // guarded by mutex_; the uids of lines_
   std::map<uint64_t, Waiting> waiting_;          // guarded by mutex_

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/fair_queue.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 
 namespace cccl_cached {
@@ -77,6 +79,27 @@ TEST_CASE("who has nothing running is not held up for long by slots that others 
   CHECK(queue.waiting() == 3);  // both have something running
   recorder.Release();
   CHECK(recorder.Wait(5).size() == 5);
+}
+
+TEST_CASE("an item wakes one slot") {
+  constexpr size_t kItems = 200;
+  const auto sleeps = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+  };
+  Recorder recorder;
+  recorder.Release();
+  FairQueue queue({.slots = 64, .relief_slots = 4}, [&](uint64_t item) { recorder.Run(item); });
+  REQUIRE(queue.Add(0, 7).ok());
+  recorder.Wait(1);
+  const long before = sleeps();
+  for (size_t item = 1; item <= kItems; ++item) {
+    REQUIRE(queue.Add(item, 7).ok());
+    recorder.Wait(item + 1);
+  }
+  // Each item: its slot, the one who added it, one that looks whom to relieve; some of them twice.
+  CHECK(sleeps() - before < static_cast<long>(kItems) * 16);
 }
 
 TEST_CASE("an item that was removed does not run") {
