@@ -60,6 +60,7 @@ FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest
   waiter->leads = leads;
   waiter->joined_before_start = !flight.started;
   flight.waiters.push_back(std::move(waiter));
+  ++waiting_;
   return {id, leads, flight.started};
 }
 
@@ -98,6 +99,7 @@ std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,
       others.push_back(std::move(waiter));
     }
     std::erase(waiters, nullptr);
+    waiting_ -= others.size();
     if (waiters.empty()) {
       stop = found->second.stop;
       flights_.erase(found);
@@ -120,6 +122,7 @@ std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
     if (found == flights_.end()) return {};
     StopJoining(flight, &found->second);
     waiters = std::move(found->second.waiters);
+    waiting_ -= waiters.size();
     stop = found->second.stop;
     flights_.erase(found);
     for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
@@ -136,6 +139,7 @@ FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::sto
   left.flight = id;
   left.waiter = std::move(*waiter);
   flight.waiters.erase(waiter);
+  --waiting_;
   left.last = flight.waiters.empty();
   if (left.waiter->leads && !left.last) flight.waiters.front()->leads = true;
   if (left.last) {
@@ -184,9 +188,7 @@ FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
 
 size_t FlightTable::Waiting() const {
   std::lock_guard lock(mutex_);
-  size_t waiting = 0;
-  for (const auto& [id, flight] : flights_) waiting += flight.waiters.size();
-  return waiting;
+  return waiting_;
 }
 
 void FlightTable::CancelAll() {
@@ -207,6 +209,7 @@ std::vector<WaiterPtr> FlightTable::TakeAll() {
   }
   flights_.clear();
   joinable_.clear();
+  waiting_ = 0;
   for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
   for (auto& [ticket, state] : tickets_) {
     if (state.parked != nullptr) waiters.push_back(std::move(state.parked));

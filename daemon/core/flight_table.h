@@ -141,6 +141,7 @@ class FlightTable {
   std::condition_variable idle_;
   uint64_t last_ticket_ = 0;                         // guarded by mutex_
   uint64_t last_flight_ = 0;                         // guarded by mutex_
+  size_t waiting_ = 0;                               // guarded by mutex_: in all flights
   bool cancelled_ = false;                           // guarded by mutex_: all, for good
   std::unordered_map<Ticket, TicketState> tickets_;  // guarded by mutex_
   std::unordered_map<uint64_t, Flight> flights_;     // guarded by mutex_
