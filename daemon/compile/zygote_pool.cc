@@ -66,20 +66,22 @@ Result<std::shared_ptr<Zygote>> ZygotePool::FillSlot(const Key& key, const Toolc
                                                      Clock::time_point deadline) {
   Result<std::shared_ptr<Zygote>> zygote = Start(toolchain, deadline);
   Zygotes retired;
-  const std::lock_guard lock(mutex_);
-  if (zygote.ok()) {
-    Slot& slot = slots_[key];
-    slot.zygote = *zygote;
-    slot.starting = false;
-    if (options_.announce_sandbox && sandbox_ != (*zygote)->sandbox()) {
+  bool announce = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (zygote.ok()) {
+      Slot& slot = slots_[key];
+      slot.zygote = *zygote;
+      slot.starting = false;
+      announce = sandbox_ != (*zygote)->sandbox();
       sandbox_ = (*zygote)->sandbox();
-      options_.announce_sandbox(sandbox_);
+      Shrink(retired);
+    } else {
+      slots_.erase(key);
     }
-    Shrink(retired);
-  } else {
-    slots_.erase(key);
+    started_.notify_all();
   }
-  started_.notify_all();
+  if (announce && options_.announce_sandbox) options_.announce_sandbox((*zygote)->sandbox());
   return zygote;
 }
 

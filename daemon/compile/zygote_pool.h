@@ -31,8 +31,8 @@ struct ZygoteOptions {
   size_t zygotes = 8;
   /// Whether a worker waits for the next job of each: not where no next one comes.
   bool forks_ahead = true;
-  /// Told which sandbox the workers are in once the first zygote knows, and when that changes. As
-  /// ReportFunction below; may be empty.
+  /// Told which sandbox the workers are in once the first zygote knows, and when that changes.
+  /// Called from any thread, without a lock; may be empty.
   std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 

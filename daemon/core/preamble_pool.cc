@@ -57,24 +57,24 @@ void PreamblePool::Stop() {
 // In all methods what is dropped is declared before the lock: memory is given back without it.
 
 ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
-  Dropped dropped;
-  const std::lock_guard lock(mutex_);
-  const auto found = kept_.find(key);
-  if (found == kept_.end()) return nullptr;
-  if (found->second.parsed->precompiled->usable()) {
+  ParsedPreamblePtr parsed;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kept_.find(key);
+    if (found == kept_.end()) return nullptr;
     found->second.last_use = ++uses_;
-    return found->second.parsed;
+    parsed = found->second.parsed;
   }
-  DropUnusable(&dropped);
+  if (parsed->precompiled->usable()) return parsed;
+  DropUnusable();
   return nullptr;
 }
 
 void PreamblePool::Want(const Digest& key, uid_t uid, uint64_t bytes, MakeOrder make) {
   if (bounds_.bytes == 0 || bytes > bounds_.wanted_bytes_per_uid) return;
-  Dropped dropped;
+  DropUnusable();
   GivenUp given_up;
   const std::lock_guard lock(mutex_);
-  DropUnusable(&dropped);
   if (kept_.contains(key) || parsing_ == key) return;
   if (const auto failed = failed_.find(key); failed != failed_.end()) {
     if (Clock::now() < failed->second) return;
@@ -113,11 +113,12 @@ void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
+  // Whatever happened in a zygote that is gone may have been its fault.
+  const bool at_fault = parsed->precompiled->usable();
   Dropped dropped;
   const std::lock_guard lock(mutex_);
   Remove(key, parsed, &dropped);
-  // Whatever happened in a zygote that is gone may have been its fault.
-  if (parsed->precompiled->usable()) NoteFailure(key);
+  if (at_fault) NoteFailure(key);
 }
 
 void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped) {
@@ -175,6 +176,7 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
 }
 
 void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result) {
+  DropUnusable();
   Dropped dropped;
   const std::lock_guard lock(mutex_);
   parsing_.reset();
@@ -191,19 +193,19 @@ void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> res
   Shrink(&dropped);
 }
 
-void PreamblePool::DropUnusable(Dropped* dropped) {
-  for (auto entry = kept_.begin(); entry != kept_.end();) {
-    if (entry->second.parsed->precompiled->usable()) {
-      ++entry;
-    } else {
-      dropped->push_back(std::move(entry->second.parsed));
-      entry = kept_.erase(entry);
-    }
+void PreamblePool::DropUnusable() {
+  std::vector<std::pair<Digest, ParsedPreamblePtr>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, kept] : kept_) all.emplace_back(key, kept.parsed);
   }
+  std::erase_if(all, [](const auto& each) { return each.second->precompiled->usable(); });
+  Dropped dropped;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, parsed] : all) Remove(key, parsed, &dropped);
 }
 
 void PreamblePool::Shrink(Dropped* dropped) {
-  DropUnusable(dropped);
   const auto bytes_of = [](const Kept& kept) { return kept.bytes; };
   const auto one = [](const Kept&) { return uint64_t{1}; };
   const auto last_use = [](const Kept& kept) { return kept.last_use; };

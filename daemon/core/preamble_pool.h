@@ -114,12 +114,13 @@ class PreamblePool {
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
   void Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result);
+  /// Asks each preamble whether it is usable, without mutex_: the answer may end a process.
+  void DropUnusable();
   // These need mutex_.
   void Remove(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
   void NoteFailure(const cccl_cache::Digest& key);
   /// Until this user and all keep the bounds again.
   void GiveUpWishes(uid_t uid, GivenUp* given_up);
-  void DropUnusable(Dropped* dropped);
   void Shrink(Dropped* dropped);
 
   Compiler& compiler_;

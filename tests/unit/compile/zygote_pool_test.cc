@@ -26,6 +26,18 @@ TEST_CASE("a warmed toolchain is loaded before its first job") {
   CHECK(fixture.toolkit->loads() == 1);
 }
 
+TEST_CASE("the sandbox is announced without the pool's lock") {
+  CompileFixture* in_use = nullptr;
+  int announced = 0;
+  CompileFixture fixture({.announce_sandbox = [&](const ZygoteReady&) {
+    ++announced;
+    in_use->compiler.KeepOnly(std::vector{in_use->toolchain});  // waits for ever if it is locked
+  }});
+  in_use = &fixture;
+  CHECK(fixture.Compile("").ok());
+  CHECK(announced == 1);
+}
+
 TEST_CASE("a zygote killed between two jobs is replaced and reported") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());

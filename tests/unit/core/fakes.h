@@ -124,8 +124,13 @@ class FakePrecompiled final : public Precompiled {
  public:
   explicit FakePrecompiled(uint64_t bytes) : bytes_(bytes) {}
   [[nodiscard]] uint64_t bytes() const override { return bytes_; }
-  [[nodiscard]] bool usable() const override { return usable_; }
+  [[nodiscard]] bool usable() const override {
+    if (when_asked) when_asked();
+    return usable_;
+  }
   void Spoil() { usable_ = false; }
+
+  std::function<void()> when_asked;  ///< called by usable(); may be empty
 
  private:
   const uint64_t bytes_;

@@ -27,6 +27,23 @@ TEST_CASE("a wanted preamble is parsed in the background and found") {
   CHECK(scene.parsed == 2);
 }
 
+TEST_CASE("a preamble is asked whether it is usable without the pool's lock") {
+  Scene scene;
+  scene.Want("a");
+  REQUIRE(scene.WaitForParsed(1));
+  int asked = 0;
+  scene.last->when_asked = [&] {
+    if (++asked % 2 == 1) CHECK(scene.Find("b") == nullptr);  // waits for ever if it is locked
+  };
+  CHECK(scene.Find("a") != nullptr);
+  scene.Want("c");
+  REQUIRE(scene.WaitForParsed(2));
+  CHECK(asked > 1);
+  scene.last->Spoil();
+  CHECK(scene.Find("c") == nullptr);
+  CHECK(scene.Find("a") != nullptr);
+}
+
 TEST_CASE("while others compile only a preamble that was missed twice is parsed") {
   Scene scene;
   scene.idle = false;
