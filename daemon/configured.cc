@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <sstream>
@@ -14,6 +15,7 @@ namespace cccl_cached {
 namespace {
 
 constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
+constexpr uint64_t kLargestFile = 64ull << 20;     // that is read of a requester
 
 }  // namespace
 
@@ -39,6 +41,11 @@ Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t 
   options.heartbeat = configuration.lease_heartbeat;
   options.longest_lease = configuration.lease_limit;
   return options;
+}
+
+JobMemory::Limits JobMemoryLimitsOf(const Configuration& configuration) {
+  const uint64_t per_uid = std::max(kLargestFile, configuration.in_flight_limit_per_uid / 4);
+  return {.per_uid = per_uid, .in_all = std::max(per_uid, configuration.in_flight_limit / 4)};
 }
 
 ServiceLimits ServiceLimitsOf(const Configuration& configuration) {

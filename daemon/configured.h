@@ -9,6 +9,7 @@
 #include "daemon/configuration/surroundings.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
+#include "daemon/core/job_memory.h"
 #include "daemon/core/result.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/service_limits.h"
@@ -18,6 +19,8 @@ namespace cccl_cached {
 
 [[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
 [[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t run);
+/// A quarter of what may be in flight, beside that, and never less than the largest file takes.
+[[nodiscard]] JobMemory::Limits JobMemoryLimitsOf(const Configuration& configuration);
 [[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
 /// The directories whose contents are the daemon's alone: its state, and what systemd made for its
 /// socket. A directory that merely holds the socket may be anybody's.

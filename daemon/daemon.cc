@@ -46,7 +46,8 @@ RegistryOptions ToolchainsOf(const Configuration& configuration) {
 Daemon::Daemon(Parts parts)
     : log_(parts.log),
       cut_offs_(log_, "connection"),
-      compiler_(parts.worker, ZygotesOf(log_), ReportTo(log_, "compiler")),
+      job_memory_(JobMemory::Make(JobMemoryLimitsOf(parts.configuration))),
+      compiler_(parts.worker, ZygotesOf(log_), ReportTo(log_, "compiler"), job_memory_),
       toolchains_(ToolchainsOf(parts.configuration), *parts.stores.disk, compiler_,
                   [&log = log_](const ToolchainReport& report) {
                     log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain",
@@ -54,7 +55,8 @@ Daemon::Daemon(Parts parts)
                   }),
       files_({.own_directories = std::move(parts.own_directories),
               .own_uid = geteuid(),
-              .own_view = cccl_cache::FilesViewOfThisThread()}),
+              .own_view = cccl_cache::FilesViewOfThisThread(),
+              .memory = job_memory_}),
       sent_contents_(std::make_shared<SentContents>(std::chrono::steady_clock::now)),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,

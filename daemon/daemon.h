@@ -10,6 +10,7 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/deposits.h"
+#include "daemon/core/job_memory.h"
 #include "daemon/core/sent_contents.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
@@ -48,6 +49,7 @@ class Daemon {
  private:
   Log& log_;
   LimitedLog cut_offs_;
+  const std::shared_ptr<JobMemory> job_memory_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;
   HostFileAccess files_;

@@ -142,6 +142,7 @@ std::string Encode(const Exited& exited) {
   writer.U32(static_cast<uint32_t>(exited.wait_status));
   writer.U64(exited.peak_resident_bytes);
   writer.U64(static_cast<uint64_t>(exited.cpu_time.count()));
+  writer.U8(exited.refused_memory);
   return writer.Joined();
 }
 
@@ -197,7 +198,8 @@ Result<StatusMessage> DecodeStatusMessage(std::string_view bytes) {
     case Tag::kExited:
       message = Exited{.wait_status = static_cast<int>(reader.U32()),
                        .peak_resident_bytes = reader.U64(),
-                       .cpu_time = std::chrono::microseconds(reader.U64())};
+                       .cpu_time = std::chrono::microseconds(reader.U64()),
+                       .refused_memory = reader.Flag()};
       break;
     default:
       return Malformed("status of a worker");
@@ -220,7 +222,7 @@ Result<uint64_t> DecodeFrameHeader(std::string_view bytes) {
   for (char byte : kFrameMagic) magic = magic && reader.U8() == static_cast<uint8_t>(byte);
   const uint32_t protocol = reader.U32();
   const uint64_t length = reader.U64();
-  if (!reader.Complete() || !magic || protocol != kWorkerProtocol || length > kMaxReplyBytes) {
+  if (!reader.Complete() || !magic || protocol != kWorkerProtocol) {
     return Error{ErrorCode::kWorkerCrashed, "the worker's answer is not one"};
   }
   return length;

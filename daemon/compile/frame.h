@@ -34,7 +34,7 @@
 namespace cccl_cached {
 
 /// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 5;
+inline constexpr uint32_t kWorkerProtocol = 6;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
 /// read; the daemon's end of the reply socket was gone; that of the files socket was gone.
@@ -45,8 +45,8 @@ inline constexpr int kExitFilesLost = 72;
 /// The sandbox could not be entered.
 inline constexpr int kExitNoSandbox = 73;
 
-/// Longest reply that a worker may send.
-inline constexpr uint64_t kMaxReplyBytes = 1ull << 30;
+/// Longest reply that a worker may send: what the tiers keep by default.
+inline constexpr uint64_t kMaxReplyBytes = 256ull << 20;
 
 /// One compiler library with those that are to be opened before it.
 struct LibraryFiles {
@@ -125,6 +125,7 @@ struct Exited {
   int wait_status = 0;  ///< as waitpid says
   uint64_t peak_resident_bytes = 0;
   std::chrono::microseconds cpu_time{0};
+  bool refused_memory = false;  ///< it asked for memory that it did not get
   bool operator==(const Exited&) const = default;
 };
 
@@ -146,7 +147,7 @@ using StatusMessage = std::variant<Spawned, SpawnFailed, Exited>;
 ///   EncodeReply in job.h)
 inline constexpr size_t kFrameHeaderBytes = 16;
 [[nodiscard]] std::string EncodeFrameHeader(uint64_t payload_bytes);
-/// The payload's length, at most kMaxReplyBytes. `bytes` must be kFrameHeaderBytes long.
+/// The payload's length. `bytes` must be kFrameHeaderBytes long.
 [[nodiscard]] Result<uint64_t> DecodeFrameHeader(std::string_view bytes);
 
 }  // namespace cccl_cached

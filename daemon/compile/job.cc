@@ -183,32 +183,59 @@ WireWriter EncodeReply(const WorkerReply& reply) {
 
 namespace {
 
-void ReadParts(WireReader& reader, WorkerReply& reply) {
+struct PartView {
+  ArtifactKind kind;
+  std::string_view bytes;
+};
+
+std::vector<PartView> ReadParts(WireReader& reader, bool succeeded) {
+  std::vector<PartView> parts;
   for (size_t left = reader.Count(1 + kEmptyText); left > 0; --left) {
     const ArtifactKind kind = ReadEnum(reader, ArtifactKind::kPtx, ArtifactKind::kOptixIr);
-    const bool seen = std::ranges::any_of(
-        reply.parts, [&](const WorkerReply::Part& part) { return part.kind == kind; });
-    if (seen || !reply.succeeded) return reader.Fail();
-    reply.parts.push_back({kind, std::string(reader.Text())});
+    const bool seen =
+        std::ranges::any_of(parts, [&](const PartView& part) { return part.kind == kind; });
+    if (seen || !succeeded) {
+      reader.Fail();
+      return {};
+    }
+    parts.push_back({kind, reader.Text()});
   }
+  return parts;
+}
+
+/// Copies all parts but the largest, which takes over the memory of the text that holds them.
+std::vector<WorkerReply::Part> TakeParts(const std::vector<PartView>& views, std::string& text) {
+  std::vector<WorkerReply::Part> parts;
+  const auto largest =
+      std::ranges::max_element(views, {}, [](const PartView& part) { return part.bytes.size(); });
+  for (auto view = views.begin(); view != views.end(); ++view) {
+    parts.push_back({view->kind, view == largest ? std::string() : std::string(view->bytes)});
+  }
+  if (largest == views.end()) return parts;
+  const size_t size = largest->bytes.size();
+  text.erase(0, static_cast<size_t>(largest->bytes.data() - text.data()));
+  text.resize(size);
+  parts[static_cast<size_t>(largest - views.begin())].bytes = std::move(text);
+  return parts;
 }
 
 }  // namespace
 
-Result<WorkerReply> DecodeReply(std::string_view payload) {
+Result<WorkerReply> DecodeReply(std::string payload) {
   WireReader reader(payload);
   WorkerReply reply;
   reply.succeeded = reader.Flag();
   reply.native_code = static_cast<int>(reader.U32());
   reply.native_name = reader.Text();
   reply.log = reader.Text();
-  ReadParts(reader, reply);
+  const std::vector<PartView> parts = ReadParts(reader, reply.succeeded);
   for (size_t left = reader.Count(2 * kEmptyText); left > 0; --left) {
     std::string expression(reader.Text());
     reply.lowered_names.emplace_back(std::move(expression), reader.Text());
   }
   reply.peak_resident_bytes = reader.U64();
   if (!reader.Complete() || (reply.succeeded && reply.native_code != 0)) return NotAReply();
+  reply.parts = TakeParts(parts, payload);
   return reply;
 }
 

@@ -79,7 +79,8 @@ struct WorkerReply {
 
 /// The payload of a reply frame. Refers to the reply's long texts.
 [[nodiscard]] WireWriter EncodeReply(const WorkerReply& reply);
-/// kWorkerCrashed: not a reply that a worker of ours sends.
-[[nodiscard]] Result<WorkerReply> DecodeReply(std::string_view payload);
+/// kWorkerCrashed: not a reply that a worker of ours sends. The largest part stays in the payload's
+/// memory, so that no second copy of it exists.
+[[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
 
 }  // namespace cccl_cached

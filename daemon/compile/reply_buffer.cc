@@ -32,10 +32,15 @@ Status ReplyBuffer::AppendHeader(std::string_view& bytes) {
   const Result<uint64_t> length = DecodeFrameHeader(header_);
   if (!length) return length.error();
   if (*length > max_payload_bytes_) {
-    return Error{ErrorCode::kWorkerCrashed,
-                 fmt::format("the worker's answer of {} bytes is over the limit of {}", *length,
-                             max_payload_bytes_)};
+    return Error{ErrorCode::kOutOfMemory,
+                 fmt::format("the result of {} bytes is larger than the {} that the daemon takes "
+                             "from a compiler: make the program smaller",
+                             *length, max_payload_bytes_)};
   }
+  if (reserve_) {
+    if (const Status reserved = reserve_(*length); !reserved) return reserved.error();
+  }
+  payload_.reserve(*length);
   length_ = *length;
   header_known_ = true;
   return Ok{};

@@ -3,20 +3,29 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
 
-/// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Holds
+/// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Touches
 /// no more memory than came. Not thread-safe.
 class ReplyBuffer {
  public:
-  explicit ReplyBuffer(uint64_t max_payload_bytes) : max_payload_bytes_(max_payload_bytes) {}
+  /// Takes memory for a payload of so many bytes before its first byte is kept. An error ends the
+  /// frame with it.
+  using Reserve = std::function<Status(uint64_t bytes)>;
 
-  /// kWorkerCrashed, with what is wrong: no frame, one that is too long, or bytes behind it.
+  /// `reserve` may be empty.
+  explicit ReplyBuffer(uint64_t max_payload_bytes, Reserve reserve = {})
+      : max_payload_bytes_(max_payload_bytes), reserve_(std::move(reserve)) {}
+
+  /// kWorkerCrashed: no frame, or bytes behind it. kOutOfMemory: it is too long. Or an error of
+  /// Reserve.
   [[nodiscard]] Status Append(std::string_view bytes);
   [[nodiscard]] bool complete() const { return header_known_ && payload_.size() == length_; }
   /// Only once complete.
@@ -26,6 +35,7 @@ class ReplyBuffer {
   Status AppendHeader(std::string_view& bytes);
 
   const uint64_t max_payload_bytes_;
+  const Reserve reserve_;
   std::string header_;
   bool header_known_ = false;
   uint64_t length_ = 0;

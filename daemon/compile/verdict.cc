@@ -47,19 +47,14 @@ bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes >= limits.memory_bytes / 2;
 }
 
-/// Whether a process gets this signal for what it does itself, and from nobody else in earnest.
-bool IsOwnSignal(int number) {
-  return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
-         number == SIGABRT || number == SIGTRAP || number == SIGSYS;
-}
-
 Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   const int number = WTERMSIG(exited.wait_status);
   const uint64_t peak = exited.peak_resident_bytes;
   // abort() is how C++ ends where no memory is left; SIGKILL that is not ours is most often the
   // kernel's own want.
   const bool telling = number == SIGABRT || number == SIGKILL;
-  if (NearLimit(peak, limits) || (telling && HalfwayToLimit(peak, limits))) {
+  const bool refused = exited.refused_memory && number != SIGSYS;
+  if (refused || NearLimit(peak, limits) || (telling && HalfwayToLimit(peak, limits))) {
     return OutOfMemory(limits);
   }
   if (number == SIGXCPU) {
@@ -92,7 +87,7 @@ bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
 }
 
 Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limits,
-                                const SessionEnd& end) {
+                                SessionEnd end) {
   const Exited& exited = *end.exited;
   if (WIFSIGNALED(exited.wait_status)) return EndedBySignal(exited, limits);
   if (WEXITSTATUS(exited.wait_status) == kExitNotStarted) {
@@ -104,6 +99,9 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
                  "service that the daemon runs in lets seccomp or Landlock be prepared, but not "
                  "be entered; allow both there, or neither"};
   }
+  if (exited.refused_memory && (exited.wait_status != 0 || !end.payload)) {
+    return OutOfMemory(limits);
+  }
   if (exited.wait_status != 0) {
     return Error{ErrorCode::kWorkerCrashed, fmt::format("the compiler's process ended with {}",
                                                         DescribeWaitStatus(exited.wait_status))};
@@ -111,13 +109,13 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
   if (!end.payload) {
     return Error{ErrorCode::kWorkerCrashed, "the compiler's process ended without an answer"};
   }
-  Result<WorkerReply> reply = DecodeReply(*end.payload);
+  Result<WorkerReply> reply = DecodeReply(*std::move(end.payload));
   if (!reply) return reply.error();
   const Status plausible = CheckReply(job, *reply);
   if (!plausible) return plausible.error();
   const uint64_t peak = std::max(exited.peak_resident_bytes, reply->peak_resident_bytes);
-  if (!reply->succeeded &&
-      (FailedForMemory(job.request->kind(), *reply) || NearLimit(peak, limits))) {
+  if (!reply->succeeded && (exited.refused_memory || NearLimit(peak, limits) ||
+                            FailedForMemory(job.request->kind(), *reply))) {
     return OutOfMemory(limits);
   }
   return OutputOf(*std::move(reply), end.duration);
@@ -125,10 +123,15 @@ Result<CompileOutput> JudgeExit(const CompileJob& job, const CompileLimits& limi
 
 }  // namespace
 
+bool IsOwnSignal(int number) {
+  return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+         number == SIGABRT || number == SIGTRAP || number == SIGSYS;
+}
+
 Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, SessionEnd end) {
   switch (end.cause) {
     case SessionEnd::Cause::kExited:
-      return JudgeExit(job, limits, end);
+      return JudgeExit(job, limits, std::move(end));
     case SessionEnd::Cause::kStopped:
       return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
     case SessionEnd::Cause::kDeadline:
@@ -137,11 +140,10 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
                                "limit for a compile can be raised",
                                Seconds(limits.time), WaitingFor(end.detail))};
     case SessionEnd::Cause::kBadReply:
-      return Error{ErrorCode::kWorkerCrashed, end.detail};
-    case SessionEnd::Cause::kStayed:
-      return Error{ErrorCode::kWorkerCrashed, "the worker answered and did not end"};
     case SessionEnd::Cause::kFilesRefused:
       return *end.refusal;
+    case SessionEnd::Cause::kStayed:
+      return Error{ErrorCode::kWorkerCrashed, "the worker answered and did not end"};
     case SessionEnd::Cause::kSpawnFailed:
       return Error{ErrorCode::kUnavailable, "no worker could be started: " + end.detail};
     case SessionEnd::Cause::kZygoteLost:

@@ -18,6 +18,9 @@ namespace cccl_cached {
 [[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
                                           SessionEnd end);
 
+/// Whether a process gets this signal for what it does itself, and from nobody else in earnest.
+[[nodiscard]] bool IsOwnSignal(int number);
+
 /// What a compiler made that is believed.
 [[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 

@@ -3,6 +3,7 @@
 #include "daemon/compile/worker_compiler.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/compile/child_process.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/frame.h"
 #include "daemon/compile/precompiled_header.h"
@@ -50,8 +52,8 @@ Error Useless(std::string_view why) {
 }  // namespace
 
 WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
-                               ZygotePool::ReportFunction report)
-    : pool_(std::move(worker_path), options, std::move(report)) {}
+                               ZygotePool::ReportFunction report, std::shared_ptr<JobMemory> memory)
+    : pool_(std::move(worker_path), options, std::move(report)), memory_(std::move(memory)) {}
 
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
@@ -94,7 +96,7 @@ Result<CompileOutput> WorkerCompiler::Run(const CompileJob& job, const CompileLi
   }
   Result<FileDescriptor> sealed_job = SealJob(job);
   if (!sealed_job) return sealed_job.error();
-  const Work work{job, started, *sealed_job, stop_event.fd(), pch};
+  const Work work{job, started, *sealed_job, stop_event.fd(), stop, pch};
   if (pch != nullptr) return RunWorker(work, pch->zygote).output;
   Attempt attempt = RunAnywhere(work, stop);
   if (!attempt.again) return std::move(attempt.output);
@@ -110,7 +112,7 @@ WorkerCompiler::Attempt WorkerCompiler::RunAnywhere(const Work& work, const std:
 
 WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
                                                   const std::shared_ptr<Zygote>& zygote) {
-  const auto& [job, limits, sealed_job, stop_fd, pch] = work;
+  const auto& [job, limits, sealed_job, stop_fd, stop, pch] = work;
   const SandboxKind sandbox = zygote->sandbox().sandbox;
   if (sandbox == SandboxKind::kNone && !NeedsNoSandbox(job)) return {NobodyElseIsServed()};
   const std::shared_ptr<JobFiles> asked = FilesFor(job, sandbox);
@@ -129,8 +131,14 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   if (asked != nullptr)
     files.emplace(std::move(sockets->files), asked,
                   HungReadsOf{hung_reads_, job.requester.value_or(geteuid())});
-  WorkerSession session(*std::move(sockets), std::min(kMaxReplyBytes, limits.memory_bytes),
-                        files ? &*files : nullptr);
+  JobMemory::Share memory;
+  ReplyBuffer reply(kMaxReplyBytes, [&](uint64_t bytes) -> Status {
+    Result<JobMemory::Share> taken = TakeMemory(work, bytes);
+    if (!taken) return taken.error();
+    memory = *std::move(taken);
+    return Ok{};
+  });
+  WorkerSession session(*std::move(sockets), std::move(reply), files ? &*files : nullptr);
   SessionEnd end = session.Run(stop_fd, *limits.deadline);
   if (end.zygote_lost || end.cause == SessionEnd::Cause::kSpawnFailed) {
     pool_.Discard(zygote, end.detail);
@@ -138,8 +146,15 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   // The files take one question at a time, and an error of theirs is for the caller to see.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));
+  if (output.ok()) output->memory = std::move(memory);
   if (output.ok() || files_used_up) return {std::move(output)};
   return Retryable(output.error());
+}
+
+Result<JobMemory::Share> WorkerCompiler::TakeMemory(const Work& work, uint64_t bytes) {
+  if (memory_ == nullptr) return JobMemory::Share();
+  return memory_->Take(work.job.requester.value_or(geteuid()), bytes, *work.limits.deadline,
+                       work.stop);
 }
 
 WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {

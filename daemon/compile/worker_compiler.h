@@ -10,6 +10,7 @@
 #include "daemon/compile/file_conversation.h"
 #include "daemon/compile/zygote_pool.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/job_memory.h"
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
 
@@ -21,8 +22,10 @@ namespace cccl_cached {
 /// a file of the job.
 class WorkerCompiler final : public Compiler {
  public:
-  /// `worker_path`: the executable cccl-cached-worker.
-  WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report);
+  /// `worker_path`: the executable cccl-cached-worker. `memory`: what replies count on; null: on
+  /// nothing.
+  WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report,
+                 std::shared_ptr<JobMemory> memory = nullptr);
 
   /// Loading the toolchain counts against the time limit too.
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
@@ -59,6 +62,7 @@ class WorkerCompiler final : public Compiler {
     const CompileLimits& limits;  ///< with a deadline
     const FileDescriptor& sealed_job;
     int stop_fd;
+    const std::stop_token& stop;
     const Pch* pch;  ///< null: none
   };
 
@@ -71,7 +75,11 @@ class WorkerCompiler final : public Compiler {
   Attempt RunWorker(const Work& work, const std::shared_ptr<Zygote>& zygote);
   static Attempt Retryable(Error error);
 
+  /// Takes memory for a reply of this job, on the requester's account.
+  [[nodiscard]] Result<JobMemory::Share> TakeMemory(const Work& work, uint64_t bytes);
+
   ZygotePool pool_;
+  const std::shared_ptr<JobMemory> memory_;
   const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();
 };
 

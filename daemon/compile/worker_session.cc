@@ -127,7 +127,8 @@ void WorkerSession::ReadReply() {
     if (received <= 0) return sockets_.reply.Close();
     const Status appended = reply_.Append({chunk.data(), static_cast<size_t>(received)});
     if (!appended) {
-      return EndBecause(SessionEnd::Cause::kBadReply, appended.error().message);
+      if (!ending_) end_.refusal = appended.error();
+      return EndBecause(SessionEnd::Cause::kBadReply);
     }
     if (reply_.complete() && !stay_) {
       end_.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_);

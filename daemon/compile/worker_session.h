@@ -22,7 +22,7 @@ struct SessionEnd {
     kExited,        ///< by itself, or by a signal that was not ours
     kStopped,       ///< ended by us: stop was requested
     kDeadline,      ///< ended by us: its time was up
-    kBadReply,      ///< ended by us: what it said is no answer; see detail
+    kBadReply,      ///< ended by us: its answer is none, or is not taken; see refusal
     kStayed,        ///< ended by us: it answered and went on running
     kFilesRefused,  ///< ended by us: it may not have a file that it asked for; see refusal
     kSpawnFailed,   ///< the zygote could not fork; see detail
@@ -30,7 +30,7 @@ struct SessionEnd {
   };
   Cause cause = Cause::kExited;
   std::string detail;                     ///< of kDeadline: the file that was being waited for
-  std::optional<Error> refusal;           ///< of kFilesRefused
+  std::optional<Error> refusal;           ///< of kFilesRefused and kBadReply
   bool files_in_use = false;              ///< a question hangs, and will be answered to nobody
   bool zygote_lost = false;               ///< whatever the cause: never use this zygote again
   std::optional<Exited> exited;           ///< what the zygote reported
@@ -45,8 +45,8 @@ class WorkerSession {
   using Clock = std::chrono::steady_clock;
 
   /// `files`: serves the files socket, of which the caller keeps its hands; null: there is none.
-  WorkerSession(WorkerSockets sockets, uint64_t max_reply_bytes, FileService* files = nullptr)
-      : sockets_(std::move(sockets)), reply_(max_reply_bytes), files_(files) {}
+  WorkerSession(WorkerSockets sockets, ReplyBuffer reply, FileService* files = nullptr)
+      : sockets_(std::move(sockets)), reply_(std::move(reply)), files_(files) {}
 
   /// `stop_fd` is readable from the moment when nobody wants the answer any more.
   [[nodiscard]] SessionEnd Run(int stop_fd, Clock::time_point deadline);

@@ -42,8 +42,6 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = answers_.find(name);
-    if (known != answers_.end()) return known->second;
     if (finished_) return JobIsOver();
     first = !std::exchange(record_.asked, true);
     telling_ = first;
@@ -68,10 +66,11 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   if (!contents) return contents.error();
   const std::lock_guard lock(mutex_);
   if (finished_) return JobIsOver();
-  if (const Status fits = CheckBounds(name, *contents); !fits) return fits.error();
-  if (const auto adopted = adopted_.find(name); adopted != adopted_.end()) {
-    return LookAgain(name, *contents, adopted->second);
+  if (const Status fits = CountBytes(*contents); !fits) return fits.error();
+  if (const auto known = places_.find(name); known != places_.end()) {
+    return LookAgain(name, *contents, known->second);
   }
+  if (const Status fits = CountName(name); !fits) return fits.error();
   const auto place = static_cast<uint32_t>(record_.closure.entries.size());
   const SeenFile& seen = contents->seen;
   FileAnswer answer{seen.kind, 0, contents->bytes};
@@ -82,7 +81,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   }
   if (seen.kind == FileKind::kFile) Scan(name, *contents->bytes);
   record_.closure.entries.push_back(std::move(entry));
-  answers_.emplace(std::move(name), answer);
+  places_.emplace(std::move(name), place);
   if (record_.traits.path_tokens && !shown_before && events_.path_token) {
     if (const Status goes_on = events_.path_token(); !goes_on) return goes_on.error();
   }
@@ -105,7 +104,7 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   record_ = parsed;
   first_of_ = std::move(places);
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
-    adopted_[closure.entries[i].name] = i;
+    places_[closure.entries[i].name] = i;
     name_bytes_ += closure.entries[i].name.below.size();
   }
   if (record_.traits.path_tokens && events_.path_token) {
@@ -128,11 +127,16 @@ Result<FileAnswer> ClosureRecorder::LookAgain(const FileName& name,
     return Error{ErrorCode::kUnavailable, fmt::format("{} changed meanwhile", name.below)};
   }
   const uint64_t identity = seen.kind == FileKind::kAbsent ? 0 : entry.same_as + 1;
-  return answers_.emplace(name, FileAnswer{seen.kind, identity, contents.bytes}).first->second;
+  return FileAnswer{seen.kind, identity, contents.bytes};
 }
 
-Status ClosureRecorder::CheckBounds(const FileName& name,
-                                    const RequesterFiles::Contents& contents) {
+Status ClosureRecorder::CountBytes(const RequesterFiles::Contents& contents) {
+  if (contents.bytes != nullptr) bytes_ += contents.bytes->size();
+  if (bytes_ > kMostBytes) return TooMuch(fmt::format("{} bytes", kMostBytes));
+  return Ok{};
+}
+
+Status ClosureRecorder::CountName(const FileName& name) {
   if (record_.closure.entries.size() >= kMostClosureNames) {
     return TooMuch(fmt::format("{} names", kMostClosureNames));
   }
@@ -140,8 +144,6 @@ Status ClosureRecorder::CheckBounds(const FileName& name,
   if (name_bytes_ > kMostClosureNameBytes) {
     return TooMuch(fmt::format("{} bytes of names", kMostClosureNameBytes));
   }
-  if (contents.bytes != nullptr) bytes_ += contents.bytes->size();
-  if (bytes_ > kMostBytes) return TooMuch(fmt::format("{} bytes", kMostBytes));
   return Ok{};
 }
 

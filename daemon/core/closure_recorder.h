@@ -25,8 +25,9 @@ struct VisibleRoot {
   uint32_t number = 0;
 };
 
-/// The files of one job: looks each name up in the requester's files once, and records what it
-/// answered. Thread-safe: the closure may be taken while a call still hangs.
+/// The files of one job: looks names up in the requester's files, and records what it answered. A
+/// file's contents are not kept: a name that is asked again is read again, and must be what it was.
+/// Thread-safe: the closure may be taken while a call still hangs.
 class ClosureRecorder final : public JobFiles {
  public:
   /// What a file's text means for the cache, besides its bytes.
@@ -68,11 +69,12 @@ class ClosureRecorder final : public JobFiles {
   void TellFirstQuestion();
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
-  /// What became of an adopted name is still so.
+  /// What is recorded of a name is still so.
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
                                              uint32_t place);
-  [[nodiscard]] Status CheckBounds(const FileName& name, const RequesterFiles::Contents& contents);
+  [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents);
+  [[nodiscard]] Status CountName(const FileName& name);
   void Scan(const FileName& name, std::string_view text);
 
   const std::unique_ptr<RequesterFiles> files_;
@@ -83,10 +85,9 @@ class ClosureRecorder final : public JobFiles {
   std::condition_variable told_;
   bool telling_ = false;  // guarded by mutex_, as all below
   bool finished_ = false;
-  std::map<FileName, FileAnswer> answers_;
+  std::map<FileName, uint32_t> places_;  // of all names in the closure
   InodePlaces first_of_;
-  std::map<FileName, uint32_t> adopted_;  // -> place in the closure
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0;  // handed over; none of them is kept
   uint64_t name_bytes_ = 0;
   Record record_;
 };

@@ -70,6 +70,8 @@ struct CompileOutput {
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
   bool precompiled_headers = false;  ///< the job had them
+  /// The artifact's bytes on the requester's account (JobMemory), until tiers and callers have it.
+  std::shared_ptr<const void> memory = nullptr;
 };
 
 struct CompileLimits {

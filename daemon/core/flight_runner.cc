@@ -71,6 +71,7 @@ void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landin
     return;
   }
   landing->output = *std::move(attempt.output);
+  landing->memory = std::exchange(landing->output.memory, nullptr);
   const std::string& time_token = attempt.record.traits.time_token;
   if (landing->uncacheable_reason.empty() && !time_token.empty()) {
     landing->uncacheable_reason = "the output can hold the time: " + time_token;

@@ -31,6 +31,9 @@ namespace cccl_cached {
 struct Landing {
   std::optional<Error> error;  ///< otherwise output counts
   CompileOutput output;
+  /// The output's bytes on the requester's account, while the landing lasts: copies of the output
+  /// that are remembered count elsewhere.
+  std::shared_ptr<const void> memory = nullptr;
   std::string uncacheable_reason;   ///< empty: may be kept
   TierName tier = TierName::kNone;  ///< where it was found rather than compiled
   cccl_cache::Digest key = {};      ///< under which it was found

@@ -16,6 +16,15 @@
 namespace cccl_cached {
 namespace {
 
+/// Smaller files are not worth counting: a job has one at a time.
+constexpr uint64_t kLargeFileBytes = 1u << 20;
+
+/// Bytes that are given back to an account when they are freed.
+struct CountedBytes {
+  JobMemory::Share share;
+  std::string bytes;
+};
+
 /// All bytes from the start of a file. `expected`: how many it seems to have.
 Reached<std::string> ReadWhole(int file, uint64_t expected) {
   std::string bytes;
@@ -67,12 +76,20 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   struct statx before {};
   struct statx after {};
   if (const int error = StatusAt(contents, "", &before); error != 0) return Obstacle::Of(error);
+  JobMemory::Share share;
+  if (account_.memory != nullptr && before.stx_size > kLargeFileBytes) {
+    Result<JobMemory::Share> taken = account_.memory->Take(account_.uid, before.stx_size);
+    if (!taken) return Obstacle{Obstacle::Kind::kTooLarge};
+    share = *std::move(taken);
+  }
   Reached<std::string> read = ReadWhole(contents, before.stx_size);
   if (const auto* obstacle = std::get_if<Obstacle>(&read)) return *obstacle;
   if (const int error = StatusAt(contents, "", &after); error != 0) return Obstacle::Of(error);
   const ContentStamp stamp = ContentStamp::Of(before);
   if (ContentStamp::Of(after) != stamp) return Obstacle{Obstacle::Kind::kChanging};
-  auto bytes = std::make_shared<const std::string>(std::get<std::string>(std::move(read)));
+  const auto counted = std::make_shared<const CountedBytes>(
+      CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
+  std::shared_ptr<const std::string> bytes(counted, &counted->bytes);
   const cccl_cache::Digest digest = cccl_cache::Sha256(*bytes);
   if (IsWrittenBack(file_system, before) && LiesStill(stamp, begin)) {
     memory_.digests.Remember(stamp, {digest, HasAccessList(contents)});

@@ -5,7 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "daemon/core/job_memory.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/file_memory.h"
 #include "daemon/files/name_walk.h"
@@ -21,11 +23,18 @@ struct FileContents {
   struct statx status {};
 };
 
+/// Whom the contents of large files count on. Without memory they count on nobody.
+struct MemoryAccount {
+  std::shared_ptr<JobMemory> memory = nullptr;
+  uid_t uid = 0;
+};
+
 /// Reads regular files whole, and remembers the digests of those that lie still. For one build. Not
 /// thread-safe.
 class ContentsReader {
  public:
-  ContentsReader(AccessRules& rules, FileMemory& memory) : rules_(rules), memory_(memory) {}
+  ContentsReader(AccessRules& rules, FileMemory& memory, MemoryAccount account = {})
+      : rules_(rules), memory_(memory), account_(std::move(account)) {}
 
   /// The file that lies at a place where a regular file was found. Judges it again: another may lie
   /// there now. kChanging: something changed meanwhile; worth another try from the path on.
@@ -41,6 +50,7 @@ class ContentsReader {
 
   AccessRules& rules_;
   FileMemory& memory_;
+  const MemoryAccount account_;
   std::optional<std::optional<int64_t>> write_back_;  ///< of memory_, once it was asked for
 };
 

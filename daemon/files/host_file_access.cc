@@ -18,7 +18,8 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
     return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
   return std::make_unique<HostFiles>(Reach(peer.uid, options_.own_uid), std::move(directories),
-                                     options_.own_directories, memory_);
+                                     options_.own_directories, memory_,
+                                     MemoryAccount{options_.memory, peer.uid});
 }
 
 }  // namespace cccl_cached

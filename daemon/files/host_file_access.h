@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/job_memory.h"
 #include "daemon/core/requester_files.h"
 #include "daemon/files/file_memory.h"
 
@@ -29,6 +30,8 @@ class HostFileAccess final : public FileAccess {
         std::nullopt;  ///< what paths mean to the daemon; none: nobody's files are opened
     /// Files whose digests are remembered, and absent names; some 200 bytes each.
     size_t max_remembered = 65536;
+    /// What large files count on while they are handed over; null: on nothing.
+    std::shared_ptr<JobMemory> memory = nullptr;
   };
 
   explicit HostFileAccess(Options options)

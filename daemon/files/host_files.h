@@ -22,12 +22,12 @@ class HostFiles final : public RequesterFiles {
  public:
   /// `own_directories`: the daemon's, refused to everybody.
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
-            std::shared_ptr<FileMemory> memory)
+            std::shared_ptr<FileMemory> memory, MemoryAccount account = {})
       : directories_(std::move(directories)),
         rules_(reach, std::move(own_directories)),
         memory_(std::move(memory)),
         walk_(rules_, memory_->absent),
-        reader_(rules_, *memory_) {}
+        reader_(rules_, *memory_, std::move(account)) {}
   HostFiles(const HostFiles&) = delete;
   HostFiles& operator=(const HostFiles&) = delete;
 

@@ -39,9 +39,11 @@ std::optional<SpareWorker> SpareWorker::Fork(size_t touched_bytes, Role& role) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return std::nullopt;
   FileDescriptor here(pair[0]);
   const FileDescriptor there(pair[1]);
+  RefusedMemory refused_memory = RefusedMemory::OfNextFork();
   const pid_t pid = fork();
+  if (pid != 0) refused_memory.HideFromOthers();
   if (pid < 0) return std::nullopt;
-  if (pid > 0) return SpareWorker(pid, std::move(here));
+  if (pid > 0) return SpareWorker(pid, std::move(refused_memory), std::move(here));
   here.Close();  // or it would never see its end
   WaitForWork(there, touched_bytes, role);
 }

@@ -10,6 +10,7 @@
 
 #include "daemon/compile/packet.h"
 #include "daemon/core/file_descriptor.h"
+#include "daemon/worker/refused_memory.h"
 
 namespace cccl_cached {
 
@@ -34,13 +35,16 @@ class SpareWorker {
   [[nodiscard]] static std::optional<SpareWorker> Fork(size_t touched_bytes, Role& role);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] RefusedMemory& refused_memory() { return refused_memory_; }
   /// False: it is gone, and has not begun.
   [[nodiscard]] bool Give(const Packet& request);
 
  private:
-  SpareWorker(pid_t pid, FileDescriptor socket) : pid_(pid), socket_(std::move(socket)) {}
+  SpareWorker(pid_t pid, RefusedMemory refused_memory, FileDescriptor socket)
+      : pid_(pid), refused_memory_(std::move(refused_memory)), socket_(std::move(socket)) {}
 
   pid_t pid_;
+  RefusedMemory refused_memory_;
   FileDescriptor socket_;
 };
 

@@ -198,7 +198,8 @@ Result<bool> Zygote::TakeRequest() {
 }
 
 void Zygote::Spawn(Packet packet) {
-  const pid_t pid = StartWorker(packet);
+  Worker worker;
+  const pid_t pid = StartWorker(packet, worker);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
   // Until it is reaped the pid can't be another's.
@@ -210,14 +211,20 @@ void Zygote::Spawn(Packet packet) {
   }
   const int attached[] = {pidfd.get()};
   Report(status.get(), Spawned{pid}, attached);
-  workers_.emplace(pid, std::move(status));
+  worker.status = std::move(status);
+  workers_.emplace(pid, std::move(worker));
 }
 
-pid_t Zygote::StartWorker(Packet& packet) {
+pid_t Zygote::StartWorker(Packet& packet, Worker& worker) {
   std::optional<SpareWorker> spare = std::exchange(spare_, std::nullopt);
-  if (spare && spare->Give(packet)) return spare->pid();
+  if (spare && spare->Give(packet)) {
+    worker.refused_memory = std::move(spare->refused_memory());
+    return spare->pid();
+  }
+  worker.refused_memory = RefusedMemory::OfNextFork();
   const pid_t pid = fork();
   if (pid == 0) Work(std::move(packet));
+  worker.refused_memory.HideFromOthers();
   return pid;
 }
 
@@ -268,9 +275,11 @@ void Zygote::ReapWorkers() {
     if (spare_ && spare_->pid() == pid) spare_.reset();
     const auto worker = workers_.find(pid);
     if (worker == workers_.end()) continue;
-    Report(worker->second.get(), Exited{.wait_status = wait_status,
-                                        .peak_resident_bytes = ResidentBytes(usage),
-                                        .cpu_time = CpuTime(usage)});
+    const auto& [refused_memory, status] = worker->second;
+    Report(status.get(), Exited{.wait_status = wait_status,
+                                .peak_resident_bytes = ResidentBytes(usage),
+                                .cpu_time = CpuTime(usage),
+                                .refused_memory = refused_memory.noted()});
     touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes());
     workers_.erase(worker);
     // Not beside the job: it would take the processor from it, or from who answers its questions.

@@ -15,6 +15,7 @@
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/result.h"
 #include "daemon/worker/compiler_libraries.h"
+#include "daemon/worker/refused_memory.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/spare_worker.h"
 
@@ -42,8 +43,12 @@ class Zygote final : private SpareWorker::Role {
   /// False: the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
   void Spawn(Packet packet);
+  struct Worker {
+    RefusedMemory refused_memory;
+    FileDescriptor status = {};  ///< socket
+  };
   /// Its pid; negative where the system refuses.
-  [[nodiscard]] pid_t StartWorker(Packet& packet);
+  [[nodiscard]] pid_t StartWorker(Packet& packet, Worker& worker);
   [[nodiscard]] Status EndSpare();
   void Begin() override;
   [[noreturn]] void Work(Packet packet) override;
@@ -55,8 +60,8 @@ class Zygote final : private SpareWorker::Role {
   Sandbox sandbox_;               ///< of the workers
   FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
   FileDescriptor null_device_;
-  uint64_t own_data_bytes_ = 0;              ///< what RLIMIT_DATA counts of the zygote itself
-  std::map<pid_t, FileDescriptor> workers_;  ///< status sockets
+  uint64_t own_data_bytes_ = 0;  ///< what RLIMIT_DATA counts of the zygote itself
+  std::map<pid_t, Worker> workers_;
   const pid_t own_pid_ = getpid();
   std::optional<SpareWorker> spare_;  ///< for the next request
   uint64_t memory_bytes_ = 0;         ///< that the last request may have

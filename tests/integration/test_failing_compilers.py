@@ -100,7 +100,8 @@ extern "C" __global__ void k(int* p) {
     ("96MiB", REDUCE),  # "cub/...(12): catastrophic error: out of memory"
     ("412MiB", f'__device__ const char text[] = "{"a" * 60_000_000}";\n'),  # "Catastrophic error: out of memory"
     ("512MiB", "__device__ char table[1u << 30] = {1};\n"),  # abort()
-], ids=["among headers", "in the program", "without a word"])
+    ("700MiB", "__device__ char table[45u << 20] = {1};\n"),  # the same, far below the limit
+], ids=["among headers", "in the program", "without a word", "in one large piece"])
 def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, directory, limit, program):
     """What it says and does then is NVRTC's own: the fake compiler only repeats it."""
     daemon = make_daemon("--worker-memory-limit", limit, roots=(PLACES.cuda13,)).start()
@@ -112,6 +113,22 @@ def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, direc
         assert b"the compiler ran out of memory" in done.stderr, done.stderr
         assert daemon.stats()["compiles_total"] == compiles
     assert_goes_on(daemon)
+
+
+def test_nvjitlink_without_memory_is_exhausted_and_not_remembered(make_daemon):
+    """One large piece that it is refused far below the limit. It says "ERROR 3: ptxjit", as of any PTX that it dislikes."""
+    daemon = make_daemon("--worker-memory-limit", "700MiB", roots=(PLACES.cuda13,)).start()
+    ptx = (".version 8.0\n.target sm_90\n.address_size 64\n"
+           f".visible .global .align 1 .b8 table[{120 << 20}] = {{1, 7}};\n")
+    program = build_pb2.LinkProgram(options=["-arch=sm_90", "-O0"])
+    program.inputs.add(type=build_pb2.LINK_INPUT_TYPE_PTX, name="x.ptx",
+                       contents=build_pb2.Blob(inline_bytes=ptx.encode()))
+    with daemon.channel() as channel:
+        for compiles in (1, 2):
+            with pytest.raises(grpc.RpcError) as refused:
+                build_pb2_grpc.BuildStub(channel).Build(build_pb2.BuildRequest(link=program))
+            assert dict(refused.value.trailing_metadata())["cccl-error"] == "out-of-memory"
+            assert daemon.stats()["compiles_total"] == compiles
 
 
 @pytest.mark.parametrize("program", [

@@ -57,13 +57,18 @@ void Crash() {
 /// The head of an answer that promises so many bytes, then what a hostile worker lets follow; to
 /// where the daemon waits for it, and nowhere else. Returns if it can't be written there.
 void Answer(const std::string& kind) {
-  const uint64_t promised = kind == "huge" ? ~0ull : kind == "malformed" ? 64 : 1 << 20;
+  const uint64_t promised = kind == "huge"        ? ~0ull
+                            : kind == "malformed" ? 64
+                            : kind == "stalled"   ? cccl_cached::kMaxReplyBytes
+                                                  : 1 << 20;
   std::string bytes = "CCRF";
   bytes.append(reinterpret_cast<const char*>(&cccl_cached::kWorkerProtocol), 4);
   bytes.append(reinterpret_cast<const char*>(&promised), 8);
   bytes.append(64, '\xff');
   const ssize_t size = static_cast<ssize_t>(bytes.size());
-  if (write(cccl_cached::kReplyFd, bytes.data(), bytes.size()) == size) _exit(0);
+  if (write(cccl_cached::kReplyFd, bytes.data(), bytes.size()) != size) return;
+  if (kind == "stalled") Hang();
+  _exit(0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "daemon/compile/frame.h"
 
@@ -36,7 +37,25 @@ TEST_CASE("a frame over the bound is an error before any of it is kept") {
   ReplyBuffer buffer(4);
   const Status status = buffer.Append(EncodeFrameHeader(5));
   REQUIRE(!status.ok());
-  CHECK(status.error().code == ErrorCode::kWorkerCrashed);
+  CHECK(status.error().code == ErrorCode::kOutOfMemory);
+}
+
+TEST_CASE("memory for a frame is taken before its first byte, and only if it is within the bound") {
+  std::vector<uint64_t> taken;
+  const auto take = [&](uint64_t bytes) -> Status {
+    taken.push_back(bytes);
+    if (bytes > 5) return Error{ErrorCode::kTimedOut, "full"};
+    return Ok{};
+  };
+  ReplyBuffer fits(100, take);
+  REQUIRE(fits.Append(EncodeFrameHeader(5)).ok());
+  CHECK(taken == std::vector<uint64_t>{5});
+  ReplyBuffer full(100, take);
+  const Status refused = full.Append(EncodeFrameHeader(6));
+  REQUIRE(!refused.ok());
+  CHECK(refused.error().code == ErrorCode::kTimedOut);
+  CHECK_FALSE(ReplyBuffer(100, take).Append(EncodeFrameHeader(101)).ok());
+  CHECK(taken == std::vector<uint64_t>{5, 6});
 }
 
 TEST_CASE("what begins with anything but a frame's header is an error") {

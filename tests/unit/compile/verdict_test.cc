@@ -59,7 +59,9 @@ ErrorCode CodeOf(SessionEnd end) {
 TEST_CASE("each way to end a worker is an error of its own") {
   CHECK(CodeOf(EndBy(Cause::kStopped)) == ErrorCode::kCancelled);
   CHECK(CodeOf(EndBy(Cause::kDeadline)) == ErrorCode::kTimedOut);
-  CHECK(CodeOf(EndBy(Cause::kBadReply)) == ErrorCode::kWorkerCrashed);
+  SessionEnd bad_reply = EndBy(Cause::kBadReply);
+  bad_reply.refusal = Error{ErrorCode::kOutOfMemory, "too long"};
+  CHECK(CodeOf(std::move(bad_reply)) == ErrorCode::kOutOfMemory);
   CHECK(CodeOf(EndBy(Cause::kStayed)) == ErrorCode::kWorkerCrashed);
   CHECK(CodeOf(EndBy(Cause::kSpawnFailed)) == ErrorCode::kUnavailable);
   CHECK(CodeOf(EndBy(Cause::kZygoteLost)) == ErrorCode::kUnavailable);
@@ -112,6 +114,22 @@ TEST_CASE("a compile failure is an output, unless it is want of memory") {
   CHECK(CodeOf(AnswerOf(Failure("error: no"), 95)) == ErrorCode::kOutOfMemory);
   CHECK(CodeOf(AnswerOf({.native_code = 1, .native_name = "NVRTC_ERROR_OUT_OF_MEMORY"})) ==
         ErrorCode::kOutOfMemory);
+}
+
+TEST_CASE("whatever ends badly after memory was refused is want of memory") {
+  const auto refused = [](SessionEnd end) {
+    end.exited->refused_memory = true;
+    return CodeOf(std::move(end));
+  };
+  CHECK(refused(ExitOf(SIGSEGV)) == ErrorCode::kOutOfMemory);
+  CHECK(refused(ExitOf(SIGABRT)) == ErrorCode::kOutOfMemory);
+  CHECK(refused(ExitOf(1 << 8)) == ErrorCode::kOutOfMemory);
+  CHECK(refused(ExitOf(0)) == ErrorCode::kOutOfMemory);
+  CHECK(refused(AnswerOf(Failure("ERROR 3: ptxjit"))) == ErrorCode::kOutOfMemory);
+  CHECK(refused(ExitOf(SIGSYS)) == ErrorCode::kWorkerCrashed);  // no want makes a compiler do that
+  SessionEnd success = AnswerOf({.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}});
+  success.exited->refused_memory = true;
+  CHECK(JudgeNvrtc(std::move(success)).ok());
 }
 
 TEST_CASE("a success near the limit is a success") {

@@ -69,7 +69,7 @@ class Stage {
   SessionEnd Run(milliseconds limit = std::chrono::minutes(1), std::stop_token stop = {},
                  FileService* files = nullptr) {
     const StopEvent event(std::move(stop));
-    WorkerSession session(std::move(sockets), kMaxReply, files);
+    WorkerSession session(std::move(sockets), ReplyBuffer(kMaxReply), files);
     return session.Run(event.fd(), WorkerSession::Clock::now() + limit);
   }
   /// Whether the worker was killed: exact once the session has ended, as the signal is on its way
@@ -139,7 +139,9 @@ TEST_CASE("an answer over the bound is not read") {
   stage.Say(Exited{});
   const SessionEnd end = stage.Run();
   CHECK(end.cause == Cause::kBadReply);
-  CHECK_THAT(end.detail, Contains("120001") && Contains("120000"));
+  REQUIRE(end.refusal);
+  CHECK(end.refusal->code == ErrorCode::kOutOfMemory);
+  CHECK_THAT(end.refusal->message, Contains("120001") && Contains("120000"));
 }
 
 TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") {

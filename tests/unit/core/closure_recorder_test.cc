@@ -65,14 +65,28 @@ TEST_CASE("the program's and the working directory are there, unlooked at and un
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
 }
 
-TEST_CASE("a name has one answer for the whole job, whatever happens on the disk") {
+TEST_CASE("a name has one answer for the whole job, or the job ends") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "before");
   Job job(disk);
-  CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
+  const FileAnswer first = job.Ask("/cccl-root-1/a.h");
+  CHECK(*first.contents == "before");
+  const FileAnswer again = job.Ask("/cccl-root-1/a.h");
+  CHECK(*again.contents == "before");
+  CHECK(again.identity == first.identity);
   disk->Write("/include/a.h", "after");
-  CHECK(*job.Ask("/cccl-root-1/a.h").contents == "before");
+  const Result<FileAnswer> changed = job.recorder.Ask("/cccl-root-1/a.h");
+  REQUIRE(!changed.ok());
+  CHECK(changed.error().code == ErrorCode::kUnavailable);
   CHECK(job.recorder.Finish().closure.entries.size() == 1);
+}
+
+TEST_CASE("the contents of a file are the caller's alone once they are answered") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "text");
+  Job job(disk);
+  std::weak_ptr<const std::string> contents = job.Ask("/cccl-root-1/a.h").contents;
+  CHECK(contents.expired());
 }
 
 TEST_CASE("hard links have one identity, copies have two") {

@@ -47,6 +47,31 @@ TEST_CASE("the try after a worker's death has only what is left of the flight's 
   CHECK(tries[1].time == limits.time);
 }
 
+TEST_CASE("a result counts on the requester's account as long as its landing, not as its output") {
+  FakeToolchains toolchains;
+  std::weak_ptr<const int> taken;
+  FakeCompiler compiler([&](const CompileJob&, int) {
+    Result<CompileOutput> output = testing::Succeed("output");
+    const auto memory = std::make_shared<const int>();
+    taken = memory;
+    output->memory = memory;
+    return output;
+  });
+  Statistics statistics;
+  FakeFileAccess files;
+  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
+  REQUIRE(plan.ok());
+  CompileOutput remembered;
+  {
+    const Landing landing = runner.Run(*plan, {}, {});
+    remembered = landing.output;
+    CHECK_FALSE(taken.expired());
+  }
+  CHECK(remembered.artifact != nullptr);
+  CHECK(taken.expired());
+}
+
 TEST_CASE("a preamble that waits to be parsed does not keep the request") {
   FakeToolchains toolchains;
   FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job_memory.h"
+
+#include <fmt/format.h>
+
+namespace cccl_cached {
+
+Result<JobMemory::Share> JobMemory::Take(uid_t uid, uint64_t bytes, Clock::time_point deadline,
+                                         const std::stop_token& stop) {
+  if (bytes > limits_.per_uid) {
+    return Error{ErrorCode::kOutOfMemory,
+                 fmt::format("{} bytes at once: compiles of one user may make the daemon hold at "
+                             "most {} (a quarter of in_flight_limit_per_uid)",
+                             bytes, limits_.per_uid)};
+  }
+  std::unique_lock lock(mutex_);
+  const auto user = users_.try_emplace(uid).first;
+  std::list<uint64_t>& line = user->second.line;
+  const auto place = line.insert(line.end(), bytes);
+  const bool granted = changed_.wait_until(
+      lock, stop, deadline, [&] { return place == line.begin() && Fits(user->second, bytes); });
+  line.erase(place);
+  changed_.notify_all();  // for the next in line
+  if (!granted) {
+    const uint64_t held = user->second.held;
+    Forget(user);
+    if (stop.stop_requested()) {
+      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+    }
+    return Error{ErrorCode::kTimedOut,
+                 fmt::format("the daemon had no memory for the compile's result of {} bytes before "
+                             "its time was up: user {} has {} of at most {}, all users {} of {}",
+                             bytes, uid, held, limits_.per_uid, held_, limits_.in_all)};
+  }
+  user->second.held += bytes;
+  held_ += bytes;
+  return Share(nullptr,
+               [self = shared_from_this(), uid, bytes](const void*) { self->Give(uid, bytes); });
+}
+
+uint64_t JobMemory::used() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
+}
+
+bool JobMemory::Fits(const User& user, uint64_t bytes) const {
+  const uint64_t room = user.held == 0 ? limits_.in_all : limits_.in_all - limits_.in_all / 4;
+  return user.held + bytes <= limits_.per_uid && held_ + bytes <= room;
+}
+
+void JobMemory::Forget(Users::iterator user) {
+  if (user->second.held == 0 && user->second.line.empty()) users_.erase(user);
+}
+
+void JobMemory::Give(uid_t uid, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto user = users_.find(uid);
+  user->second.held -= bytes;
+  held_ -= bytes;
+  Forget(user);
+  changed_.notify_all();
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+
+#include "daemon/core/result.h"
+
+namespace cccl_cached {
+
+/// The memory that compiles make the daemon hold for each user: replies of workers until they are
+/// kept and answered, and large files until they are handed over. Thread-safe.
+class JobMemory : public std::enable_shared_from_this<JobMemory> {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The bytes are given back when the last copy is gone.
+  using Share = std::shared_ptr<const void>;
+
+  struct Limits {
+    uint64_t per_uid = 256ull << 20;
+    uint64_t in_all = 1ull << 30;  ///< the last quarter is for users who hold nothing
+  };
+
+  [[nodiscard]] static std::shared_ptr<JobMemory> Make(const Limits& limits) {
+    return std::shared_ptr<JobMemory>(new JobMemory(limits));
+  }
+
+  /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: more than one
+  /// user may have. kTimedOut, kCancelled: by the deadline, or a stop, there was none.
+  [[nodiscard]] Result<Share> Take(uid_t uid, uint64_t bytes,
+                                   Clock::time_point deadline = Clock::time_point::max(),
+                                   const std::stop_token& stop = {});
+  /// What all users hold now.
+  [[nodiscard]] uint64_t used() const;
+
+ private:
+  struct User {
+    uint64_t held = 0;
+    std::list<uint64_t> line;  ///< bytes that its callers wait for
+  };
+  using Users = std::map<uid_t, User>;
+
+  explicit JobMemory(const Limits& limits) : limits_(limits) {}
+
+  /// Needs mutex_.
+  [[nodiscard]] bool Fits(const User& user, uint64_t bytes) const;
+  /// Needs mutex_.
+  void Forget(Users::iterator user);
+  void Give(uid_t uid, uint64_t bytes);
+
+  const Limits limits_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  Users users_;        // guarded by mutex_; only who holds something or waits
+  uint64_t held_ = 0;  // guarded by mutex_
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/job_memory.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <stop_token>
+
+namespace cccl_cached {
+namespace {
+
+using Clock = JobMemory::Clock;
+
+constexpr Clock::time_point kNow{};
+constexpr uid_t kAnn = 1001;
+constexpr uid_t kBob = 1002;
+
+struct Scene {
+  std::shared_ptr<JobMemory> memory = JobMemory::Make({.per_uid = 100, .in_all = 200});
+
+  /// Null: there is no room now.
+  JobMemory::Share TakeNow(uid_t uid, uint64_t bytes) {
+    Result<JobMemory::Share> taken = memory->Take(uid, bytes, kNow);
+    return taken ? *taken : nullptr;
+  }
+  bool Has(uid_t uid, uint64_t bytes) {
+    const Result<JobMemory::Share> taken = memory->Take(uid, bytes, kNow);
+    return taken.ok();
+  }
+};
+
+TEST_CASE("what one user holds is bounded, and given back with the last copy of a share") {
+  Scene scene;
+  std::optional<JobMemory::Share> share = *scene.memory->Take(kAnn, 60, kNow);
+  std::optional<JobMemory::Share> copy = share;
+  CHECK(scene.memory->used() == 60);
+  CHECK_FALSE(scene.Has(kAnn, 41));
+  CHECK(scene.Has(kAnn, 40));
+  share.reset();
+  CHECK_FALSE(scene.Has(kAnn, 41));
+  copy.reset();
+  CHECK(scene.memory->used() == 0);
+  CHECK(scene.Has(kAnn, 100));
+}
+
+TEST_CASE("more than a user may ever hold is refused at once, with both figures") {
+  Scene scene;
+  const auto taken = scene.memory->Take(kAnn, 101);
+  REQUIRE(!taken.ok());
+  CHECK(taken.error().code == ErrorCode::kOutOfMemory);
+  CHECK_THAT(taken.error().message,
+             Catch::Matchers::Contains("101") && Catch::Matchers::Contains("100"));
+}
+
+TEST_CASE("users who hold something leave the last quarter to those who hold nothing") {
+  Scene scene;
+  const auto ann = *scene.memory->Take(kAnn, 100, kNow);
+  const auto bob = *scene.memory->Take(kBob, 10, kNow);
+  CHECK_FALSE(scene.Has(kBob, 41));
+  const auto more = *scene.memory->Take(kBob, 40, kNow);
+  CHECK_FALSE(scene.Has(kBob, 1));
+  CHECK(scene.Has(1003, 50));
+}
+
+TEST_CASE("a call that finds no room waits until there is some") {
+  Scene scene;
+  std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 100, kNow);
+  auto waiting = std::async(std::launch::async, [&] { return scene.memory->Take(kAnn, 100); });
+  CHECK(scene.Has(kBob, 100));  // it keeps nobody else waiting
+  held.reset();
+  CHECK(waiting.get().ok());
+}
+
+TEST_CASE(
+    "calls of one user are served in order: small ones do not overtake a large one for ever") {
+  Scene scene;
+  std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 50, kNow);
+  std::stop_source stop;
+  auto large = std::async(std::launch::async, [&] {
+    return scene.memory->Take(kAnn, 100, Clock::time_point::max(), stop.get_token());
+  });
+  while (scene.Has(kAnn, 1)) {
+  }
+  stop.request_stop();
+  const auto cancelled = large.get();
+  REQUIRE(!cancelled.ok());
+  CHECK(cancelled.error().code == ErrorCode::kCancelled);
+  CHECK(scene.Has(kAnn, 1));
+}
+
+TEST_CASE("a call that waited until its deadline says who holds what") {
+  Scene scene;
+  const auto held = *scene.memory->Take(kAnn, 70, kNow);
+  const auto late = scene.memory->Take(kAnn, 60, kNow);
+  REQUIRE(!late.ok());
+  CHECK(late.error().code == ErrorCode::kTimedOut);
+  CHECK_THAT(late.error().message, Catch::Matchers::Contains("70 of at most 100"));
+  CHECK(scene.memory->used() == 70);
+}
+
+}  // namespace
+}  // namespace cccl_cached
