@@ -143,6 +143,11 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   if (end.zygote_lost || end.cause == SessionEnd::Cause::kSpawnFailed) {
     pool_.Discard(zygote, end.detail);
   }
+  if (end.exited && WIFSIGNALED(end.exited->wait_status) &&
+      IsOwnSignal(WTERMSIG(end.exited->wait_status))) {
+    // All its workers have one memory layout and one stack canary: none is to be tried out.
+    pool_.Discard(zygote, "a compile died by " + DescribeWaitStatus(end.exited->wait_status));
+  }
   // The files take one question at a time, and an error of theirs is for the caller to see.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));

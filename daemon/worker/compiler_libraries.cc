@@ -26,8 +26,7 @@ Result<std::string> ReadLibdevice(const std::string& path) {
   if (opened < 0) return error(strerror(-opened));
   const FileDescriptor file(opened);
   struct stat status;
-  if (real_files::StatAt(file.get(), "", &status, AT_EMPTY_PATH) != 0 ||
-      status.st_size > kMaxLibdeviceBytes) {
+  if (real_files::Stat(file.get(), &status) != 0 || status.st_size > kMaxLibdeviceBytes) {
     return error("it is not a libdevice");
   }
   std::string bytes(static_cast<size_t>(status.st_size), '\0');

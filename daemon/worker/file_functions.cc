@@ -23,6 +23,7 @@
 
 #include "daemon/worker/pinned_stream.h"
 #include "daemon/worker/real_files.h"
+#include "daemon/worker/refused_memory.h"
 
 // The executable defines the file functions that CUDA's compilers import, and exports them
 // (file_functions.list): the dynamic linker looks in the executable first, so libraries opened
@@ -36,13 +37,39 @@ namespace {
 
 FileView* current_view = nullptr;
 
-/// Any address that opendir can't return: a directory that is empty.
-struct EmptyDirectory {
-  dirent entry;
-};
-EmptyDirectory empty_directory;
+/// A directory that a job reads. The C library's own functions look at its status by name, which
+/// the sandbox forbids.
+class JobDirectory {
+ public:
+  /// An invalid descriptor: an empty directory.
+  explicit JobDirectory(int fd) : fd_(fd) {}
 
-DIR* AsDirectory(EmptyDirectory* directory) { return reinterpret_cast<DIR*>(directory); }
+  /// Null at the end.
+  dirent64* Next() {
+    if (at_ == end_) {
+      const long got = fd_.valid() ? syscall(SYS_getdents64, fd_.get(), entries_, kBytes) : 0;
+      at_ = 0;
+      end_ = got > 0 ? static_cast<size_t>(got) : 0;
+      if (end_ == 0) return nullptr;
+    }
+    auto* const entry = reinterpret_cast<dirent64*>(entries_ + at_);
+    at_ += entry->d_reclen;
+    return entry;
+  }
+
+ private:
+  static constexpr size_t kBytes = 32 * 1024;
+
+  const FileDescriptor fd_;
+  size_t at_ = 0;
+  size_t end_ = 0;
+  alignas(dirent64) char entries_[kBytes];
+};
+
+static_assert(sizeof(dirent) == sizeof(dirent64));
+
+/// A compiler treats what opendir returns as opaque; so do the functions below, if a job runs.
+JobDirectory* Mine(DIR* directory) { return reinterpret_cast<JobDirectory*>(directory); }
 
 int Answer(int answer) {
   if (answer >= 0) return answer;
@@ -177,17 +204,23 @@ int stat64(const char* name, struct stat64* status) noexcept {
 int lstat64(const char* name, struct stat64* status) noexcept {
   return StatFile(name, reinterpret_cast<struct stat*>(status), false);
 }
+int fstat(int fd, struct stat* status) noexcept { return Answer(real_files::Stat(fd, status)); }
+int fstat64(int fd, struct stat64* status) noexcept {
+  return fstat(fd, reinterpret_cast<struct stat*>(status));
+}
+int __fxstat(int, int fd, struct stat* status) { return fstat(fd, status); }
+int __fxstat64(int, int fd, struct stat* status) { return fstat(fd, status); }
 int __xstat(int, const char* name, struct stat* status) { return StatFile(name, status, true); }
 int __lxstat(int, const char* name, struct stat* status) { return StatFile(name, status, false); }
 int __xstat64(int, const char* name, struct stat* status) { return StatFile(name, status, true); }
 int __lxstat64(int, const char* name, struct stat* status) { return StatFile(name, status, false); }
 
 int fstatat(int directory, const char* name, struct stat* status, int flags) noexcept {
-  const bool itself = name[0] == '\0' && (flags & AT_EMPTY_PATH) != 0;
-  if (!itself && FromWorkingDirectory(directory, name)) {
+  if (name[0] == '\0' && (flags & AT_EMPTY_PATH) != 0) return fstat(directory, status);
+  if (FromWorkingDirectory(directory, name)) {
     return StatFile(name, status, (flags & AT_SYMLINK_NOFOLLOW) == 0);
   }
-  if (!itself && RefuseInJob()) return -1;
+  if (RefuseInJob()) return -1;
   return Answer(real_files::StatAt(directory, name, status, flags));
 }
 
@@ -233,29 +266,28 @@ char* getcwd(char* buffer, size_t size) noexcept {
 }
 
 DIR* opendir(const char* name) {
-  const int fd = current_view != nullptr
-                     ? current_view->OpenDirectory(name)
-                     : real_files::Open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (fd >= 0) return fdopendir(fd);
   // NVRTC takes no null for an answer: it crashes.
-  if (current_view != nullptr) return AsDirectory(&empty_directory);
-  errno = -fd;
-  return nullptr;
+  if (current_view != nullptr) {
+    return reinterpret_cast<DIR*>(new JobDirectory(current_view->OpenDirectory(name)));
+  }
+  const int fd = Answer(real_files::Open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  return fd < 0 ? nullptr : fdopendir(fd);
 }
 
 struct dirent* readdir(DIR* directory) {
-  if (directory == AsDirectory(&empty_directory)) return nullptr;
-  return Next<struct dirent*(DIR*)>("readdir")(directory);
+  if (current_view == nullptr) return Next<struct dirent*(DIR*)>("readdir")(directory);
+  return reinterpret_cast<struct dirent*>(Mine(directory)->Next());
 }
 
 struct dirent64* readdir64(DIR* directory) {
-  if (directory == AsDirectory(&empty_directory)) return nullptr;
-  return Next<struct dirent64*(DIR*)>("readdir64")(directory);
+  if (current_view == nullptr) return Next<struct dirent64*(DIR*)>("readdir64")(directory);
+  return Mine(directory)->Next();
 }
 
 int closedir(DIR* directory) {
-  if (directory == AsDirectory(&empty_directory)) return 0;
-  return Next<int(DIR*)>("closedir")(directory);
+  if (current_view == nullptr) return Next<int(DIR*)>("closedir")(directory);
+  delete Mine(directory);
+  return 0;
 }
 
 int unlink(const char* name) noexcept {
@@ -284,10 +316,11 @@ int chdir(const char* name) noexcept {
 }
 
 void* mmap(void* address, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
-  if (current_view != nullptr && fd >= 0) {
-    return current_view->Map(address, length, protection, flags, fd, offset);
-  }
-  return real_files::Map(address, length, protection, flags, fd, offset);
+  void* const memory = current_view != nullptr && fd >= 0
+                           ? current_view->Map(address, length, protection, flags, fd, offset)
+                           : real_files::Map(address, length, protection, flags, fd, offset);
+  if (memory == MAP_FAILED && errno == ENOMEM) RefusedMemory::Note();
+  return memory;
 }
 void* mmap64(void* address, size_t length, int protection, int flags, int fd,
              off64_t offset) noexcept {

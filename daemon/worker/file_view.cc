@@ -87,21 +87,14 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
   return 0;
 }
 
-int FileView::OpenOwn(const std::string& path, int flags) {
+int FileView::OpenOwn(const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   if (trusted_.Judge(DirectoryOf(path)) == Verdict::kAbsent) return -ENOENT;
-  const int direct = real_files::Open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (direct == -ENOENT || direct == -ENOTDIR) return direct;
-  // Opening a symlink this way is ELOOP, or with O_PATH gives the link itself.
-  struct stat status;
-  if (direct >= 0 &&
-      ((flags & O_PATH) == 0 ||
-       (real_files::StatAt(direct, "", &status, AT_EMPTY_PATH) == 0 && !S_ISLNK(status.st_mode)))) {
-    return direct;
-  }
-  const FileDescriptor link(direct);
-  FileDescriptor file(real_files::Open(path.c_str(), O_PATH | O_CLOEXEC, 0));
-  if (!file.valid() || IsNeverGiven(real_files::PathOf(file.get()))) return -ENOENT;
-  return real_files::Reopen(file.get(), flags);
+  const int direct = real_files::Open(path.c_str(), kFlags | O_NOFOLLOW, 0);
+  if (direct != -ELOOP) return direct;
+  FileDescriptor target(real_files::Open(path.c_str(), kFlags, 0));
+  if (!target.valid() || IsNeverGiven(real_files::PathOf(target.get()))) return -ENOENT;
+  return target.Release();
 }
 
 FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
@@ -114,24 +107,22 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   if (Writes(flags)) return -ENOENT;
   if (path->made_up) opened_.insert(path->visible);
   if (IsAsked(path->path)) return OpenAsked(path->visible);
-  return OpenOwn(path->path, O_RDONLY);
+  return OpenOwn(path->path);
 }
 
 int FileView::Open(std::string_view name, int flags) {
   const Opened opened = OpenAny(name, flags);
   if (const int* fd = std::get_if<int>(&opened)) return *fd;
   const FileAnswer& answer = *std::get_if<FileAnswer>(&opened);
-  return answer.kind == FileKind::kFile ? OpenInMemory(*answer.contents) : -EISDIR;
+  if (answer.kind != FileKind::kFile) return -EISDIR;
+  const std::lock_guard lock(mutex_);
+  return OpenInMemory(scratch_.Make(), *answer.contents);
 }
 
+// By opening it: a sandboxed process can't look at a file by name.
 int FileView::StatOwn(const std::string& path, struct stat* status) {
-  // The toolchain's own headers make up nearly all calls: one system call for each of these.
-  if (trusted_.Judge(DirectoryOf(path)) == Verdict::kAbsent) return -ENOENT;
-  if (real_files::StatAt(AT_FDCWD, path.c_str(), status, AT_SYMLINK_NOFOLLOW) != 0) return -ENOENT;
-  if (!S_ISLNK(status->st_mode)) return 0;
-  const FileDescriptor file(OpenOwn(path, O_PATH));
-  if (!file.valid()) return -ENOENT;
-  return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
+  const FileDescriptor file(OpenOwn(path));
+  return file.valid() ? real_files::Stat(file.get(), status) : -ENOENT;
 }
 
 int FileView::Stat(std::string_view name, struct stat* status) {
@@ -149,7 +140,7 @@ int FileView::Stat(std::string_view name, struct stat* status) {
   if (ScratchFiles::Owns(path->path)) {
     const FileDescriptor file(scratch_.Open(path->path, O_RDONLY));
     if (!file.valid()) return -ENOENT;
-    return real_files::StatAt(file.get(), "", status, AT_EMPTY_PATH);
+    return real_files::Stat(file.get(), status);
   }
   if (path->made_up && !opened_.contains(path->visible)) return -ENOENT;
   if (IsAsked(path->path)) return StatAsked(path->visible, status);

@@ -64,8 +64,8 @@ class FileView {
   [[nodiscard]] FileAnswer Ask(const std::string& visible);
   [[nodiscard]] Opened OpenAsked(const std::string& visible);
   int StatAsked(const std::string& visible, struct stat* status);
-  /// The toolchain's own file: its descriptor (O_PATH or readable), or -errno.
-  int OpenOwn(const std::string& path, int flags);
+  /// The toolchain's own file: its descriptor, or -errno.
+  int OpenOwn(const std::string& path);
   int StatOwn(const std::string& path, struct stat* status);
 
   const VisiblePaths paths_;

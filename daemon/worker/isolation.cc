@@ -25,12 +25,12 @@ namespace {
 constexpr rlim_t kMaxThreads = 4096;
 /// Headers nest, parents are closed meanwhile.
 constexpr rlim_t kMaxOpenFiles = 64;
-/// Of scratch files, which lie in memory that RLIMIT_DATA does not count: with the limit above they
-/// hold less than the 4 GiB that a compile may have by default.
+/// Of scratch files, which lie in memory that RLIMIT_DATA does not count: a job has eight.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
-/// The same for a job with a precompiled header. The compiler has a scratch file as large as what
-/// it has parsed, though nearly all of it is a hole.
+/// The same for a job with a precompiled header, which has two. The compiler has a scratch file as
+/// large as what it has parsed, though nearly all of it is a hole.
 constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
+constexpr int kNicer = 5;
 /// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
 /// ends soon.
 constexpr rlim_t kStackBytes = 64ull << 20;
@@ -74,6 +74,8 @@ Status Isolate(const IsolationLimits& limits) {
   if (getppid() != limits.zygote) {
     return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
   }
+  // Below the daemon, which answers hits meanwhile. A process at 19 already has no more to give.
+  [[maybe_unused]] const int niceness = nice(kNicer);
   if (setsid() < 0) return SystemError("setsid");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");

@@ -3,22 +3,18 @@
 #include "daemon/worker/memory_file.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "daemon/core/file_descriptor.h"
-
 namespace cccl_cached {
 
-int OpenInMemory(std::string_view contents) {
+int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   rlimit limit;
   // To write past it is a deadly signal.
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || contents.size() > limit.rlim_cur) return -EFBIG;
-  FileDescriptor memory(memfd_create("file", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory.valid()) return -errno;
+  if (!memory.valid()) return -EMFILE;
   for (std::string_view left = contents; !left.empty();) {
     const ssize_t written = write(memory.get(), left.data(), left.size());
     if (written < 0 && errno == EINTR) continue;

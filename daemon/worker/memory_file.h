@@ -4,10 +4,12 @@
 
 #include <string_view>
 
+#include "daemon/core/file_descriptor.h"
+
 namespace cccl_cached {
 
-/// A descriptor of a file in memory that holds these bytes and can't be changed; -errno: there is
-/// none, -EFBIG: more than this process may write.
-[[nodiscard]] int OpenInMemory(std::string_view contents);
+/// Fills an empty file in memory. A descriptor of it, at its beginning, when it holds these bytes
+/// and can't be changed; -errno: there is none, -EFBIG: more than this process may write.
+[[nodiscard]] int OpenInMemory(FileDescriptor memory, std::string_view contents);
 
 }  // namespace cccl_cached

@@ -16,7 +16,7 @@ namespace cccl_cached {
 
 PchFile::PchFile(int fd, PchUse use) : fd_(fd), use_(use) {
   struct stat status;
-  if (use != PchUse::kRead || real_files::StatAt(fd, "", &status, AT_EMPTY_PATH) != 0) return;
+  if (use != PchUse::kRead || real_files::Stat(fd, &status) != 0) return;
   void* address = real_files::Map(nullptr, static_cast<size_t>(status.st_size),
                                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
   if (address == MAP_FAILED) return;  // the contents are copied then
@@ -38,7 +38,7 @@ int PchFile::Open(int flags) {
 
 int PchFile::Stat(struct stat* status) {
   if (!std::exchange(just_opened_, false)) return -ENOENT;
-  return real_files::StatAt(fd_, "", status, AT_EMPTY_PATH);
+  return real_files::Stat(fd_, status);
 }
 
 bool PchFile::MoveTo(void* address, size_t length, int fd, off_t offset) const {

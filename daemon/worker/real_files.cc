@@ -32,6 +32,8 @@ int StatAt(int directory, const char* path, struct stat* status, int flags) {
   return static_cast<int>(Call(SYS_newfstatat, directory, path, status, flags));
 }
 
+int Stat(int fd, struct stat* status) { return static_cast<int>(Call(SYS_fstat, fd, status)); }
+
 int Access(const char* path, int mode) {
   return static_cast<int>(Call(SYS_faccessat, AT_FDCWD, path, mode));
 }
@@ -46,8 +48,6 @@ std::string PathOf(int fd) {
   if (length <= 0 || static_cast<size_t>(length) == sizeof(path) || path[0] != '/') return "";
   return {path, static_cast<size_t>(length)};
 }
-
-int Reopen(int fd, int flags) { return Open(SelfPath(fd).c_str(), flags | O_CLOEXEC, 0); }
 
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset) {
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, fd, offset));

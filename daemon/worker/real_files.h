@@ -13,14 +13,14 @@ namespace cccl_cached::real_files {
 
 [[nodiscard]] int Open(const char* path, int flags, mode_t mode);
 [[nodiscard]] int OpenAt(int directory, const char* path, int flags, mode_t mode);
-/// `flags`: AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH.
+/// `flags`: AT_SYMLINK_NOFOLLOW. Not in the sandbox.
 [[nodiscard]] int StatAt(int directory, const char* path, struct stat* status, int flags);
+[[nodiscard]] int Stat(int fd, struct stat* status);
+/// Not in the sandbox.
 [[nodiscard]] int Access(const char* path, int mode);
 [[nodiscard]] ssize_t ReadLink(const char* path, char* buffer, size_t size);
 /// The real path of an open file; empty if it has none.
 [[nodiscard]] std::string PathOf(int fd);
-/// An open file once more: with an offset of its own and other flags.
-[[nodiscard]] int Reopen(int fd, int flags);
 
 /// As mmap(2).
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset);

@@ -57,8 +57,6 @@ Status Sandbox::LimitReach() const {
   return landlock_.abi() > 0 ? landlock_.Enter() : Status(Ok{});
 }
 
-Status Sandbox::LimitCalls(SystemCallFilter::MemoryFiles memory_files) const {
-  return filter_ ? filter_->Enter(memory_files) : Status(Ok{});
-}
+Status Sandbox::LimitCalls() const { return filter_ ? filter_->Enter() : Status(Ok{}); }
 
 }  // namespace cccl_cached

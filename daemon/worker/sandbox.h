@@ -36,8 +36,7 @@ class Sandbox {
   /// Capabilities and Landlock: while the zygote's descriptors are still open.
   [[nodiscard]] Status LimitReach() const;
   /// seccomp: when all else is done.
-  [[nodiscard]] Status LimitCalls(
-      SystemCallFilter::MemoryFiles memory_files = SystemCallFilter::MemoryFiles::kAllowed) const;
+  [[nodiscard]] Status LimitCalls() const;
 
  private:
   Sandbox(LandlockRules landlock, std::optional<SystemCallFilter> filter)

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -52,14 +51,14 @@ constexpr int kAllowed[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
     SCMP_SYS(exit_group)};
 
-/// By name, but only to look. openat is another matter.
-constexpr int kAllowedOfPaths[] = {SCMP_SYS(stat),      SCMP_SYS(lstat),    SCMP_SYS(access),
-                                   SCMP_SYS(faccessat), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
-                                   SCMP_SYS(newfstatat)};
+/// By name. A worker reads where a symlink leads, to know which of its own files it opened. Sizes
+/// and times are for who can open a file: openat is another matter.
+constexpr int kAllowedOfPaths[] = {SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
 
-/// What says "not yours" where all of that is forbidden.
-constexpr int kOpening[] = {SCMP_SYS(open),  SCMP_SYS(openat), SCMP_SYS(stat),
-                            SCMP_SYS(lstat), SCMP_SYS(access), SCMP_SYS(faccessat)};
+/// What says "not yours". newfstatat too, with an empty name: a filter can't see that it is empty.
+constexpr int kLooking[] = {SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(access), SCMP_SYS(faccessat),
+                            SCMP_SYS(newfstatat)};
+constexpr int kOpening[] = {SCMP_SYS(open), SCMP_SYS(openat)};
 
 /// A compiler that makes one of these was taken over.
 constexpr int kDeadly[] = {
@@ -104,9 +103,9 @@ constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_P
                                   CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                   CLONE_NEWPID | CLONE_NEWNET;
 
-/// O_WRONLY and O_RDWR are one bit each.
-constexpr uint64_t kNotForReading[] = {O_WRONLY, O_RDWR,   O_CREAT,
-                                       O_TRUNC,  O_APPEND, O_TMPFILE & ~O_DIRECTORY};
+/// O_WRONLY and O_RDWR are one bit each. Landlock lets everybody open with O_PATH, to look.
+constexpr uint64_t kNotForReading[] = {
+    O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_TMPFILE & ~O_DIRECTORY, O_PATH};
 
 struct FreeContext {
   void operator()(void* context) const { seccomp_release(context); }
@@ -167,8 +166,8 @@ void AddMemory(Rules& rules) {
             {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP, 0),
              SCMP_A3_64(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS)});
   rules.Allow(SCMP_SYS(mprotect), SCMP_A2_64(SCMP_CMP_EQ, PROT_READ | PROT_WRITE));
-  rules.Allow(SCMP_SYS(memfd_create),
-              SCMP_A1_32(SCMP_CMP_MASKED_EQ, ~uint32_t{MFD_CLOEXEC | MFD_ALLOW_SEALING}, 0));
+  // A job has those files in memory that were made for it: no limit counts their sum.
+  rules.Add(SCMP_SYS(memfd_create), SCMP_ACT_ERRNO(EMFILE), {});
 }
 
 void AddChecked(Rules& rules) {
@@ -205,15 +204,11 @@ void AddReadOnlyOpen(Rules& rules, int call, unsigned flags) {
 }
 
 void AddPaths(Rules& rules, SystemCallFilter::Paths paths) {
-  if (paths == SystemCallFilter::Paths::kReadOnly) {
-    rules.Each(kAllowedOfPaths, SCMP_ACT_ALLOW);
-    AddReadOnlyOpen(rules, SCMP_SYS(open), 1);
-    AddReadOnlyOpen(rules, SCMP_SYS(openat), 2);
-    return;
-  }
-  rules.Each(kOpening, SCMP_ACT_ERRNO(EACCES));
-  // fstat of later C libraries; a filter can't see that the name is empty. See decision 10.
-  rules.Allow(SCMP_SYS(newfstatat), SCMP_A3_32(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+  rules.Each(kLooking, SCMP_ACT_ERRNO(EACCES));
+  if (paths == SystemCallFilter::Paths::kNone) return rules.Each(kOpening, SCMP_ACT_ERRNO(EACCES));
+  rules.Each(kAllowedOfPaths, SCMP_ACT_ALLOW);
+  AddReadOnlyOpen(rules, SCMP_SYS(open), 1);
+  AddReadOnlyOpen(rules, SCMP_SYS(openat), 2);
 }
 
 Status EnterProgram(std::vector<sock_filter> program) {
@@ -225,14 +220,6 @@ Status EnterProgram(std::vector<sock_filter> program) {
     return Ok{};
   }
   return Error{ErrorCode::kUnavailable, std::string("seccomp: ") + strerror(errno)};
-}
-
-/// Beside a filter that looks at all else: of the answers of both the kernel takes the harder one.
-std::vector<sock_filter> NoMemoryFiles() {
-  return {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
-          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
-          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 }
 
 }  // namespace
@@ -254,10 +241,7 @@ Result<SystemCallFilter> SystemCallFilter::Make(Paths paths) {
   return SystemCallFilter(*std::move(program));
 }
 
-Status SystemCallFilter::Enter(MemoryFiles memory_files) const {
-  if (memory_files == MemoryFiles::kNoMore) {
-    if (Status entered = EnterProgram(NoMemoryFiles()); !entered) return entered;
-  }
+Status SystemCallFilter::Enter() const {
   std::vector<sock_filter> program = program_;
   for (sock_filter& instruction : program) {
     if (BPF_CLASS(instruction.code) == BPF_JMP && instruction.k == kOwnPid) {

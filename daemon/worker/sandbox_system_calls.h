@@ -19,15 +19,13 @@ class SystemCallFilter {
  public:
   /// What may be done with a path: nothing but reading, or nothing at all.
   enum class Paths { kReadOnly, kNone };
-  /// Files in memory (memfd_create): of others than those that are open already.
-  enum class MemoryFiles { kAllowed, kNoMore };
 
   /// Whether the kernel, and whatever confines this process, has seccomp filters that kill.
   [[nodiscard]] static bool Available();
   [[nodiscard]] static Result<SystemCallFilter> Make(Paths paths);
 
   /// For this thread and all that it starts, for ever. Needs no_new_privs.
-  [[nodiscard]] Status Enter(MemoryFiles memory_files) const;
+  [[nodiscard]] Status Enter() const;
 
  private:
   explicit SystemCallFilter(std::vector<sock_filter> program) : program_(std::move(program)) {}

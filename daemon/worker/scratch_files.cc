@@ -9,25 +9,31 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/worker/refused_memory.h"
+
 namespace cccl_cached {
 namespace {
 
 constexpr size_t kMaxFiles = 16;
-/// One is what NVRTC has been seen to use.
-constexpr size_t kMadeAhead = 4;
 
-FileDescriptor MakeFile() { return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC)); }
+FileDescriptor MakeFile() {
+  return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+}
 
 }  // namespace
 
-std::vector<FileDescriptor> ScratchFiles::MakeAhead() {
+std::vector<FileDescriptor> ScratchFiles::MakeAhead(size_t count) {
   std::vector<FileDescriptor> made;
-  for (size_t i = 0; i < kMadeAhead; ++i) made.push_back(MakeFile());
+  for (size_t i = 0; i < count; ++i) made.push_back(MakeFile());
   return made;
 }
 
 FileDescriptor ScratchFiles::Make() {
-  if (made_.empty()) return MakeFile();
+  if (made_.empty()) {
+    FileDescriptor file = MakeFile();
+    if (!file.valid()) RefusedMemory::Note();
+    return file;
+  }
   FileDescriptor file = std::move(made_.back());
   made_.pop_back();
   return file;

@@ -16,8 +16,8 @@ namespace cccl_cached {
 /// disk. Not thread-safe.
 class ScratchFiles {
  public:
-  /// Some ahead, for a process that may make none later.
-  [[nodiscard]] static std::vector<FileDescriptor> MakeAhead();
+  /// So many, for a process that may make none later.
+  [[nodiscard]] static std::vector<FileDescriptor> MakeAhead(size_t count);
 
   /// Takes files from `made` as long as there are any.
   explicit ScratchFiles(std::vector<FileDescriptor> made = {}) : made_(std::move(made)) {}
@@ -29,10 +29,10 @@ class ScratchFiles {
   /// a compiler has it open once. (A sandbox may allow no open that would give another one.)
   [[nodiscard]] int Open(const std::string& path, int flags);
   void Remove(const std::string& path) { files_.erase(path); }
+  /// An empty file in memory that can be sealed, without a name. Invalid: there are none left.
+  [[nodiscard]] FileDescriptor Make();
 
  private:
-  FileDescriptor Make();
-
   std::vector<FileDescriptor> made_;
   std::map<std::string, FileDescriptor, std::less<>> files_;
 };

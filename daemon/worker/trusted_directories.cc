@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
@@ -61,7 +62,10 @@ TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directo
 }
 
 TrustedDirectories::Verdict TrustedDirectories::Look(const std::string& directory) {
-  const FileDescriptor fd(real_files::Open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+  const FileDescriptor fd(
+      real_files::Open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  // What the sandbox does not open is not the toolchain's.
+  if (fd.get() == -EACCES) return Verdict::kElsewhere;
   if (!fd.valid()) return Verdict::kAbsent;
   const std::string real_path = real_files::PathOf(fd.get());
   if (real_path.empty()) return Verdict::kElsewhere;

@@ -23,14 +23,18 @@
 namespace cccl_cached {
 namespace {
 
-using MemoryFiles = SystemCallFilter::MemoryFiles;
+/// Files in memory are not in RLIMIT_DATA, so each job has a few of bounded size and gets no more.
+/// One is what NVRTC has been seen to use at a time.
+constexpr size_t kMemoryFiles = 8;
+/// Of a job with a precompiled header, whose files may be larger (isolation.cc).
+constexpr size_t kMemoryFilesWithPch = 2;
 
 [[noreturn]] void Refuse() { _exit(kExitNotStarted); }
 [[noreturn]] void RefuseOutsideSandbox() { _exit(kExitNoSandbox); }
 
 std::string_view MapJob(int fd) {
   struct stat status;
-  if (real_files::StatAt(fd, "", &status, AT_EMPTY_PATH) != 0 || status.st_size <= 0) Refuse();
+  if (real_files::Stat(fd, &status) != 0 || status.st_size <= 0) Refuse();
   const size_t size = static_cast<size_t>(status.st_size);
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) Refuse();
@@ -44,18 +48,15 @@ uint64_t PeakResidentBytes() {
 }
 
 /// No byte of the job has been looked at yet. The daemon knows for whom it lets a worker do
-/// without. A job with a precompiled header may have larger files, so it gets scratch files at once
-/// and never another.
+/// without.
 std::vector<FileDescriptor> EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
   if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
   if (!setup.sandbox.LimitReach()) RefuseOutsideSandbox();
   if (!KeepOnly({setup.job, setup.reply, setup.files, setup.pch, setup.null_device})) Refuse();
-  std::vector<FileDescriptor> scratch;
-  if (setup.pch >= 0) scratch = ScratchFiles::MakeAhead();
-  if (!setup.sandbox.LimitCalls(setup.pch >= 0 ? MemoryFiles::kNoMore : MemoryFiles::kAllowed)) {
-    RefuseOutsideSandbox();
-  }
+  std::vector<FileDescriptor> scratch =
+      ScratchFiles::MakeAhead(setup.pch >= 0 ? kMemoryFilesWithPch : kMemoryFiles);
+  if (!setup.sandbox.LimitCalls()) RefuseOutsideSandbox();
   return scratch;
 }
 

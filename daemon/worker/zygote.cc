@@ -38,6 +38,19 @@ Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
+/// Where the machine runs out of memory, a compile ends rather than the daemon or its users'
+/// processes. Before the process can't be looked into, for then this file is root's. Best effort.
+void OfferToOutOfMemoryKiller() {
+  constexpr int kScore = 500;
+  const FileDescriptor file(real_files::Open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC, 0));
+  char text[16] = {};
+  if (!file.valid() || read(file.get(), text, sizeof(text) - 1) <= 0 || atoi(text) >= kScore) {
+    return;
+  }
+  const std::string score = std::to_string(kScore);
+  [[maybe_unused]] const ssize_t written = pwrite(file.get(), score.data(), score.size(), 0);
+}
+
 /// The compilers read the environment, the time zone and the working directory: none of them may
 /// say anything about the daemon.
 void NeutraliseSurroundings() {
@@ -132,6 +145,7 @@ void RestoreSignals() {
 
 Result<Zygote> Zygote::Start(FileDescriptor control) {
   NeutraliseSurroundings();
+  OfferToOutOfMemoryKiller();
   signal(SIGPIPE, SIG_IGN);
   Result<ZygoteHello> hello = ReceiveHello(control.get());
   if (!hello) {

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -44,6 +45,24 @@ long TruncateFile(const std::string& path) {
 long RemoveFile(const std::string& path) {
   return syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0);
 }
+
+/// With AT_EMPTY_PATH, which is allowed elsewhere for fstat.
+long StatFile(const std::string& path) {
+  struct stat status;
+  const long told = syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0);
+  return told == 0 ? told : syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, AT_EMPTY_PATH);
+}
+
+long LookAtFile(const std::string& path) {
+  return syscall(SYS_openat, AT_FDCWD, path.c_str(), O_PATH);
+}
+
+long AccessFile(const std::string& path) {
+  return syscall(SYS_faccessat, AT_FDCWD, path.c_str(), F_OK);
+}
+
+/// RLIMIT_DATA does not count it.
+long MakeFileInMemory(const std::string&) { return syscall(SYS_memfd_create, "more", 0); }
 
 long ListDirectory(const std::string& path) {
   const long fd = syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY);
@@ -163,6 +182,10 @@ constexpr struct {
                 {"truncate-file", TruncateFile},
                 {"remove-file", RemoveFile},
                 {"list-directory", ListDirectory},
+                {"stat-file", StatFile},
+                {"look-at-file", LookAtFile},
+                {"access-file", AccessFile},
+                {"make-file-in-memory", MakeFileInMemory},
                 {"connect-unix", ConnectUnix},
                 {"connect-tcp", ConnectTcp},
                 {"kill", Kill},

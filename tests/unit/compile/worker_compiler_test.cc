@@ -90,7 +90,18 @@ TEST_CASE("crashing_compiler: a death by signal is that job's error and nobody e
   CHECK(CodeOf(aborted) == ErrorCode::kWorkerCrashed);
   CHECK_THAT(aborted.error().message, Contains("SIGABRT"));
   CHECK(fixture.Compile("").ok());
-  CHECK(fixture.toolkit->loads() == 1);
+}
+
+TEST_CASE("crashing_compiler: no worker is forked from the zygote of one that died by a signal") {
+  CompileFixture fixture;
+  REQUIRE(fixture.compiler.Warm(*fixture.toolchain).ok());
+  const pid_t zygote = ChildrenOf().at(0);
+  CHECK_FALSE(fixture.Compile("//fake: crash").ok());
+  CHECK(fixture.Compile("").ok());
+  CHECK(ChildrenOf().at(0) != zygote);
+  CHECK(fixture.toolkit->loads() == 2);
+  REQUIRE(fixture.reports().size() == 1);
+  CHECK_THAT(fixture.reports()[0], Contains("SIGSEGV"));
 }
 
 TEST_CASE("crashing_compiler: a recursion without end ends in a crash, not in the daemon's") {

@@ -3,6 +3,7 @@
 #include "daemon/worker/memory_file.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,8 +17,13 @@
 namespace cccl_cached {
 namespace {
 
+int Filled(std::string_view contents) {
+  return OpenInMemory(FileDescriptor(memfd_create("file", MFD_CLOEXEC | MFD_ALLOW_SEALING)),
+                      contents);
+}
+
 TEST_CASE("a file in memory holds the bytes, from its start on") {
-  const FileDescriptor file(OpenInMemory(std::string("a\0b", 3)));
+  const FileDescriptor file(Filled(std::string("a\0b", 3)));
   REQUIRE(file.valid());
   std::array<char, 8> bytes{};
   CHECK(read(file.get(), bytes.data(), bytes.size()) == 3);
@@ -26,7 +32,7 @@ TEST_CASE("a file in memory holds the bytes, from its start on") {
 }
 
 TEST_CASE("nobody can change it, nor have it changed") {
-  const FileDescriptor file(OpenInMemory("text"));
+  const FileDescriptor file(Filled("text"));
   CHECK(write(file.get(), "x", 1) == -1);
   CHECK(ftruncate(file.get(), 2) == -1);
   CHECK(fcntl(file.get(), F_ADD_SEALS, 0) == -1);
@@ -34,7 +40,7 @@ TEST_CASE("nobody can change it, nor have it changed") {
 }
 
 TEST_CASE("an empty file is one") {
-  const FileDescriptor file(OpenInMemory(""));
+  const FileDescriptor file(Filled(""));
   REQUIRE(file.valid());
   char byte = 0;
   CHECK(read(file.get(), &byte, 1) == 0);
@@ -45,8 +51,8 @@ TEST_CASE("more than the process may write is an error, and no deadly signal") {
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit small = {100, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const int refused = OpenInMemory(std::string(101, 'x'));
-  const FileDescriptor fits(OpenInMemory(std::string(100, 'x')));
+  const int refused = Filled(std::string(101, 'x'));
+  const FileDescriptor fits(Filled(std::string(100, 'x')));
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(refused == -EFBIG);
   CHECK(fits.valid());
