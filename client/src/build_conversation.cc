@@ -4,12 +4,12 @@
 
 #include <cccl_cache/v1/build.pb-c.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
 
 #include "client/src/message_body.h"
-#include "client/src/own_file.h"
 #include "client/src/wire_reader.h"
 
 namespace cccl_cache {
@@ -49,6 +49,41 @@ CcclCache__V1__FileKind KindOf(OwnFile::Kind kind) {
   return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REFUSED;
 }
 
+void AppendWords(std::string_view text, std::vector<std::string>* words) {
+  constexpr std::string_view kBlanks = " \t\n";
+  while (true) {
+    const size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == text.npos) return;
+    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words->emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+std::optional<AskableFiles::Program> ProgramOf(const BuildRequest& request) {
+  const CcclCache__V1__BuildRequest& message = request.message();
+  if (message.nvrtc == nullptr) return std::nullopt;
+  const CcclCache__V1__NvrtcProgram& nvrtc = *message.nvrtc;
+  AskableFiles::Program program{.working_directory = message.working_directory,
+                                .name = nvrtc.name,
+                                .options = {nvrtc.options, nvrtc.options + nvrtc.n_options},
+                                .texts = {}};
+  for (size_t i = 0; i < nvrtc.n_environment; ++i) {
+    AppendWords(nvrtc.environment[i]->value, &program.options);
+  }
+  for (const BuildRequest::BlobUse& use : request.blobs()) program.texts.push_back(use.contents);
+  return program;
+}
+
+OwnFile NotOfThisBuild() {
+  OwnFile file;
+  file.kind = OwnFile::Kind::kRefused;
+  file.reason =
+      "it lies outside the directories of this build, and neither the program nor a header that "
+      "was read before names it as it is spelled here: add its directory with -I";
+  return file;
+}
+
 /// An answer with what its message refers to; does not move.
 struct Told {
   OwnFile file;
@@ -65,7 +100,17 @@ struct Told {
 
 }  // namespace
 
-void BuildConversation::Restart() { *this = BuildConversation(); }
+BuildConversation::BuildConversation(const BuildRequest& request)
+    : request_(request), askable_(std::in_place, ProgramOf(request)) {}
+
+void BuildConversation::Restart() {
+  reply_.Restart();
+  askable_.emplace(ProgramOf(request_));
+  questions_.clear();
+  message_.Clear();
+  contents_.clear();
+  rest_ = {};
+}
 
 bool BuildConversation::Take(Message message) {
   WireReader reader(message.View());
@@ -109,6 +154,13 @@ const ByteChain* BuildConversation::Next() {
   return &message_;
 }
 
+OwnFile BuildConversation::LookAt(const Question& question) {
+  if (!askable_->May(question.path)) return NotOfThisBuild();
+  OwnFile file = LookAtOwnFile(question.path, question.contents);
+  if (file.kind == OwnFile::Kind::kRegular) askable_->NoteAnswered(question.path, file.contents);
+  return file;
+}
+
 void BuildConversation::AppendAnswers() {
   contents_.clear();
   std::deque<Told> told;
@@ -119,7 +171,7 @@ void BuildConversation::AppendAnswers() {
          (answers.empty() || std::chrono::steady_clock::now() < until)) {
     const Question question = std::move(questions_.front());
     questions_.pop_front();
-    Told& last = told.emplace_back(LookAtOwnFile(question.path, question.contents));
+    Told& last = told.emplace_back(LookAt(question));
     answers.push_back(&last.message);
     if (last.file.kind != OwnFile::Kind::kRegular) continue;
     last.message.size = last.file.contents.size();

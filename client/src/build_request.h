@@ -36,7 +36,9 @@ class BuildRequest {
   Expected<Done> SetOptions(const cccl_cache_build_options& options);
 
   [[nodiscard]] size_t PackedSize() const;
+  [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }
   [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
+  [[nodiscard]] const std::vector<BlobUse>& blobs() const { return blobs_; }
   /// From now on the contents are its own.
   void CopyContents();
   /// All contents go along with the request, whatever was named as an upload before.

@@ -110,7 +110,7 @@ Expected<BuildReply> DaemonStub::BuildByPath(const BuildRequest& request, Deadli
 Expected<BuildReply> DaemonStub::BuildWithFiles(const BuildRequest& request, Deadline deadline) {
   ByteChain body;
   request.AppendWithFilesTo(&body);
-  BuildConversation conversation;
+  BuildConversation conversation(request);
   Expected<Done> called =
       channel_.Invoke(kWithFilesPath, body, &conversation, deadline, &conversation);
   if (!called.ok()) return std::move(called).error();

@@ -10,7 +10,7 @@ namespace cccl_cache {
 
 OwnCall::OwnCall(uint64_t number, Step step, std::shared_ptr<BuildRequest> request,
                  const DaemonStub& daemon)
-    : number_(number), step_(step), request_(std::move(request)) {
+    : number_(number), step_(step), request_(std::move(request)), conversation_(*request_) {
   if (step_ == Step::kLearnLimit) AppendEmptyMessage(&body_);
   if (step_ == Step::kBuild) request_->AppendWithFilesTo(&body_);
   if (step_ == Step::kBuildAlone) request_->AppendTo(&body_);

@@ -170,9 +170,11 @@ class BuildCoordinator::Impl {
       return LookFurther(std::move(waiter), always);
     }
     const auto found = std::make_shared<Found>();
-    auto look = [found, manifest, files = FilesOf(*waiter)] {
-      found->closure = manifest->FindTrue(*files);
-      if (found->closure != nullptr) return;
+    const bool sends = waiter->files != nullptr;
+    auto look = [found, manifest, whose = memory_.WhoseClosures(*manifest, waiter->peer.uid), sends,
+                 files = FilesOf(*waiter)] {
+      found->closure = manifest->FindTrue(*files, whose);
+      if (found->closure != nullptr || sends) return;
       // What the compiler would end with: up to there it would be answered as it was.
       found->files_needed = FilesNeededFor(manifest->closures.front().closure, *files);
     };
@@ -194,8 +196,10 @@ class BuildCoordinator::Impl {
 
   // `closure`: the one that is true; null if none is.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
-    if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
     const uid_t uid = waiter->peer.uid;
+    // A caller by path is asked for nothing, so its hits are spared this.
+    if (closure != nullptr && waiter->files != nullptr) memory_.NoteHad(closure->key, uid);
+    if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
     if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
       return AnswerHit(std::move(waiter), *hit, closure->closure);
     }

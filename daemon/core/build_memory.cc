@@ -18,6 +18,7 @@ using cccl_cache::Digest;
 constexpr size_t kFailureBytes = 64 << 20;
 constexpr size_t kQuarantineBytes = 16 << 20;  // some have closures
 constexpr size_t kExpectationBytes = 4 << 20;
+constexpr size_t kHadBytes = 8 << 20;  // 4,096 closures of each user
 constexpr std::chrono::hours kExpectationLifetime{24};
 // A log longer than this is not remembered: the failure is found again.
 constexpr size_t kRememberedLogBytes = 64 << 10;
@@ -73,7 +74,8 @@ BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
       quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
       looks_outside_(kExpectationLifetime, kExpectationBytes, Clock::now),
-      may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now) {}
+      may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now),
+      had_(kExpectationLifetime, kHadBytes, Clock::now) {}
 
 std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
   if (MayHaveOwn(uid, key)) {
@@ -127,6 +129,21 @@ UsersManifest BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
 
 std::shared_ptr<const Manifest> BuildMemory::SharedManifestAtOnce(const BuildPlan& plan) {
   return manifests_.FindAtOnce(plan.fingerprint);
+}
+
+std::vector<ClosureOf> BuildMemory::WhoseClosures(const Manifest& manifest, uid_t uid) {
+  std::vector<ClosureOf> whose;
+  whose.reserve(manifest.closures.size());
+  for (const KnownClosure& known : manifest.closures) {
+    const bool had = had_.Find(UsersKey("closure", known.key, uid)).has_value();
+    whose.push_back(had ? ClosureOf::kRequester : ClosureOf::kOthers);
+  }
+  return whose;
+}
+
+void BuildMemory::NoteHad(const Digest& key, uid_t uid) {
+  // The overflow uid stands for many people.
+  if (uid != kOverflowUid) had_.Remember(UsersKey("closure", key, uid), uid, true, 0);
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
@@ -191,6 +208,8 @@ void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
 void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
                        const Manifest* known) {
   if (landing.looked_outside) NoteLooksOutside(plan, uid);
+  const Digest key = KeyOf(plan.fingerprint, landing.closure);
+  if (!landing.closure.entries.empty()) NoteHad(key, uid);
   const ArtifactPtr& artifact = landing.output.artifact;
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
@@ -207,7 +226,6 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
   }
   if (!landing.keepable()) return;
   if (landing.output.succeeded) {
-    const Digest key = KeyOf(plan.fingerprint, landing.closure);
     for (Tier* tier : tiers_) tier->Put(key, artifact);
     if (!landing.closure.entries.empty()) {
       manifests_.AddAtOnce(plan.fingerprint, {landing.closure}, compile_time, known);

@@ -55,6 +55,10 @@ class BuildMemory {
   [[nodiscard]] UsersManifest ManifestAtOnce(const BuildPlan& plan, uid_t uid);
   /// Of that, what all users know.
   [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
+  /// Which of a manifest's closures this user's own builds had lately, as far as that is known.
+  [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
+  /// A build of this user had a closure: the one of this key.
+  void NoteHad(const cccl_cache::Digest& key, uid_t uid);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// What the compiler died on when this uid built this plan last. It counts as long as the files
@@ -99,6 +103,7 @@ class BuildMemory {
   FailureMemory<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
   FailureMemory<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
   FailureMemory<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths
+  FailureMemory<bool> had_;  // by uid and key: closures that this user's builds had
 };
 
 }  // namespace cccl_cached

@@ -21,24 +21,26 @@ class FilesOfBoth final : public RequesterFiles {
   FilesOfBoth(std::unique_ptr<RequesterFiles> daemons, std::unique_ptr<RequesterFiles> callers)
       : daemons_(std::move(daemons)), callers_(std::move(callers)) {}
 
-  void Expect(std::span<const FileName* const> names) override {
-    std::vector<const FileName*> unknown;
-    for (const FileName* name : names) {
-      if (looked_.contains(*name)) continue;
-      Result<SeenFile> seen = daemons_->Look(*name);
-      if (OnlyTheCallerKnows(seen)) {
-        unknown.push_back(name);
-      } else {
-        looked_.emplace(*name, std::move(seen));
+  void Expect(std::span<const ExpectedFile> expected) override {
+    std::vector<ExpectedFile> unknown;
+    for (const ExpectedFile& file : expected) {
+      auto known = looked_.find(*file.name);
+      if (known == looked_.end()) {
+        known = looked_.emplace(*file.name, daemons_->Look(*file.name)).first;
       }
+      if (OnlyTheCallerKnows(known->second)) unknown.push_back(file);
     }
     if (!unknown.empty()) callers_->Expect(unknown);
   }
 
   Result<SeenFile> Look(const FileName& name) override {
-    if (const auto known = looked_.find(name); known != looked_.end()) return known->second;
-    Result<SeenFile> seen = daemons_->Look(name);
+    Result<SeenFile> seen = DaemonsLook(name);
     return OnlyTheCallerKnows(seen) ? callers_->Look(name) : std::move(seen);
+  }
+
+  Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& digest) override {
+    Result<SeenFile> seen = DaemonsLook(name);
+    return OnlyTheCallerKnows(seen) ? callers_->Compare(name, digest) : std::move(seen);
   }
 
   Result<Contents> Read(const FileName& name) override {
@@ -47,9 +49,14 @@ class FilesOfBoth final : public RequesterFiles {
   }
 
  private:
+  Result<SeenFile> DaemonsLook(const FileName& name) {
+    const auto known = looked_.find(name);
+    return known == looked_.end() ? daemons_->Look(name) : known->second;
+  }
+
   const std::unique_ptr<RequesterFiles> daemons_;
   const std::unique_ptr<RequesterFiles> callers_;
-  std::map<FileName, Result<SeenFile>> looked_;  // names that were expected
+  std::map<FileName, Result<SeenFile>> looked_;  // what the daemon saw of names that were expected
 };
 
 }  // namespace

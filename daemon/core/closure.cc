@@ -10,6 +10,34 @@ namespace cccl_cached {
 
 using cccl_cache::Digest;
 
+namespace {
+
+// The end of a search: a compiler that does not find a name in one root asks for it in the next.
+// Their entries say no more than the first of them does, so they are asked for together.
+size_t EndOfSearch(const Closure& closure, size_t first) {
+  const std::vector<ClosureEntry>& entries = closure.entries;
+  size_t end = first + 1;
+  while (end < entries.size() && entries[end - 1].kind == FileKind::kAbsent &&
+         entries[end].name.below == entries[first].name.below) {
+    ++end;
+  }
+  return end;
+}
+
+void Expect(const Closure& closure, size_t first, size_t end, ClosureOf whose,
+            RequesterFiles& files) {
+  std::vector<ExpectedFile> expected;
+  expected.reserve(end - first);
+  for (size_t i = first; i < end; ++i) {
+    const ClosureEntry& entry = closure.entries[i];
+    const bool fetch = whose == ClosureOf::kRequester && entry.kind == FileKind::kFile;
+    expected.push_back({&entry.name, fetch ? &entry.digest : nullptr});
+  }
+  files.Expect(expected);
+}
+
+}  // namespace
+
 uint64_t BytesOf(const Closure& closure) {
   uint64_t bytes = closure.entries.size() * sizeof(ClosureEntry);
   for (const ClosureEntry& entry : closure.entries) bytes += entry.name.below.size();
@@ -27,31 +55,33 @@ Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
   return cccl_cache::KeyWithClosure(fingerprint, records);
 }
 
-std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files) {
-  const Result<SeenFile> seen = files.Look(name);
+std::optional<Error> FilesNeededFor(const ClosureEntry& entry, RequesterFiles& files) {
+  const Result<SeenFile> seen = files.Compare(entry.name, entry.digest);
   if (seen || seen.error().code != ErrorCode::kFilesNeeded) return std::nullopt;
   return seen.error();
 }
 
 std::optional<Error> FilesNeededFor(const Closure& closure, RequesterFiles& files) {
-  const size_t untrue = FirstUntrue(closure, files);
+  const size_t untrue = FirstUntrue(closure, files, ClosureOf::kOthers);
   if (untrue == closure.entries.size()) return std::nullopt;
-  return FilesNeededFor(closure.entries[untrue].name, files);
+  return FilesNeededFor(closure.entries[untrue], files);
 }
 
-size_t FirstUntrue(const Closure& closure, RequesterFiles& files) {
+size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose) {
   InodePlaces places;
-  return FirstUntrue(closure, files, &places);
+  return FirstUntrue(closure, files, whose, &places);
 }
 
-size_t FirstUntrue(const Closure& closure, RequesterFiles& files, InodePlaces* places) {
-  std::vector<const FileName*> names;
-  names.reserve(closure.entries.size());
-  for (const ClosureEntry& entry : closure.entries) names.push_back(&entry.name);
-  files.Expect(names);
+size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
+                   InodePlaces* places) {
+  size_t expected = 0;  // entries before this one were
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
+    if (i == expected) {
+      expected = whose == ClosureOf::kRequester ? closure.entries.size() : EndOfSearch(closure, i);
+      Expect(closure, i, expected, whose, files);
+    }
     const ClosureEntry& entry = closure.entries[i];
-    const Result<SeenFile> seen = files.Look(entry.name);
+    const Result<SeenFile> seen = files.Compare(entry.name, entry.digest);
     if (!seen || seen->kind != entry.kind) return i;
     if (entry.kind == FileKind::kAbsent) continue;
     if (entry.kind == FileKind::kFile && seen->digest != entry.digest) return i;

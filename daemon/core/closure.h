@@ -47,13 +47,19 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 [[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
                                        const Closure& closure);
 
+/// Whose build had a closure. A caller that sends its files is asked for all names of its user's
+/// closures together. Of others' closures it is asked for one name after the other, up to the first
+/// that differs, and for contents only once all names before are true: so they neither tell it
+/// other users' names nor have it open files that its own compile would not ask for (trust.md, 6).
+enum class ClosureOf { kRequester, kOthers };
+
 /// The first entry that is not so in these files, or could not be looked at; its index.
 /// closure.entries.size(): all of it is true. Blocks as long as the disk does.
-[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files);
+[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose);
 
 /// The error, if only the caller can tell what lies under this name: what was answered as before up
-/// to it would be asked for it next.
-[[nodiscard]] std::optional<Error> FilesNeededFor(const FileName& name, RequesterFiles& files);
+/// to it would be asked for it next. Asks a caller nothing that it was not asked before.
+[[nodiscard]] std::optional<Error> FilesNeededFor(const ClosureEntry& entry, RequesterFiles& files);
 
 /// The same for the first name of a closure that is not as it was. None: all of it is true.
 [[nodiscard]] std::optional<Error> FilesNeededFor(const Closure& closure, RequesterFiles& files);
@@ -61,7 +67,7 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 /// Inodes, and the first place in a closure where each stands.
 using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;
 /// The same; `places` is what was found up to there.
-[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files,
+[[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
                                  InodePlaces* places);
 
 }  // namespace cccl_cached

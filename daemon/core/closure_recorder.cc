@@ -92,9 +92,9 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   const Closure& closure = parsed.closure;
   if (closure.entries.empty()) return true;
   InodePlaces places;
-  const size_t untrue = FirstUntrue(closure, *files_, &places);  // may hang
+  const size_t untrue = FirstUntrue(closure, *files_, ClosureOf::kRequester, &places);  // may hang
   if (untrue != closure.entries.size()) {
-    const std::optional<Error> needed = FilesNeededFor(closure.entries[untrue].name, *files_);
+    const std::optional<Error> needed = FilesNeededFor(closure.entries[untrue], *files_);
     if (!needed) return false;
     const std::lock_guard lock(mutex_);
     record_.asked = true;

@@ -230,13 +230,15 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
 FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
   const auto looked = std::make_shared<Looked>();
   return {.look =
-              [looked, manifest = question->manifest, died = question->died, same = question->same,
-               nearest = question->nearest, roots = question->plan->directories.roots.size(),
+              [looked, manifest = question->manifest,
+               whose = parts_.memory.WhoseClosures(*question->manifest, question->peer.uid),
+               died = question->died, same = question->same, nearest = question->nearest,
+               roots = question->plan->directories.roots.size(),
                files = std::shared_ptr<RequesterFiles>(
                    parts_.files.Of(question->peer, question->plan->directories))] {
                 looked->died = died != nullptr && died->IsStillSo(*files);
                 if (looked->died) return;
-                looked->closure = manifest->FindTrue(*files);
+                looked->closure = manifest->FindTrue(*files, whose);
                 if (looked->closure != nullptr) return;
                 if (same) looked->since_same = FilesChangedSince(*same, *files, kMostFiles);
                 // In another search order its numbers would name other places.

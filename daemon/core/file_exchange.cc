@@ -32,19 +32,33 @@ class FileExchange::Files final : public RequesterFiles {
   Files(std::shared_ptr<FileExchange> exchange, RootDirectories directories)
       : exchange_(std::move(exchange)), directories_(std::move(directories)) {}
 
-  void Expect(std::span<const FileName* const> names) override {
+  void Expect(std::span<const ExpectedFile> expected) override {
     std::vector<const FileName*> unknown;
-    for (const FileName* name : names) {
-      if (!looked_.contains(*name)) unknown.push_back(name);
+    for (const ExpectedFile& file : expected) {
+      if (!looked_.contains(*file.name)) unknown.push_back(file.name);
     }
-    unknown = Gather(unknown, false);
-    Gather(unknown, true);
+    Gather(unknown, false);
+    // A claim that agrees is to be proven. One that differs is believed: nothing follows from it
+    // but that the caller has another file.
+    std::vector<const FileName*> unproven;
+    for (const ExpectedFile& file : expected) {
+      if (file.digest != nullptr && IsClaimed(*file.name, *file.digest)) {
+        unproven.push_back(file.name);
+      }
+    }
+    Gather(unproven, true);
   }
 
   Result<SeenFile> Look(const FileName& name) override {
-    const FileName* const expected = &name;
-    if (!looked_.contains(name)) Expect({&expected, 1});
-    return looked_.at(name);
+    if (!looked_.contains(name)) Gather({&name}, false);
+    if (!looked_.at(name).proven) Gather({&name}, true);
+    return looked_.at(name).seen;
+  }
+
+  Result<SeenFile> Compare(const FileName& name, const Digest& digest) override {
+    const ExpectedFile expected{&name, &digest};
+    Expect({&expected, 1});
+    return looked_.at(name).seen;
   }
 
   Result<Contents> Read(const FileName& name) override {
@@ -57,6 +71,11 @@ class FileExchange::Files final : public RequesterFiles {
   }
 
  private:
+  struct Looked {
+    Result<SeenFile> seen;
+    bool proven = true;  ///< otherwise it is a file whose digest the caller claims
+  };
+
   QuestionPtr MakeQuestion(const FileName& name, bool contents) const {
     auto question = std::make_shared<Question>();
     question->asked = {directories_.PathOf(name), contents};
@@ -72,9 +91,13 @@ class FileExchange::Files final : public RequesterFiles {
     return exchange_->Wait(question);
   }
 
-  /// Asks for all of them at once. Those whose answers have a digest that says nothing are
-  /// returned, the others are known now.
-  std::vector<const FileName*> Gather(const std::vector<const FileName*>& names, bool contents) {
+  [[nodiscard]] bool IsClaimed(const FileName& name, const Digest& digest) const {
+    const Looked& looked = looked_.at(name);
+    return !looked.proven && looked.seen->digest == digest;
+  }
+
+  /// Asks for all of them together.
+  void Gather(const std::vector<const FileName*>& names, bool contents) {
     std::vector<QuestionPtr> all;
     std::vector<QuestionPtr> open;
     for (const FileName* name : names) {
@@ -82,24 +105,22 @@ class FileExchange::Files final : public RequesterFiles {
       if (!all.back()->answer) open.push_back(all.back());
     }
     exchange_->Ask(open);
-    std::vector<const FileName*> unknown;
     for (size_t i = 0; i < names.size(); ++i) {
       const Result<Contents> answer = exchange_->Wait(all[i]);
-      const bool claimed = !contents && answer && answer->seen.kind == FileKind::kFile;
-      if (claimed && !exchange_->sent_->WasSent(exchange_->options_.uid, answer->seen.digest)) {
-        unknown.push_back(names[i]);
-      } else if (answer) {
-        looked_.insert_or_assign(*names[i], answer->seen);
-      } else {
-        looked_.insert_or_assign(*names[i], answer.error());
+      if (!answer) {
+        looked_.insert_or_assign(*names[i], Looked{answer.error()});
+        continue;
       }
+      const bool claimed = !contents && answer->seen.kind == FileKind::kFile;
+      const bool proven =
+          !claimed || exchange_->sent_->WasSent(exchange_->options_.uid, answer->seen.digest);
+      looked_.insert_or_assign(*names[i], Looked{answer->seen, proven});
     }
-    return unknown;
   }
 
   const std::shared_ptr<FileExchange> exchange_;
   const RootDirectories directories_;
-  std::map<FileName, Result<SeenFile>> looked_;
+  std::map<FileName, Looked> looked_;
 };
 
 std::unique_ptr<RequesterFiles> FileExchange::Open(RootDirectories directories) {

@@ -186,7 +186,10 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
                         plan.visible_roots, std::move(events)),
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
-  prepared.job.files = prepared.recorder;
+  // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
+  if (plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc) {
+    prepared.job.files = prepared.recorder;
+  }
   prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
   return prepared;
 }

@@ -87,11 +87,16 @@ void Manifest::Add(KnownClosure closure) {
   closures.erase(too_much, closures.end());
 }
 
-const KnownClosure* Manifest::FindTrue(RequesterFiles& files) const {
-  const auto found = std::ranges::find_if(closures, [&](const KnownClosure& known) {
-    return FirstUntrue(known.closure, files) == known.closure.entries.size();
-  });
-  return found == closures.end() ? nullptr : &*found;
+const KnownClosure* Manifest::FindTrue(RequesterFiles& files,
+                                       std::span<const ClosureOf> whose) const {
+  for (const ClosureOf owner : {ClosureOf::kRequester, ClosureOf::kOthers}) {
+    for (size_t i = 0; i < closures.size(); ++i) {
+      if (whose[i] != owner) continue;
+      const Closure& closure = closures[i].closure;
+      if (FirstUntrue(closure, files, owner) == closure.entries.size()) return &closures[i];
+    }
+  }
+  return nullptr;
 }
 
 const KnownClosure* Manifest::FindAlwaysTrue() const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,10 @@ struct Manifest {
   /// or they take too much.
   void Add(KnownClosure closure);
 
-  /// The first that is true in these files; null if none is. Blocks as long as the disk does.
-  [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files) const;
+  /// The first that is true in these files; null if none is. `whose`: of each closure. Blocks as
+  /// long as the disk does.
+  [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
+                                             std::span<const ClosureOf> whose) const;
   /// The same where no file need be looked at; null if one must be.
   [[nodiscard]] const KnownClosure* FindAlwaysTrue() const;
 

@@ -15,9 +15,10 @@ struct Quarantined {
   Error error;      ///< of the second time
   Closure closure;  ///< what the compiler had been answered by then: the files that it died on
 
-  /// Whether the compiler would be given these files again. Blocks as long as the disk does.
+  /// Whether the compiler would be given these files of its user again. Blocks as long as the disk
+  /// does.
   [[nodiscard]] bool IsStillSo(RequesterFiles& files) const {
-    return FirstUntrue(closure, files) == closure.entries.size();
+    return FirstUntrue(closure, files, ClosureOf::kRequester) == closure.entries.size();
   }
   /// What is answered instead of trying it again.
   [[nodiscard]] Error NotTriedAgain() const {

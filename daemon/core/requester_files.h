@@ -41,6 +41,13 @@ struct SeenFile {
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
 
+/// A name that is about to be compared with an entry of a closure.
+struct ExpectedFile {
+  const FileName* name;
+  /// Of the contents that the entry has. Null: contents are not to be asked for yet.
+  const cccl_cache::Digest* digest = nullptr;
+};
+
 /// The directories of one build in search order. An empty path: nowhere, every name in it is
 /// absent.
 struct RootDirectories {
@@ -62,12 +69,18 @@ class RequesterFiles {
  public:
   virtual ~RequesterFiles() = default;
 
-  /// These will be looked at next, so they can be looked at together.
-  virtual void Expect(std::span<const FileName* const> /*names*/) {}
+  /// These will be compared next, so they can be looked at together.
+  virtual void Expect(std::span<const ExpectedFile> /*expected*/) {}
 
   /// What lies there now, or lay there when it was expected. The contents are read only where their
   /// digest is not known.
   virtual Result<SeenFile> Look(const FileName& name) = 0;
+
+  /// The same, to compare it with a file of this digest. A file with another digest may come with
+  /// the one that its owner claims: nothing but the difference is certain then.
+  virtual Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& /*digest*/) {
+    return Look(name);
+  }
 
   struct Contents {
     SeenFile seen;

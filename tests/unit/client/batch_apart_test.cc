@@ -99,7 +99,8 @@ TEST_CASE("a build whose files the daemon can't open tells them over a call of i
   };
   BatchScene scene(answers);
   Batch batch = scene.Open();
-  REQUIRE(batch.Add(Source("a"), 1).ok());
+  const std::string source = "#include \"" + header + "\"\n";
+  REQUIRE(batch.Add(Source(source), 1).ok());
   CHECK(CubinOf(batch.Next()) == "what the header says");
 }
 

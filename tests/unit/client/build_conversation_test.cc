@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,30 @@ std::unique_ptr<v1::BuildWithFilesRequest> Next(BuildConversation& conversation)
   return message;
 }
 
+/// A conversation about one program.
+struct Talk {
+  explicit Talk(const std::string& source = "", const std::string& working_directory = "/nowhere",
+                const std::vector<std::string>& options = {}) {
+    std::vector<cccl_cache_bytes> texts;
+    for (const std::string& option : options) texts.push_back({option.data(), option.size()});
+    cccl_cache_nvrtc program = {};
+    program.struct_size = sizeof(program);
+    program.source = {source.data(), source.size()};
+    program.options = texts.data();
+    program.option_count = texts.size();
+    cccl_cache_build_options build = {};
+    build.struct_size = sizeof(build);
+    build.working_directory = {working_directory.data(), working_directory.size()};
+    REQUIRE(request.SetProgram(program).ok());
+    REQUIRE(request.SetOptions(build).ok());
+    request.CopyContents();
+    conversation.emplace(request);
+  }
+
+  cccl_cache::BuildRequest request;
+  std::optional<BuildConversation> conversation;
+};
+
 v1::BuildWithFilesReply Ask(const std::vector<std::string>& paths, bool contents) {
   v1::BuildWithFilesReply reply;
   for (const std::string& path : paths) {
@@ -61,7 +86,8 @@ v1::BuildWithFilesReply Ask(const std::vector<std::string>& paths, bool contents
 TEST_CASE("questions are answered in their order") {
   const TemporaryDirectory directory;
   std::ofstream(directory / "a.h") << "text";
-  BuildConversation conversation;
+  Talk talk("", directory.path());
+  BuildConversation& conversation = *talk.conversation;
   CHECK(Next(conversation) == nullptr);
   REQUIRE(Take(conversation, Ask({directory / "a.h", directory / "b.h"}, true)));
   REQUIRE(Take(conversation, Ask({directory / "a.h", directory.path()}, false)));
@@ -79,12 +105,26 @@ TEST_CASE("questions are answered in their order") {
   CHECK(Next(conversation) == nullptr);
 }
 
+TEST_CASE("a file that no compiler of this build asks for is not opened") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "key") << "secret";
+  std::ofstream(directory / "a.h") << "text";
+  Talk talk("#include \"" + directory / "a.h" + "\"\n");
+  REQUIRE(Take(*talk.conversation, Ask({directory / "key", directory / "a.h"}, true)));
+  const auto said = Next(*talk.conversation);
+  REQUIRE((said && said->answers_size() == 2));
+  CHECK(said->answers(0).kind() == v1::FILE_KIND_REFUSED);
+  CHECK(said->answers(0).contents().empty());
+  CHECK(said->answers(1).contents() == "text");
+}
+
 TEST_CASE("a large file is sent in pieces") {
   const TemporaryDirectory directory;
   const std::string large((2 << 20) + 7, 'x');
   std::ofstream(directory / "large") << large;
   std::ofstream(directory / "small") << "small";
-  BuildConversation conversation;
+  Talk talk("", directory.path());
+  BuildConversation& conversation = *talk.conversation;
   const auto asked = Ask({directory / "small", directory / "large", directory / "small"}, true);
   REQUIRE(Take(conversation, asked));
   const auto first = Next(conversation);
@@ -104,7 +144,8 @@ TEST_CASE("a large file is sent in pieces") {
 }
 
 TEST_CASE("many questions are answered in several messages") {
-  BuildConversation conversation;
+  Talk talk;
+  BuildConversation& conversation = *talk.conversation;
   REQUIRE(Take(conversation, Ask(std::vector<std::string>(1500, "/nowhere/a.h"), false)));
   int answers = 0;
   for (auto said = Next(conversation); said; said = Next(conversation)) {
@@ -115,14 +156,16 @@ TEST_CASE("many questions are answered in several messages") {
 }
 
 TEST_CASE("what no daemon asks ends the call") {
-  BuildConversation conversation;
+  Talk talk;
+  BuildConversation& conversation = *talk.conversation;
   CHECK_FALSE(Take(conversation, Ask({"relative.h"}, true)));
   CHECK_FALSE(Take(conversation, Ask({""}, true)));
   CHECK_FALSE(Take(conversation, Ask({std::string("/a\0b", 4)}, true)));
 }
 
 TEST_CASE("the answer comes as in chunks, and what was asked before a restart is forgotten") {
-  BuildConversation conversation;
+  Talk talk;
+  BuildConversation& conversation = *talk.conversation;
   REQUIRE(Take(conversation, Ask({"/nowhere/a.h"}, true)));
   conversation.Restart();
   CHECK(Next(conversation) == nullptr);

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/job_files.h"
@@ -105,6 +107,76 @@ TEST_CASE("a digest that somebody heard of gets him nothing") {
   const auto answer = Build(bench, {kBob, bob.exchange});
   REQUIRE(answer.ok());
   CHECK(TextOf(*answer) == "from a guess");
+}
+
+// A program that includes what its local.h says.
+Result<CompileOutput> FollowsLocal(const CompileJob& job, int) {
+  const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
+  Result<FileAnswer> file = job.files->Ask(directory + "/local.h");
+  std::string text = "from";
+  while (file && file->kind == FileKind::kFile) {
+    text += " " + *file->contents;
+    file = job.files->Ask(directory + "/" + *file->contents);
+  }
+  return file ? Result<CompileOutput>(Succeed(text)) : file.error();
+}
+
+TEST_CASE("a caller is not told what another user's program includes") {
+  CoordinatorBench bench(FollowsLocal);
+  for (const char* name : {"local.h", "secret.h", "end", "mine"}) {
+    bench.files.disk->Refuse(std::string("/home/someone/") + name, kClosed);
+  }
+  AnsweringCaller alice(kAlice.uid);
+  alice.files = {{kLocal, "secret.h"}, {"/home/someone/secret.h", "end"}};
+  REQUIRE(Build(bench, {kAlice, alice.exchange}).ok());
+
+  AnsweringCaller without(kBob.uid, alice.sent);
+  REQUIRE(Build(bench, {kBob, without.exchange}).ok());
+  CHECK(std::ranges::count(without.asked, kLocal) +
+            std::ranges::count(without.asked, kLocal + " contents") ==
+        static_cast<int>(without.asked.size()));
+
+  AnsweringCaller other(kBob.uid, alice.sent);
+  other.files = {{kLocal, "mine"}};
+  REQUIRE(Build(bench, {kBob, other.exchange}).ok());
+  CHECK(other.asked ==
+        std::vector<std::string>{kLocal, kLocal + " contents", "/home/someone/mine"});
+
+  AnsweringCaller with(kBob.uid, alice.sent);
+  with.files = alice.files;
+  const auto hit = Build(bench, {kBob, with.exchange});
+  REQUIRE(hit.ok());
+  CHECK(hit->outcome == Outcome::kHit);
+  // First what Bob's own build asked for.
+  CHECK(with.asked == std::vector<std::string>{kLocal, "/home/someone/mine", kLocal + " contents",
+                                               "/home/someone/secret.h",
+                                               "/home/someone/secret.h contents",
+                                               "/home/someone/end"});
+}
+
+TEST_CASE("a closure that was true for a user once is asked for together the next time") {
+  CoordinatorBench bench(FollowsLocal);
+  for (const char* name : {"local.h", "secret.h", "end"}) {
+    bench.files.disk->Refuse(std::string("/home/someone/") + name, kClosed);
+  }
+  AnsweringCaller alice(kAlice.uid);
+  alice.files = {{kLocal, "secret.h"}, {"/home/someone/secret.h", "end"}};
+  REQUIRE(Build(bench, {kAlice, alice.exchange}).ok());
+  AnsweringCaller builder(kAlice.uid, alice.sent);
+  builder.files = alice.files;
+  REQUIRE(Build(bench, {kAlice, builder.exchange}).ok());
+  CHECK(builder.batches == std::vector<size_t>{3});
+
+  AnsweringCaller first(kBob.uid, alice.sent);
+  first.files = alice.files;
+  REQUIRE(Build(bench, {kBob, first.exchange}).ok());
+  CHECK(first.batches == std::vector<size_t>{1, 1, 1, 1, 1});  // two contents among them
+  AnsweringCaller second(kBob.uid, alice.sent);
+  second.files = alice.files;
+  const auto hit = Build(bench, {kBob, second.exchange});
+  REQUIRE(hit.ok());
+  CHECK(hit->outcome == Outcome::kHit);
+  CHECK(second.batches == std::vector<size_t>{3});
 }
 
 TEST_CASE("who waits for a leader that sends nothing any more starts again with his own files") {

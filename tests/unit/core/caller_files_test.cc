@@ -58,7 +58,7 @@ TEST_CASE("of the names that are expected only those are asked for that the daem
   AnsweringCaller caller;
   const auto files = OpenFiles(access, {kAlice, caller.exchange}, DirectoriesIn("/p"));
   const std::vector<FileName> names = {{0, "open.h"}, {1, "1"}, {0, "absent.h"}, {1, "2"}};
-  files->Expect(std::vector{&names[0], &names[1], &names[2], &names[3]});
+  files->Expect(std::vector<ExpectedFile>{{&names[0]}, {&names[1]}, {&names[2]}, {&names[3]}});
   CHECK(caller.batches == std::vector<size_t>{2});
   const int looks = access.disk->looks();
   CHECK(files->Look(names[0])->digest == cccl_cache::Sha256("open"));

@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/closure.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "proto/fingerprint.h"
+#include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 
 namespace cccl_cached {
@@ -38,8 +44,8 @@ TEST_CASE("a closure is true wherever its names have the same contents") {
   Fill(disk, "/somewhere/else");
   FakeRequesterFiles here(disk, {{"/a", "/b"}, ""});
   FakeRequesterFiles there(disk, {{"/nowhere", "/somewhere/else"}, ""});
-  CHECK(FirstUntrue(Example(), here) == 3);
-  CHECK(FirstUntrue(Example(), there) == 3);
+  CHECK(FirstUntrue(Example(), here, ClosureOf::kRequester) == 3);
+  CHECK(FirstUntrue(Example(), there, ClosureOf::kRequester) == 3);
 }
 
 TEST_CASE("a closure is untrue once a file is changed, removed, shadowed, unlinked or refused") {
@@ -67,7 +73,7 @@ TEST_CASE("a closure is untrue once a file is changed, removed, shadowed, unlink
     disk->Refuse("/b/x.h", {ErrorCode::kFilesNeeded, "not for you"});
     expected = 1;
   }
-  CHECK(FirstUntrue(Example(), files) == expected);
+  CHECK(FirstUntrue(Example(), files, ClosureOf::kRequester) == expected);
 }
 
 TEST_CASE("every part of a closure is in the key") {
@@ -87,6 +93,60 @@ TEST_CASE("every part of a closure is in the key") {
 TEST_CASE("no release changes the key of a closure by accident") {
   CHECK(KeyOf(kFingerprint, Example()).Hex() ==
         "24d617da694e89f1f8e0ab10a40541fb822761911ebffe8123987b83b9cb533a");
+}
+
+// What a caller is asked whose files are these, for a closure of others or of its own.
+std::vector<std::string> AskedFor(const Closure& closure, ClosureOf whose,
+                                  std::map<std::string, std::string> has) {
+  testing::AnsweringCaller caller;
+  caller.files = std::move(has);
+  const auto files = caller.exchange->Open({{"/a", "/b"}, ""});
+  static_cast<void>(FirstUntrue(closure, *files, whose));
+  return caller.asked;
+}
+
+Closure OverSecrets() {
+  Closure closure;
+  closure.entries.push_back({{0, "config.h"}, FileKind::kFile, Sha256("theirs"), 0});
+  closure.entries.push_back({{0, "private/layout.h"}, FileKind::kFile, Sha256("layout"), 1});
+  closure.entries.push_back({{kAbsoluteRoot, "/home/bob/key"}, FileKind::kFile, Sha256("key"), 2});
+  return closure;
+}
+
+TEST_CASE("names of others' closures are not asked for past the first that differs") {
+  using Asked = std::vector<std::string>;
+  CHECK(AskedFor(OverSecrets(), ClosureOf::kOthers, {}) == Asked{"/a/config.h"});
+  CHECK(AskedFor(OverSecrets(), ClosureOf::kOthers, {{"/a/config.h", "mine"}}) ==
+        Asked{"/a/config.h"});
+  CHECK(AskedFor(OverSecrets(), ClosureOf::kOthers, {{"/a/config.h", "theirs"}}) ==
+        Asked{"/a/config.h", "/a/config.h contents", "/a/private/layout.h"});
+}
+
+TEST_CASE("contents are asked for only where they are the ones of the closure") {
+  for (const ClosureOf whose : {ClosureOf::kOthers, ClosureOf::kRequester}) {
+    const auto asked = AskedFor(OverSecrets(), whose,
+                                {{"/a/config.h", "theirs"},
+                                 {"/a/private/layout.h", "layout"},
+                                 {"/home/bob/key", "a secret"}});
+    CHECK(std::ranges::count(asked, "/a/private/layout.h contents") == 1);
+    CHECK(std::ranges::count(asked, "/home/bob/key contents") == 0);
+  }
+}
+
+TEST_CASE("one search through the directories is asked for together, and so are own closures") {
+  Closure closure = Example();
+  closure.entries.push_back({{0, "z.h"}, FileKind::kAbsent, {}, 0});
+  closure.entries.push_back({{1, "z.h"}, FileKind::kFile, Sha256("z"), 4});
+  const auto batches = [&](ClosureOf whose) {
+    testing::AnsweringCaller caller;
+    caller.files = {{"/b/x.h", "text"}, {"/b/y.h", "other"}};
+    const auto files = caller.exchange->Open({{"/a", "/b"}, ""});
+    CHECK(FirstUntrue(closure, *files, whose) == 2);
+    return caller.batches;
+  };
+  // x.h in both roots, its contents, y.h.
+  CHECK(batches(ClosureOf::kOthers) == std::vector<size_t>{2, 1, 1});
+  CHECK(batches(ClosureOf::kRequester) == std::vector<size_t>{5, 1});
 }
 
 }  // namespace

@@ -47,19 +47,36 @@ TEST_CASE("a name that lies nowhere is absent, unasked") {
   CHECK(caller.asked.empty());
 }
 
-TEST_CASE("names that are expected are asked together, and once") {
+TEST_CASE("names that are expected are asked together, contents where the digest is as expected") {
   AnsweringCaller caller;
   std::vector<FileName> names;
   for (int i = 0; i < 500; ++i) names.push_back({1, std::to_string(i)});
   for (int i = 0; i < 250; ++i) caller.files["/p/include/" + std::to_string(i)] = "x";
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
-  std::vector<const FileName*> expected;
-  for (const FileName& name : names) expected.push_back(&name);
-  files->Expect(expected);
-  files->Expect(expected);
-  for (const FileName& name : names) REQUIRE(files->Look(name).ok());
-  // All are looked at, and those of which nothing is known are fetched.
+  const cccl_cache::Digest same = Sha256("x");
+  const cccl_cache::Digest other = Sha256("y");
+  const auto expect = [&](const cccl_cache::Digest* digest) {
+    std::vector<ExpectedFile> expected;
+    for (const FileName& name : names) expected.push_back({&name, digest});
+    files->Expect(expected);
+  };
+  expect(nullptr);
+  expect(&other);
+  CHECK(caller.batches == std::vector<size_t>{500});
+  expect(&same);
+  expect(&same);
   CHECK(caller.batches == std::vector<size_t>{500, 250});
+}
+
+TEST_CASE("a digest that is only claimed agrees with none") {
+  AnsweringCaller caller;
+  caller.files = {{"/p/include/a.h", "text"}};
+  caller.claims = {{"/p/include/a.h", Sha256("secret")}};
+  const auto files = caller.exchange->Open(DirectoriesIn("/p"));
+  CHECK(files->Compare({1, "a.h"}, Sha256("other"))->digest != Sha256("other"));
+  CHECK(caller.asked == Asked{"/p/include/a.h"});
+  CHECK(files->Compare({1, "a.h"}, Sha256("secret"))->digest == Sha256("text"));
+  CHECK(caller.asked == Asked{"/p/include/a.h", "/p/include/a.h contents"});
 }
 
 TEST_CASE("each content travels once") {

@@ -72,6 +72,28 @@ TEST_CASE("a result counts on the requester's account as long as its landing, no
   CHECK(taken.expired());
 }
 
+TEST_CASE("a linker may ask for no file") {
+  FakeToolchains toolchains;
+  bool asks = true;
+  FakeCompiler compiler([&](const CompileJob& job, int) {
+    asks = job.files != nullptr;
+    return testing::Succeed("output");
+  });
+  Statistics statistics;
+  FakeFileAccess files;
+  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  const auto request = MakeRequest("");
+  SECTION("nvJitLink") {
+    request->program = cccl_cache::LinkProgram{};
+    asks = true;
+  }
+  SECTION("libNVVM") { request->program = cccl_cache::NvvmProgram{}; }
+  const Result<BuildPlan> plan = PlanBuild(request, MakeToolchain(), {});
+  REQUIRE(plan.ok());
+  CHECK_FALSE(runner.Run(*plan, {}, {}).error);
+  CHECK_FALSE(asks);
+}
+
 TEST_CASE("a preamble that waits to be parsed does not keep the request") {
   FakeToolchains toolchains;
   FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });

@@ -65,7 +65,7 @@ TEST_CASE("a build's files are what it was told of them, with the contents that 
   CHECK(files.Look({0, "x.h"})->digest == Sha256("x"));
   CHECK(files.Read({0, "y.h"})->seen.kind == FileKind::kAbsent);
   CHECK(files.Read({1, "below"})->seen.kind == FileKind::kDirectory);
-  CHECK(FirstUntrue(Answered(), files) == Answered().entries.size());
+  CHECK(FirstUntrue(Answered(), files, ClosureOf::kRequester) == Answered().entries.size());
 }
 
 TEST_CASE("the same inodes are the same again, and others are others") {
