@@ -135,7 +135,8 @@ std::vector<ClosureOf> BuildMemory::WhoseClosures(const Manifest& manifest, uid_
   std::vector<ClosureOf> whose;
   whose.reserve(manifest.closures.size());
   for (const KnownClosure& known : manifest.closures) {
-    const bool had = had_.Find(UsersKey("closure", known.key, uid)).has_value();
+    const bool had = (known.owner == uid && uid != kOverflowUid) ||
+                     had_.Find(UsersKey("closure", known.key, uid)).has_value();
     whose.push_back(had ? ClosureOf::kRequester : ClosureOf::kOthers);
   }
   return whose;
@@ -200,9 +201,9 @@ void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
   looks_outside_.Remember(plan.fingerprint, uid, true, 0);
 }
 
-void BuildMemory::NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
+void BuildMemory::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
                                  std::chrono::microseconds compile_time, const Manifest* known) {
-  manifests_.AddAtOnce(plan.fingerprint, {closure, true}, compile_time, known);
+  manifests_.AddAtOnce(plan.fingerprint, {closure, true, uid}, compile_time, known);
 }
 
 void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
@@ -213,7 +214,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
   const ArtifactPtr& artifact = landing.output.artifact;
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
-  if (landing.shows_paths) NoteShowsPaths(plan, landing.closure, compile_time, known);
+  if (landing.shows_paths) NoteShowsPaths(plan, uid, landing.closure, compile_time, known);
   if (landing.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
@@ -228,7 +229,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
   if (landing.output.succeeded) {
     for (Tier* tier : tiers_) tier->Put(key, artifact);
     if (!landing.closure.entries.empty()) {
-      manifests_.AddAtOnce(plan.fingerprint, {landing.closure}, compile_time, known);
+      manifests_.AddAtOnce(plan.fingerprint, {landing.closure, false, uid}, compile_time, known);
     }
   } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {

@@ -55,7 +55,7 @@ class BuildMemory {
   [[nodiscard]] UsersManifest ManifestAtOnce(const BuildPlan& plan, uid_t uid);
   /// Of that, what all users know.
   [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
-  /// Which of a manifest's closures this user's own builds had lately, as far as that is known.
+  /// Which of a manifest's closures this user's own builds had, as far as that is known.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
   /// A build of this user had a closure: the one of this key.
   void NoteHad(const cccl_cache::Digest& key, uid_t uid);
@@ -86,7 +86,7 @@ class BuildMemory {
   void Drop(const cccl_cache::Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
   /// `compile_time`: of the artifact under the real paths. `known`: as above.
-  void NoteShowsPaths(const BuildPlan& plan, const Closure& closure,
+  void NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
                       std::chrono::microseconds compile_time, const Manifest* known);
 
  private:

@@ -78,8 +78,13 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
   found->second.started = true;
   if (!found->second.shared) StopJoining(flight, &found->second);
   const Waiter& first = *found->second.waiters.front();
-  return Started{first.plan,         {first.peer, first.files}, first.manifest.shared,
-                 first.to_be_proven, first.known_of_that,       found->second.stop.get_token()};
+  return Started{.plan = first.plan,
+                 .caller = {first.peer, first.files},
+                 .manifest = first.manifest.shared,
+                 .to_be_proven = first.to_be_proven,
+                 .known_of_that = first.known_of_that,
+                 .stop = found->second.stop.get_token(),
+                 .overtaken = first.overtaken};
 }
 
 std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,

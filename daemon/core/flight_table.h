@@ -45,7 +45,8 @@ struct Waiter {
   /// What was known of the plan's fingerprint when it was looked up.
   UsersManifest manifest;
   int restarts = 0;
-  int looks = 0;  ///< in a row for a toolchain that changed again each time
+  int overtaken = 0;  ///< how often it started again because another flight had landed
+  int looks = 0;      ///< in a row for a toolchain that changed again each time
 };
 using WaiterPtr = std::unique_ptr<Waiter>;
 
@@ -82,6 +83,7 @@ class FlightTable {
     std::shared_ptr<const BuildPlan> to_be_proven;
     std::shared_ptr<const Manifest> known_of_that;
     std::stop_token stop;
+    int overtaken = 0;  ///< that caller
   };
   /// The flight's compile begins. None: it began before, or is gone.
   std::optional<Started> Begin(uint64_t flight);

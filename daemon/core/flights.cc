@@ -20,6 +20,9 @@ using cccl_cache::Digest;
 constexpr size_t kCopiesInProof = 5;
 // What changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
+// So often a build gives up its turn because others of its fingerprint landed while it was queued.
+// What they made is seldom of use to it if it was not by then: they have other headers.
+constexpr int kMaxOvertaken = 3;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   cccl_cache::Hasher hasher;
@@ -172,12 +175,13 @@ void Flights::Run(uint64_t flight) {
   idle_jobs_.MakeRoom();
   const auto& canonical = started->to_be_proven;
   const bool landed =
-      plan.uncacheable_reason.empty() &&
+      plan.uncacheable_reason.empty() && started->overtaken < kMaxOvertaken &&
       (HasLanded(plan, uid, known) ||
        (canonical != nullptr && HasLanded(*canonical, uid, started->known_of_that.get())));
   if (landed) {
     for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
       waiter->if_found = Outcome::kJoined;
+      ++waiter->overtaken;
       start_again_(std::move(waiter));
     }
     return;
@@ -211,7 +215,7 @@ void Flights::Run(uint64_t flight) {
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
   if (known == nullptr) return parts_.memory.ManifestAtOnce(plan, uid).all != nullptr;
   const auto now = parts_.memory.SharedManifestAtOnce(plan);
-  return now != nullptr && *now != *known;
+  return now != nullptr && now->SaysMoreThan(*known);
 }
 
 // What this flight waits for from now on are files of one user: others go their own way.
@@ -300,7 +304,7 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
 
 void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
   const auto known = parts_.memory.SharedManifestAtOnce(*proof.canonical);
-  parts_.memory.NoteShowsPaths(*proof.canonical, finding.canonical.closure,
+  parts_.memory.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
                                finding.canonical.compile_time, known.get());
 }
 

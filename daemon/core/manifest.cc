@@ -12,16 +12,16 @@ namespace {
 
 using cccl_cache::Digest;
 
-// The format, version 2 (values: bytes.h).
+// The format, version 3 (values: bytes.h).
 //
 //   manifest = u32 version, u32 count, count * closure
-//   closure  = u8 shows_paths, u32 count, count * entry
+//   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry
 //   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file], [u32 same_as unless
 //              absent]
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 static_assert(kMostClosureNames * sizeof(ClosureEntry) + kMostClosureNameBytes <=
               Manifest::kMostBytes);
-constexpr size_t kClosureMinimum = sizeof(uint8_t) + sizeof(uint32_t);
+constexpr size_t kClosureMinimum = 2 * sizeof(uint8_t) + sizeof(uint32_t);
 constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
 
 void AppendEntry(std::string& out, const ClosureEntry& entry) {
@@ -57,11 +57,15 @@ std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
 
 std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
   const auto shows_paths = reader.TakeInteger<uint8_t>();
-  const auto count = reader.TakeCount(kEntryMinimum);
-  if (!shows_paths || *shows_paths > 1 || !count || *count > kMostClosureNames) {
-    return std::nullopt;
-  }
+  const auto owned = reader.TakeInteger<uint8_t>();
+  if (!shows_paths || *shows_paths > 1 || !owned || *owned > 1) return std::nullopt;
   KnownClosure known{.closure = {}, .shows_paths = *shows_paths == 1};
+  if (*owned == 1) {
+    known.owner = reader.TakeInteger<uint32_t>();
+    if (!known.owner) return std::nullopt;
+  }
+  const auto count = reader.TakeCount(kEntryMinimum);
+  if (!count || *count > kMostClosureNames) return std::nullopt;
   known.closure.entries.reserve(*count);
   uint64_t name_bytes = 0;
   for (uint32_t i = 0; i < *count; ++i) {
@@ -78,7 +82,12 @@ std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
 
 void Manifest::Add(KnownClosure closure) {
   std::erase_if(closures, [&](const auto& known) { return known.closure == closure.closure; });
+  const std::optional<uid_t> owner = closure.owner;
   closures.insert(closures.begin(), std::move(closure));
+  size_t of_owner = 0;
+  std::erase_if(closures, [&](const KnownClosure& known) {
+    return known.owner == owner && ++of_owner > kMostClosuresOfOwner;
+  });
   if (closures.size() > kMostClosures) closures.resize(kMostClosures);
   uint64_t bytes = 0;
   const auto too_much = std::ranges::find_if(closures, [&](const KnownClosure& known) {
@@ -105,6 +114,14 @@ const KnownClosure* Manifest::FindAlwaysTrue() const {
   return found == closures.end() ? nullptr : &*found;
 }
 
+bool Manifest::SaysMoreThan(const Manifest& before) const {
+  return std::ranges::any_of(closures, [&](const KnownClosure& known) {
+    return std::ranges::none_of(before.closures, [&](const KnownClosure& other) {
+      return other.key == known.key && other.shows_paths == known.shows_paths;
+    });
+  });
+}
+
 Digest ManifestKey(const Digest& fingerprint) {
   cccl_cache::Hasher hasher;
   hasher.AppendValue("manifest", fingerprint.View());
@@ -117,6 +134,8 @@ std::string EncodeManifest(const Manifest& manifest) {
   AppendInteger(out, static_cast<uint32_t>(manifest.closures.size()));
   for (const KnownClosure& known : manifest.closures) {
     AppendInteger(out, static_cast<uint8_t>(known.shows_paths ? 1 : 0));
+    AppendInteger(out, static_cast<uint8_t>(known.owner ? 1 : 0));
+    if (known.owner) AppendInteger(out, static_cast<uint32_t>(*known.owner));
     AppendInteger(out, static_cast<uint32_t>(known.closure.entries.size()));
     for (const ClosureEntry& entry : known.closure.entries) AppendEntry(out, entry);
   }

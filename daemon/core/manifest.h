@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -21,6 +23,8 @@ struct KnownClosure {
   Closure closure;
   /// The output shows the names of its files: it is kept under the real ones, not under these.
   bool shows_paths = false;
+  /// Whose compile had it last; none: it came with a snapshot.
+  std::optional<uid_t> owner = std::nullopt;
   /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
   /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
   cccl_cache::Digest key = {};
@@ -32,7 +36,9 @@ struct KnownClosure {
 /// newest first. One without entries stands here only if it shows paths. The tiers keep it as an
 /// entry like any other, under a key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
-  static constexpr size_t kMostClosures = 8;
+  static constexpr size_t kMostClosures = 64;
+  /// Of one owner: the headers that a user edits push out that user's older closures, not others'.
+  static constexpr size_t kMostClosuresOfOwner = 8;
   /// Of all closures together, as BytesOf counts: one has room in any case.
   static constexpr uint64_t kMostBytes = 32u << 20;
 
@@ -41,16 +47,20 @@ struct Manifest {
   /// they can't be found, so the tiers are told to value it as much. Stored as that of its entry.
   std::chrono::microseconds compile_time{0};
 
-  /// Puts the closure in front, where it was already or not; the oldest go where there are too many
-  /// or they take too much.
+  /// Puts the closure in front, where it was already or not; the oldest go where its owner, or all,
+  /// have too many or they take too much.
   void Add(KnownClosure closure);
 
-  /// The first that is true in these files; null if none is. `whose`: of each closure. Blocks as
-  /// long as the disk does.
+  /// The first of the requester's own that is true in these files, else of others'; null if none
+  /// is. `whose`: of each closure. Blocks as long as the disk does.
   [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
                                              std::span<const ClosureOf> whose) const;
   /// The same where no file need be looked at; null if one must be.
   [[nodiscard]] const KnownClosure* FindAlwaysTrue() const;
+
+  /// Whether this one holds a closure that `before` does not, or knows of one that it shows paths.
+  /// Both with the keys of their closures.
+  [[nodiscard]] bool SaysMoreThan(const Manifest& before) const;
 
   bool operator==(const Manifest&) const = default;
 };

@@ -114,7 +114,7 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
 
 void ManifestTable::AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
                               microseconds compile_time, const Manifest* known) {
-  const std::lock_guard lock(adding_);
+  const std::lock_guard lock(adding_[fingerprint.bytes[0]]);
   const ManifestPtr now = FindAtOnce(fingerprint);
   const Manifest* const before = now != nullptr ? now.get() : known;
   const ArtifactPtr entry =

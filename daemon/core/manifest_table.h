@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -62,7 +63,8 @@ class ManifestTable {
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
-  std::mutex adding_;      // one at a time: none gets lost
+  /// Of a fingerprint one at a time, so that none gets lost; by its first byte.
+  std::array<std::mutex, 256> adding_;
   std::mutex adding_own_;  // the same of users' own, which wait for the disk: no build waits for it
   std::mutex mutex_;
   /// What entries held when they were last read, so that hits need not decode them again.

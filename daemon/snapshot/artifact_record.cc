@@ -24,7 +24,7 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
   if (bytes.empty()) return Closure{};
   std::optional<Manifest> manifest = DecodeManifest(bytes);
   const bool one = manifest && manifest->closures.size() == 1 &&
-                   !manifest->closures.front().shows_paths &&
+                   !manifest->closures.front().shows_paths && !manifest->closures.front().owner &&
                    !manifest->closures.front().closure.entries.empty();
   if (!one) return std::nullopt;
   return std::move(manifest->closures.front().closure);

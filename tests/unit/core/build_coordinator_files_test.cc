@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/job_files.h"
@@ -60,6 +62,35 @@ TEST_CASE("a build with files from outside is a hit as long as they are the same
   CHECK(back.outcome == Outcome::kHit);
   CHECK(TextOf(back) == "from one");
   CHECK(back.key == hit.key);
+}
+
+TEST_CASE("many users with headers of their own for one program each have their hit") {
+  constexpr uid_t kUsers = 20;
+  CoordinatorBench bench(IncludesLocal, {.slots = 1});
+  const auto home = [](uid_t user) { return "/home/" + std::to_string(user); };
+  for (uid_t user = 0; user < kUsers; ++user) {
+    bench.files.disk->Write(home(user) + "/local.h", std::to_string(user));
+  }
+  for (const Outcome outcome : {Outcome::kBuilt, Outcome::kHit}) {
+    bench.files.opened = 0;
+    Answers answers;
+    for (uid_t user = 0; user < kUsers; ++user) {
+      bench.coordinator->Build(RequestIn(home(user)), Peer{1000 + user, 1000, {}, 1},
+                               answers.Collect());
+    }
+    std::vector<std::string> texts;
+    for (const Result<BuildAnswer>& answer : answers.Wait(kUsers)) {
+      REQUIRE(answer.ok());
+      CHECK(answer->outcome == outcome);
+      texts.push_back(TextOf(*answer));
+    }
+    std::ranges::sort(texts);
+    CHECK(std::ranges::unique(texts).begin() == texts.end());
+    CHECK(texts.size() == kUsers);
+    // Each looks when it asks, three times because others have landed, and compiles.
+    CHECK(bench.files.opened <= 6 * static_cast<int>(kUsers));
+  }
+  CHECK(bench.compiler.started() == kUsers);
 }
 
 TEST_CASE("a file that appears where none was found is noticed") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -99,10 +100,12 @@ class FakeRequesterFiles final : public RequesterFiles {
 class FakeFileAccess final : public FileAccess {
  public:
   std::unique_ptr<RequesterFiles> Of(const Peer&, RootDirectories directories) override {
+    ++opened;
     return std::make_unique<FakeRequesterFiles>(disk, std::move(directories));
   }
 
   const std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
+  std::atomic<int> opened{0};
 };
 
 }  // namespace cccl_cached::testing

@@ -58,7 +58,11 @@ TEST_CASE("of many changes at one time none is lost") {
   ManifestTable table({&memory});
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
-    threads.emplace_back([&, i] { table.Add(kFingerprint, OneFile(std::to_string(i)), kTime); });
+    threads.emplace_back([&, i] {
+      KnownClosure known = OneFile(std::to_string(i));
+      known.owner = static_cast<uid_t>(i);
+      table.Add(kFingerprint, known, kTime);
+    });
   }
   threads.clear();
   CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMostClosures);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/manifest.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -21,6 +22,7 @@ Manifest Example() {
   manifest.Add(OneFile("one"));
   KnownClosure known = OneFile("two");
   known.shows_paths = true;
+  known.owner = 1000;
   known.closure.entries.push_back({{kAbsoluteRoot, "/x"}, FileKind::kAbsent, {}, 0});
   known.closure.entries.push_back({{2, ""}, FileKind::kDirectory, {}, 2});
   manifest.Add(known);
@@ -36,9 +38,37 @@ TEST_CASE("a manifest lists the newest closure first, each once, and not too man
   Manifest manifest;
   for (int i = 0; i < 20; ++i) manifest.Add(OneFile(std::to_string(i)));
   manifest.Add(OneFile("18"));
-  REQUIRE(manifest.closures.size() == Manifest::kMostClosures);
+  REQUIRE(manifest.closures.size() == Manifest::kMostClosuresOfOwner);
   CHECK(manifest.closures[0] == OneFile("18"));
   CHECK(manifest.closures[1] == OneFile("19"));
+}
+
+TEST_CASE("a user's newer closures push out that user's older ones and nobody else's") {
+  Manifest manifest;
+  for (uid_t uid = 0; uid < 10; ++uid)
+    manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
+  for (int i = 100; i < 150; ++i) manifest.Add({OneFile(std::to_string(i)).closure, false, 5});
+  CHECK(manifest.closures.size() == 9 + Manifest::kMostClosuresOfOwner);
+  CHECK(manifest.closures.front().closure == OneFile("149").closure);
+  CHECK(manifest.closures.back().owner == uid_t{0});
+  for (uid_t uid = 10; uid < 200; ++uid) {
+    manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
+  }
+  CHECK(manifest.closures.size() == Manifest::kMostClosures);
+}
+
+TEST_CASE("a manifest says more than another if it has a closure more, whatever the order") {
+  Manifest before = Example();
+  for (KnownClosure& known : before.closures) known.key = KeyOf({}, known.closure);
+  Manifest now = before;
+  std::ranges::reverse(now.closures);
+  CHECK_FALSE(now.SaysMoreThan(before));
+  now.closures.pop_back();
+  CHECK_FALSE(now.SaysMoreThan(before));
+  CHECK(before.SaysMoreThan(now));
+  now = before;
+  now.closures.front().shows_paths = !now.closures.front().shows_paths;
+  CHECK(now.SaysMoreThan(before));
 }
 
 TEST_CASE("what is learnt last of a closure counts") {
@@ -67,7 +97,7 @@ TEST_CASE("a manifest that is cut short, longer or of another version is none") 
   }
   CHECK_FALSE(DecodeManifest(bytes + "x"));
   std::string other_version = bytes;
-  other_version[0] = 3;
+  other_version[0] = 99;
   CHECK_FALSE(DecodeManifest(other_version));
 }
 
