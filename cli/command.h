@@ -13,6 +13,7 @@ namespace cccl_cache::cli {
 enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
+  kNotReady = 1,  ///< of health --ready
   kUsage = 2,
   kNoDaemon = 3,
   kRefused = 4,

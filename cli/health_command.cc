@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -8,11 +9,6 @@
 
 namespace cccl_cache::cli {
 namespace {
-
-constexpr std::string_view kNoToolchain =
-    "it has no toolchain and can compile nothing: install CUDA's packages, or the wheels of NVRTC, "
-    "nvJitLink and libNVVM, or name their directory to the daemon with --toolchain-root; "
-    "`cccl-cache-cli toolchains` tells what was found and is not used";
 
 // A daemon that has just started answers once it has read its toolchains, which may take longer.
 constexpr std::chrono::seconds kToolchainPatience{2};
@@ -23,33 +19,28 @@ struct Health {
   std::string version;
   cccl_cache_daemon daemon = {};
   std::optional<size_t> toolchains;  ///< none: not known
-  std::string problem;               ///< empty: builds can be compiled
+  std::string problem;               ///< why it is not ready; empty: it is
 };
 
 void CountToolchains(Client* client, Health* health) {
   const Expected<Client::Toolchains> toolchains = client->GetToolchains(0, kToolchainPatience);
-  if (toolchains.ok()) {
-    health->toolchains = cccl_cache_toolchains_count(toolchains->get());
-    if (health->toolchains == 0) health->problem = kNoToolchain;
-  } else if (toolchains.error().status == CCCL_CACHE_DEADLINE) {
-    health->problem = "it still looks for toolchains, and builds wait for that";
-  } else {
-    health->problem = toolchains.error().message;
-  }
+  if (toolchains.ok()) health->toolchains = cccl_cache_toolchains_count(toolchains->get());
 }
 
 Expected<Health> Ask(Client* client) {
   const Expected<bool> serving = client->Health();
   if (!serving.ok()) return serving.error();
+  Health health;
+  // First: it waits while the daemon still looks for toolchains, which is a problem until then.
+  CountToolchains(client, &health);
   const Expected<Client::Info> info = client->GetInfo();
   if (!info.ok()) return info.error();
-  Health health;
   health.serving = *serving;
   health.socket = client->socket();
   health.daemon.struct_size = sizeof(health.daemon);
   cccl_cache_info_describe(info->get(), &health.daemon);
   health.version = View(health.daemon.version);
-  CountToolchains(client, &health);
+  health.problem = View(health.daemon.problem);
   return health;
 }
 
@@ -109,12 +100,13 @@ std::string Json(const Health& health) {
   return json.EndObject().Finish();
 }
 
-int Run(const CommonOptions& common) {
+int Run(const CommonOptions& common, bool ready) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Health> health = Ask(&*client);
   if (!health.ok()) return Fail(health.error(), common);
   const int printed = Print(common.json ? Json(*health) : Text(*health));
+  if (ready && (!health->serving || !health->problem.empty())) return kNotReady;
   return health->serving ? printed : kOther;
 }
 
@@ -122,9 +114,12 @@ int Run(const CommonOptions& common) {
 
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
-      "health", "Ask whether the daemon serves, and what it lacks to compile something");
-  command->footer("Example: cccl-cache-cli health && make");
-  command->callback([&common, exit_code] { *exit_code = Run(common); });
+      "health",
+      "Ask whether the daemon serves, and what keeps it from compiling or keeping builds");
+  const auto ready = std::make_shared<bool>(false);
+  command->add_flag("--ready", *ready, "Exit with 1 if it has a problem");
+  command->footer("Example: cccl-cache-cli health --ready && make");
+  command->callback([&common, exit_code, ready] { *exit_code = Run(common, *ready); });
 }
 
 }  // namespace cccl_cache::cli

@@ -72,8 +72,6 @@ Daemon::Daemon(Parts parts)
                    BuildLimitsOf(parts.configuration)),
       deposits_(DepositOptionsOf(parts.configuration, parts.stores.disk->run()),
                 {parts.stores.disk->deposits(), parts.stores.statistics}),
-      housekeeping_({toolchains_, compiler_, *parts.stores.disk, parts.stores.statistics,
-                     parts.stores.departures, log_}),
       builder_(coordinator_),
       snapshots_({.answered = parts.stores.disk->answered(),
                   .own = parts.stores.disk->own(),
@@ -94,7 +92,17 @@ Daemon::Daemon(Parts parts)
                .sent_contents = sent_contents_,
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
                .building = [this] { return coordinator_.Gauges(); },
-               .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}) {}
+               .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}),
+      housekeeping_({.toolchains = toolchains_,
+                     .compiler = compiler_,
+                     .meta = *parts.stores.disk,
+                     .statistics = parts.stores.statistics,
+                     .departures = parts.stores.departures,
+                     .log = log_,
+                     .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
+                     .tell_problem =
+                         [this](std::string problem) { server_.SetProblem(std::move(problem)); }}) {
+}
 
 Status Daemon::Start(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) {

@@ -56,10 +56,10 @@ class Daemon {
   const std::shared_ptr<SentContents> sent_contents_;
   BuildCoordinator coordinator_;
   Deposits deposits_;
-  Housekeeping housekeeping_;
   CoordinatorBuilder builder_;
   NodeSnapshots snapshots_;
   Server server_;
+  Housekeeping housekeeping_;  ///< tells the server what is wrong
 };
 
 }  // namespace cccl_cached

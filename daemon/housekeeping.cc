@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/housekeeping.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cccl_cached {
@@ -12,10 +16,30 @@ namespace {
 constexpr std::string_view kCountersName = "counters";
 constexpr std::string_view kDeparturesName = "departures";
 constexpr std::chrono::seconds kInterval{1};
+/// For so long after an error the daemon is not ready.
+constexpr std::chrono::seconds kErrorsAreRecent{60};
+
+constexpr std::string_view kLooking = "it still looks for toolchains, and builds wait for that";
+constexpr std::string_view kNoToolchain =
+    "it has no toolchain and can compile nothing: install CUDA's packages, or the wheels of NVRTC, "
+    "nvJitLink and libNVVM, or name their directory to the daemon with --toolchain-root; "
+    "`cccl-cache-cli toolchains` tells what was found and is not used";
+
+void Append(std::string& problems, std::string_view problem) {
+  if (problem.empty()) return;
+  if (!problems.empty()) problems += "; ";
+  problems += problem;
+}
+
+/// Not those of compiles, which any client can cause.
+uint64_t Errors(const Statistics& statistics) {
+  return statistics.Get(Counter::kStoreErrors) + statistics.Get(Counter::kCorruptEntries) +
+         statistics.Get(Counter::kShadowMismatches);
+}
 
 }  // namespace
 
-Housekeeping::Housekeeping(Parts parts) : parts_(parts) {
+Housekeeping::Housekeeping(Parts parts) : parts_(std::move(parts)) {
   if (const std::optional<std::string> counters = parts_.meta.GetMeta(kCountersName)) {
     parts_.statistics.Restore(*counters);
   }
@@ -24,6 +48,8 @@ Housekeeping::Housekeeping(Parts parts) : parts_(parts) {
     parts_.departures.Restore(*departures);
   }
   kept_departures_ = parts_.departures.noted();
+  errors_ = Errors(parts_.statistics);
+  parts_.tell_problem(Problem());
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
 }
 
@@ -41,12 +67,14 @@ void Housekeeping::Run(std::stop_token stop) {
     KeepCounters();
     KeepDepartures();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());
+    parts_.tell_problem(Problem());
     stopped_.wait_for(lock, stop, kInterval, [] { return false; });
   }
 }
 
 void Housekeeping::WarmDefaultToolchain() {
   const std::vector<ToolchainPtr> present = parts_.toolchains.Present();
+  parts_.tell_problem(Problem());
   if (present.empty()) {
     if (!parts_.toolchains.Looked()) return;  // stopped before
     parts_.log.Write(
@@ -59,6 +87,36 @@ void Housekeeping::WarmDefaultToolchain() {
     parts_.log.Write(LogLevel::kWarning, "toolchain", warmed.error().message,
                      {{"version", present.front()->version()}});
   }
+}
+
+std::string Housekeeping::Problem() {
+  std::string problems;
+  if (!parts_.toolchains.Looked()) {
+    Append(problems, kLooking);
+  } else if (parts_.toolchains.Present().empty()) {
+    Append(problems, kNoToolchain);
+  }
+  const std::string store = parts_.store_problem();
+  if (!store.empty()) {
+    Append(problems, fmt::format("its store can't be written ({}): what it builds now is lost when "
+                                 "it ends; make room on the disk of its state directory",
+                                 store));
+  }
+  Append(problems, RecentErrors(!store.empty()));
+  return problems;
+}
+
+std::string Housekeeping::RecentErrors(bool store_failed) {
+  const uint64_t errors = Errors(parts_.statistics);
+  const auto now = std::chrono::steady_clock::now();
+  // Failed writes are a problem of their own, over once one succeeds.
+  const bool told = std::exchange(store_failed_, store_failed) || store_failed;
+  if (errors > errors_ && !told) last_error_ = now;
+  errors_ = errors;
+  if (!last_error_ || now - *last_error_ >= kErrorsAreRecent) return {};
+  return "within the last minute entries of its store were damaged, wrong or could not be read or "
+         "written: `cccl-cache-cli stats` (corrupt_entries, store_errors, shadow_mismatches) and "
+         "its log say more";
 }
 
 void Housekeeping::KeepCounters() {

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -18,8 +22,9 @@
 namespace cccl_cached {
 
 /// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
-/// first job, ends the zygotes of toolchains that are gone, and keeps the counters and the last
-/// departures over a restart, also after a kill. Everything handed in must outlive it.
+/// first job, ends the zygotes of toolchains that are gone, keeps the counters and the last
+/// departures over a restart, also after a kill, and tells what keeps the daemon from all that it
+/// is for. Everything handed in must outlive it.
 class Housekeeping {
  public:
   struct Parts {
@@ -29,6 +34,11 @@ class Housekeeping {
     Statistics& statistics;
     Departures& departures;
     Log& log;
+    /// Why the store can't be written just now; empty: it can.
+    std::function<std::string()> store_problem;
+    /// Told at the start and then once a second; empty: there is no problem. Called by the
+    /// constructor and on the thread.
+    std::function<void(std::string)> tell_problem;
   };
 
   /// Takes the counters and the departures up where the last daemon left them.
@@ -43,11 +53,18 @@ class Housekeeping {
   void WarmDefaultToolchain();
   void KeepCounters();
   void KeepDepartures();
+  [[nodiscard]] std::string Problem();
+  /// Errors that no client can cause, if there was one lately.
+  [[nodiscard]] std::string RecentErrors(bool store_failed);
 
   const Parts parts_;
   // As they were written last; used by one thread at a time.
   std::string kept_;              ///< the counters
   uint64_t kept_departures_ = 0;  ///< how many were noted by then
+  // Of RecentErrors; the thread's own.
+  uint64_t errors_ = 0;  ///< counted so far
+  std::optional<std::chrono::steady_clock::time_point> last_error_;
+  bool store_failed_ = false;  ///< a second ago
 
   std::mutex mutex_;
   std::condition_variable_any stopped_;

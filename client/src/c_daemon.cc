@@ -141,6 +141,7 @@ void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* da
   known.api_minor = fields.api_minor;
   known.fingerprint_layout = fields.fingerprint_layout;
   known.uid = fields.uid;
+  known.problem = ToBytes(fields.problem);
   if (const CcclCache__V1__Limits* limits = fields.limits) {
     known.message_bytes = limits->message_bytes;
     known.source_bytes = limits->source_bytes;

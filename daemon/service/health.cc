@@ -3,11 +3,13 @@
 #include "daemon/service/health.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cccl_cached {
 
 bool Health::Knows(std::string_view service) {
-  return service.empty() || std::ranges::find(kOwnServices, service) != std::end(kOwnServices);
+  return service.empty() || service == kReadyService ||
+         std::ranges::find(kOwnServices, service) != std::end(kOwnServices);
 }
 
 bool Health::serving() const {
@@ -15,10 +17,31 @@ bool Health::serving() const {
   return serving_;
 }
 
+bool Health::ready() const {
+  std::lock_guard lock(mutex_);
+  return IsReady();
+}
+
+std::string Health::problem() const {
+  std::lock_guard lock(mutex_);
+  return problem_;
+}
+
 void Health::SetServing(bool serving) {
   std::lock_guard lock(mutex_);
   serving_ = serving;
-  for (Watcher* watcher : watchers_) watcher->Notify(serving);
+  NotifyAll();
+}
+
+void Health::SetProblem(std::string problem) {
+  std::lock_guard lock(mutex_);
+  const bool was_ready = IsReady();
+  problem_ = std::move(problem);
+  if (IsReady() != was_ready) NotifyAll();
+}
+
+void Health::NotifyAll() {
+  for (Watcher* watcher : watchers_) watcher->Notify(serving_, IsReady());
 }
 
 void Health::Stop() {
@@ -30,7 +53,7 @@ void Health::Stop() {
 void Health::Add(Watcher& watcher) {
   std::lock_guard lock(mutex_);
   watchers_.insert(&watcher);
-  watcher.Notify(serving_);
+  watcher.Notify(serving_, IsReady());
   if (stopped_) watcher.Stop();
 }
 

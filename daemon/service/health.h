@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -13,14 +14,17 @@ inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl
                                                     "cccl_cache.v1.Snapshot", "cccl_cache.v1.Admin",
                                                     "cccl_cache.v1.Info"};
 
-/// Whether the daemon serves, and who wants to hear of a change. Thread-safe; must outlive its
-/// watchers.
+/// The health service's name for: the daemon serves and nothing keeps it from all that it is for.
+inline constexpr std::string_view kReadyService = "ready";
+
+/// Whether the daemon serves and is ready, and who wants to hear of a change. Thread-safe; must
+/// outlive its watchers.
 class Health {
  public:
   /// Neither call may come back to Health before it returns.
   class Watcher {
    public:
-    virtual void Notify(bool serving) = 0;
+    virtual void Notify(bool serving, bool ready) = 0;
     /// The daemon stops: no more news.
     virtual void Stop() = 0;
 
@@ -28,11 +32,16 @@ class Health {
     ~Watcher() = default;
   };
 
-  /// Whether it is a service that has a state: the daemon's own, or "" for all.
+  /// Whether it is a service that has a state: the daemon's own, "" for all, or kReadyService.
   [[nodiscard]] static bool Knows(std::string_view service);
 
   [[nodiscard]] bool serving() const;
+  [[nodiscard]] bool ready() const;
+  /// Why the daemon is not ready although it serves; may be empty.
+  [[nodiscard]] std::string problem() const;
   void SetServing(bool serving);
+  /// Empty: there is none any more.
+  void SetProblem(std::string problem);
   /// Stops all watchers, those that are still to come, too.
   void Stop();
 
@@ -42,8 +51,13 @@ class Health {
   void Remove(Watcher& watcher);
 
  private:
+  /// Requires mutex_.
+  [[nodiscard]] bool IsReady() const { return serving_ && problem_.empty(); }
+  void NotifyAll();
+
   mutable std::mutex mutex_;
   bool serving_ = true;                    // guarded by mutex_
+  std::string problem_;                    // guarded by mutex_
   bool stopped_ = false;                   // guarded by mutex_
   std::unordered_set<Watcher*> watchers_;  // guarded by mutex_
 };

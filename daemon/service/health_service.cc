@@ -18,8 +18,8 @@ void Check(const Health& health, const v1::HealthCheckRequest& request,
     answer({grpc::StatusCode::NOT_FOUND, "no such service"}, reply);
     return;
   }
-  reply.set_status(health.serving() ? v1::HealthCheckResponse::SERVING
-                                    : v1::HealthCheckResponse::NOT_SERVING);
+  const bool well = request.service() == kReadyService ? health.ready() : health.serving();
+  reply.set_status(well ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING);
   answer(grpc::Status::OK, reply);
 }
 

@@ -17,16 +17,18 @@ void HealthWatch::OnRequest(grpc::ByteBuffer& bytes) {
   {
     std::lock_guard lock(mutex_);
     known_ = Health::Knows(request.service());
+    of_ready_ = request.service() == kReadyService;
   }
   health_.Add(*this);
 }
 
-void HealthWatch::Notify(bool serving) {
+void HealthWatch::Notify(bool serving, bool ready) {
   std::lock_guard lock(mutex_);
   if (!known_) {
     wanted_ = v1::HealthCheckResponse::SERVICE_UNKNOWN;
   } else {
-    wanted_ = serving ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING;
+    const bool well = of_ready_ ? ready : serving;
+    wanted_ = well ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING;
   }
   Advance();
 }

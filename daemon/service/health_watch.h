@@ -26,7 +26,7 @@ class HealthWatch final : public SmallCall, private Health::Watcher {
 
   void OnRequest(grpc::ByteBuffer& request) override;
   void OnLeft() override;
-  void Notify(bool serving) override;
+  void Notify(bool serving, bool ready) override;
   void Stop() override;
   /// Sends what is new, or ends the call; mutex_ is held, which gRPC's reactions do not mind: they
   /// come from other threads.
@@ -35,6 +35,7 @@ class HealthWatch final : public SmallCall, private Health::Watcher {
   Health& health_;
   std::mutex mutex_;
   bool known_ = false;             // guarded by mutex_; whether the service has a state
+  bool of_ready_ = false;          // guarded by mutex_; whether it is kReadyService
   std::optional<Serving> wanted_;  // guarded by mutex_; nothing before the request came
   std::optional<Serving> sent_;    // guarded by mutex_
   bool writing_ = false;           // guarded by mutex_

@@ -4,15 +4,18 @@
 
 #include "cccl_cache/v1/info.pb.h"
 #include "daemon/service/build_backend.h"
+#include "daemon/service/health.h"
 #include "daemon/service/raw_service.h"
 
 namespace cccl_cached {
 
-/// cccl_cache.v1.Info for one peer: the same answer to everybody. Thread-safe.
+/// cccl_cache.v1.Info for one peer: the same answer to everybody, with the problem of the moment.
+/// Thread-safe.
 class InfoService final : public RawService {
  public:
   /// Backend and reply must outlive the service.
-  InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply);
+  InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply,
+              const Health& health);
 };
 
 }  // namespace cccl_cached

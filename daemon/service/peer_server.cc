@@ -78,7 +78,7 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
       deposit_(parts.backend, credentials_),
       snapshot_(parts.backend, credentials_, parts.snapshots),
       admin_(parts.backend, credentials_, parts.admin),
-      info_(parts.backend, credentials_.uid, parts.info),
+      info_(parts.backend, credentials_.uid, parts.info, parts.health),
       health_(parts.backend, credentials_.uid, parts.health),
       reflection_(parts.backend, credentials_.uid, ListedServices()) {
   build_.AddTo(methods_);

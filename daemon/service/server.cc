@@ -122,6 +122,8 @@ class Server::Impl {
     return acceptor_->Start();
   }
 
+  void SetProblem(std::string problem) { health_.SetProblem(std::move(problem)); }
+
   void StoppingSoon() { health_.SetServing(false); }
 
   void Shutdown(std::chrono::milliseconds deadline) {
@@ -174,6 +176,8 @@ Server::~Server() { impl_->Shutdown(std::chrono::milliseconds(0)); }
 void Server::AddListener(ListeningSocket socket) { impl_->AddListener(std::move(socket)); }
 
 Status Server::Start() { return impl_->Start(); }
+
+void Server::SetProblem(std::string problem) { impl_->SetProblem(std::move(problem)); }
 
 void Server::StoppingSoon() { impl_->StoppingSoon(); }
 

@@ -59,6 +59,9 @@ class Server {
   /// Accepts from now on. Fails if gRPC takes header blocks of any length.
   [[nodiscard]] Status Start();
 
+  /// What keeps the daemon from all that it is for; empty: nothing. Told by Info and health.
+  void SetProblem(std::string problem);
+
   /// Health answers NOT_SERVING from now on; everything else goes on.
   void StoppingSoon();
 

@@ -77,6 +77,9 @@ class RocksdbStore final : public Tier, public MetaStore {
   /// Returns when there is room to Put much, or after a while.
   void AwaitRoom();
 
+  /// Why nothing can be written just now; empty: the last write succeeded.
+  [[nodiscard]] std::string problem() const { return writer_->problem(); }
+
   /// What is written; what waits is not in it.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 

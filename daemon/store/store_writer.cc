@@ -32,6 +32,11 @@ StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report)
 
 StoreWriter::~StoreWriter() { thread_.join(); }
 
+std::string StoreWriter::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
 void StoreWriter::Run() {
   while (true) {
     if (failure_) {
@@ -94,10 +99,16 @@ void StoreWriter::Failed(DatabaseError error) {
   }
   retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kLongestRetry);
   failure_ = std::move(error);
+  const std::lock_guard lock(mutex_);
+  problem_ = failure_->message;
 }
 
 void StoreWriter::Succeeded() {
   if (failure_) report_("the cache's database can be written again");
+  {
+    const std::lock_guard lock(mutex_);
+    problem_.clear();
+  }
   failure_.reset();
   retry_delay_ = milliseconds(0);
   failed_resumes_ = 0;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "daemon/core/statistics.h"
@@ -43,6 +45,9 @@ class StoreWriter {
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
+  /// Why nothing can be written just now; empty: the last write succeeded. Thread-safe.
+  [[nodiscard]] std::string problem() const;
+
  private:
   void Run();
   /// One batch, a round of eviction, the uses if it is time. What could not be written stays
@@ -67,6 +72,9 @@ class StoreWriter {
   std::chrono::milliseconds retry_delay_{0};
   int failed_resumes_ = 0;
   std::chrono::steady_clock::time_point uses_recorded_;
+
+  mutable std::mutex mutex_;
+  std::string problem_;  ///< of failure_, for others; guarded by mutex_
 
   std::thread thread_;
 };

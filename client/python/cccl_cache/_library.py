@@ -272,6 +272,7 @@ class DaemonFields(Structure):
         ("connections", c_uint64),
         ("upload_bytes", c_uint64),
         ("lease_seconds", c_uint64),
+        ("problem", Received),
     ]
 
 

@@ -57,7 +57,7 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
     try:
         daemon = describe(_info_describe, _library.DaemonFields, info)
         return Health(bool(serving.value), socket, daemon.version.text(), daemon.api_minor, daemon.fingerprint_layout,
-                      daemon.uid, {name: getattr(daemon, name) for name in _LIMITS})
+                      daemon.uid, {name: getattr(daemon, name) for name in _LIMITS}, daemon.problem.text())
     finally:
         _info_free(info)
 

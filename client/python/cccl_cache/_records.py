@@ -67,6 +67,7 @@ class Health(NamedTuple):
     fingerprint_layout: int
     uid: int  #: whom it runs as
     limits: dict[str, int]
+    problem: str = ""  #: why it is not ready; empty: it is
 
 
 class Deposit(NamedTuple):

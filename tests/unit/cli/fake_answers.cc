@@ -144,6 +144,7 @@ void cccl_cache_info_describe(const cccl_cache_info*, cccl_cache_daemon* daemon)
   daemon->version = FakeBytes(kVersion);
   daemon->uid = 7;
   daemon->lease_seconds = 60;
+  daemon->problem = FakeBytes(Library().problem);
 }
 void cccl_cache_info_free(cccl_cache_info* info) { delete info; }
 

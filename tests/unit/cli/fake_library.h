@@ -79,6 +79,7 @@ struct FakeLibrary {
   std::vector<FakeToolchain> toolchains;
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
   bool serving = true;
+  std::string problem;
   std::vector<FakeItem> items;
   cccl_cache_snapshot_summary summary = {sizeof(cccl_cache_snapshot_summary), 1, 8, 0, 0};
   std::string written = "snapshot";  ///< by snapshot_create and snapshot_delta

@@ -15,6 +15,9 @@ struct Scene {
   [[nodiscard]] static Said Health(bool json = false) {
     return RunCommand({"health"}, {.socket = "/s", .json = json});
   }
+  [[nodiscard]] static int Ready() {
+    return RunCommand({"health", "--ready"}, {.socket = "/s"}).exit_code;
+  }
 };
 
 }  // namespace
@@ -34,21 +37,29 @@ TEST_CASE("health of a daemon that does not serve is no success") {
   CHECK(said.output == "cccl-cached 1.2.3 at /s: not serving\n");
 }
 
-TEST_CASE("health without a toolchain says what to install, and is still health") {
+TEST_CASE("a problem is told, and is no health only for those who ask for --ready") {
   const Scene scene;
-  Library().toolchains.clear();
+  CHECK(Scene::Ready() == 0);
+  Library().problem = "the disk is full";
   const Said said = Scene::Health();
   CHECK(said.exit_code == 0);
-  CHECK(Has(said.output, "it has no toolchain and can compile nothing: install"));
+  CHECK(Has(said.output, ": serving\nthe disk is full\n"));
+  CHECK(Has(Scene::Health(true).output, "\"problem\": \"the disk is full\""));
+  CHECK(Scene::Ready() == 1);
+}
+
+TEST_CASE("a daemon that does not serve is not ready") {
+  const Scene scene;
+  Library().serving = false;
+  CHECK(Scene::Ready() == 1);
 }
 
 TEST_CASE("health does not take a daemon that still looks for one without toolchains") {
   const Scene scene;
-  Library().failures = {{"get_toolchains", CCCL_CACHE_DEADLINE}};
-  CHECK(Has(Scene::Health().output, "it still looks for toolchains"));
-  CHECK_FALSE(Has(Scene::Health(true).output, "\"toolchains\""));
-  Library().failures = {{"get_toolchains", CCCL_CACHE_UNAVAILABLE}};
-  CHECK(Has(Scene::Health().output, "get_toolchains failed"));
+  for (const auto status : {CCCL_CACHE_DEADLINE, CCCL_CACHE_UNAVAILABLE}) {
+    Library().failures = {{"get_toolchains", status}};
+    CHECK_FALSE(Has(Scene::Health(true).output, "\"toolchains\""));
+  }
 }
 
 TEST_CASE("health as JSON has the limits under the names of the settings") {

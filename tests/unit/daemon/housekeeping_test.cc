@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/housekeeping.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
+#include <mutex>
+#include <string>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/service/fakes.h"
 
 namespace cccl_cached {
@@ -34,14 +38,30 @@ class Facts final : public MetaStore {
 /// One run of a daemon after the other, over the same facts.
 struct Run {
   explicit Run(Facts& facts)
-      : housekeeping({toolchains, compiler, facts, statistics, departures, log}) {}
+      : housekeeping({toolchains, compiler, facts, statistics, departures, log,
+                      [this] { return std::string(store_fails ? "no space" : ""); },
+                      [this](std::string problem) {
+                        const std::lock_guard lock(mutex);
+                        told = std::move(problem);
+                      }}) {}
+
+  /// Whether the problem that was told last comes to hold these words, or to hold them no more.
+  [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {
+    return WaitUntil([&] {
+      const std::lock_guard lock(mutex);
+      return (told.find(words) != std::string::npos) == holds;
+    });
+  }
 
   FakeToolchains toolchains;  // none is there
   WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
   Statistics statistics;
   Departures departures;
   Log log{LogLevel::kError, LogFormat::kText};
-  Housekeeping housekeeping;
+  std::mutex mutex;
+  std::string told;  // guarded by mutex
+  std::atomic<bool> store_fails = false;
+  Housekeeping housekeeping;  ///< last: its thread uses the others
 };
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
@@ -66,6 +86,34 @@ TEST_CASE("why an entry went is known to the next run") {
   const auto departure = next.departures.Find(kKey);
   REQUIRE(departure.has_value());
   CHECK(departure->cause == DepartureCause::kCorrupt);
+}
+
+TEST_CASE("a daemon without a toolchain has a problem") {
+  Facts facts;
+  CHECK(Run(facts).Tells("no toolchain"));
+}
+
+TEST_CASE("a store that can't be written is a problem for as long as it lasts") {
+  Facts facts;
+  Run run(facts);
+  run.store_fails = true;
+  CHECK(run.Tells("no space"));
+  run.statistics.Add(Counter::kStoreErrors);
+  run.store_fails = false;
+  CHECK(run.Tells("no space", false));
+  CHECK(run.Tells("damaged", false));
+}
+
+TEST_CASE("entries found damaged are a problem, and so are reads that failed") {
+  for (const Counter counter :
+       {Counter::kCorruptEntries, Counter::kStoreErrors, Counter::kShadowMismatches}) {
+    Facts facts;
+    Run run(facts);
+    REQUIRE(run.Tells("no toolchain"));
+    CHECK(run.Tells("damaged", false));
+    run.statistics.Add(counter);
+    CHECK(run.Tells("damaged"));
+  }
 }
 
 TEST_CASE("what did not change is not written") {

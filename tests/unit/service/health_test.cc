@@ -10,7 +10,7 @@ namespace {
 
 class RecordingWatcher final : public Health::Watcher {
  public:
-  void Notify(bool serving) override { heard += serving ? "+" : "-"; }
+  void Notify(bool serving, bool ready) override { heard += !serving ? "-" : ready ? "+" : "!"; }
   void Stop() override { heard += "."; }
 
   std::string heard;
@@ -25,6 +25,22 @@ TEST_CASE("a watcher hears of the state at once, then of each change") {
   health.SetServing(true);
   CHECK(watcher.heard == "+-+");
   CHECK(health.serving());
+}
+
+TEST_CASE("a problem takes the readiness and leaves the service") {
+  Health health;
+  RecordingWatcher watcher;
+  health.Add(watcher);
+  health.SetProblem("the disk is full");
+  CHECK(health.serving());
+  CHECK_FALSE(health.ready());
+  CHECK(health.problem() == "the disk is full");
+  health.SetProblem("the disk is still full");  // no news
+  health.SetProblem("");
+  CHECK(health.ready());
+  health.SetServing(false);
+  CHECK_FALSE(health.ready());
+  CHECK(watcher.heard == "+!+-");
 }
 
 TEST_CASE("a watcher that was removed hears nothing more") {
@@ -52,6 +68,7 @@ TEST_CASE("the end stops those who watch, and who comes after it") {
 
 TEST_CASE("the daemon as a whole and each of its services have a state") {
   CHECK(Health::Knows(""));
+  CHECK(Health::Knows(kReadyService));
   for (const std::string_view service : kOwnServices) CHECK(Health::Knows(service));
   CHECK_FALSE(Health::Knows("cccl_cache.v1"));
   CHECK_FALSE(Health::Knows("grpc.health.v1.Health"));

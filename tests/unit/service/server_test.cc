@@ -116,6 +116,18 @@ TEST_CASE("health says serving until the daemon is about to stop") {
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
+TEST_CASE("a problem is told by info, and by health under the name of readiness") {
+  RunningServer running;
+  const std::string method = "/grpc.health.v1.Health/Check";
+  const std::string ready = std::string("\x0a\x05", 2) + "ready";
+  CHECK(ReplyTo(running, method, ready) == std::string("\x08\x01", 2));
+  running.server->SetProblem("the disk is full");
+  CHECK(ReplyTo(running, method, ready) == std::string("\x08\x02", 2));
+  CHECK(ReplyTo(running, method, "") == std::string("\x08\x01", 2));
+  CHECK(ReplyTo(running, "/cccl_cache.v1.Info/Get", "").find("the disk is full") !=
+        std::string::npos);
+}
+
 TEST_CASE("who watches health hears of each change and does not hold up the end") {
   namespace health = grpc::health::v1;
   RunningServer running;

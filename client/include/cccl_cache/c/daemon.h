@@ -112,7 +112,8 @@ typedef struct cccl_cache_daemon {
   uint64_t bytes_in_flight_per_uid;
   uint64_t connections;
   uint64_t upload_bytes;
-  uint64_t lease_seconds; /* how long one holder may keep others waiting */
+  uint64_t lease_seconds;   /* how long one holder may keep others waiting */
+  cccl_cache_bytes problem; /* why it is not ready, for people; empty: it is */
 } cccl_cache_daemon;
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,

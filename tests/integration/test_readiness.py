@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What keeps the daemon from its work is told by `health`, `health --ready` and gRPC's health service."""
+
+import json
+import os
+import subprocess
+
+import grpc
+import pytest
+from conftest import wait_for
+from database import flip_a_bit
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+ROOT = True  # mounts a small file system
+
+UNITS = 1 << 20
+
+
+def status(daemon, service="ready"):
+    with daemon.channel() as channel:
+        reply = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=service))
+    return health_pb2.HealthCheckResponse.ServingStatus.Name(reply.status)
+
+
+def told(daemon):
+    """(exit code of `health --ready`, the problem, what gRPC says of `ready`): the same state, or asked again."""
+    done = daemon.cli("--json", "health", "--ready", check=False)
+    return done.returncode, json.loads(done.stdout)["problem"], status(daemon)
+
+
+def await_ready(daemon):
+    wait_for(lambda: told(daemon) == (0, "", "SERVING"), "the daemon to be ready")
+
+
+def await_problem(daemon, words):
+    def is_told():
+        code, problem, ready = told(daemon)
+        return (code, ready) == (1, "NOT_SERVING") and words in problem
+
+    wait_for(is_told, f"a problem with {words!r}")
+    assert daemon.cli("health").returncode == 0
+    assert status(daemon, "") == "SERVING"
+
+
+def test_no_toolchain(make_daemon, directory):
+    empty = directory / "empty"
+    empty.mkdir()
+    daemon = make_daemon(roots=(str(empty),)).start()
+    await_problem(daemon, "no toolchain")
+
+
+@pytest.fixture
+def small_disk(directory):
+    place = directory / "d"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={64 * UNITS},mode=755", "none", place], check=True)
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_until_there_is_room_again(small_disk, make_daemon):
+    daemon = make_daemon(name=small_disk.name).start()
+    await_ready(daemon)
+    filler = small_disk / "filler"
+    with open(filler, "wb", buffering=0) as file:
+        with pytest.raises(OSError):
+            while True:
+                file.write(bytes(UNITS))
+    build = "// {}\n//fake: output-size 4M\n".format
+    for number in range(10):  # more than the database has allocated ahead
+        assert daemon.build_json(build(number))["outcome"] == "built"
+    await_problem(daemon, "can't be written")
+    assert daemon.build_json(build(9))["outcome"] == "hit"  # from memory
+    filler.unlink()
+    await_ready(daemon)
+    daemon.stop()
+
+
+def test_a_damaged_entry(fake):
+    key = fake.build_json("//fake: output-size 20000\n")["key"]
+    assert fake.stop() == 0
+    flip_a_bit(fake, key)
+    fake.start()
+    await_ready(fake)
+    assert fake.build_json("//fake: output-size 20000\n")["outcome"] == "built"
+    await_problem(fake, "damaged")
