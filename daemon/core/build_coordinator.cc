@@ -44,7 +44,7 @@ class BuildCoordinator::Impl {
         looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
         explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
                     history_, parts_.departures, parts_.answered},
-                   limits.compile.time),
+                   {limits.compile.time, limits.disk_patience}),
         flights_({table_,
                   memory_,
                   responder_,

@@ -21,6 +21,12 @@ std::chrono::sys_seconds WallTime() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
+FileChecks::Bounds DiskReads(std::chrono::milliseconds patience) {
+  FileChecks::Bounds bounds = kDiskReads;
+  bounds.look_time = patience;
+  return bounds;
+}
+
 }  // namespace
 
 Deposits::Deposits(Options options, Parts parts)
@@ -33,6 +39,7 @@ Deposits::Deposits(Options options, Parts parts)
               .longest = options_.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
+      reads_(DiskReads(options_.disk_patience)),
       clock_(table_) {
   std::vector<DepositRecord> records = parts_.store.Records();
   std::ranges::sort(records, {}, &DepositRecord::used);
@@ -61,15 +68,16 @@ void Deposits::AskDisk(const CallPtr& call) {
   const auto fail = [this, call](const Error& error) {
     if (StopReading(call->seat)) call->tell(error);
   };
+  const auto found = std::make_shared<DepositContents>();
   const Status added =
-      reads_.Add(call->uid, {.look = [] {},
-                             .then = [this, call] { Read(call); },
-                             .late = [fail] { fail(DiskHangs(kDiskReads.time)); }});
+      reads_.Add(call->uid, {.look = [this, found, key = call->key] { *found = Look(key); },
+                             .then = [this, found, call] { DiskRead(call, std::move(*found)); },
+                             .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
   if (!added) fail(added.error());
 }
 
-void Deposits::Read(const CallPtr& call) {
-  if (DepositContents found = Look(call->key)) {
+void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
+  if (found != nullptr) {
     if (!StopReading(call->seat)) return;
     parts_.statistics.Add(Counter::kDepositHits);
     return call->tell(DepositFound{std::move(found)});
@@ -104,14 +112,18 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   const auto go_without = [this, call, grant] {
     if (table_.Beat(call->seat)) TellNews(*call, grant);
   };
-  const auto look = [this, call, grant, go_without] {
-    const DepositFound found{Look(call->key)};
-    if (found.contents == nullptr) return go_without();
+  const auto found = std::make_shared<DepositFound>();
+  const auto hand_over = [this, call, grant, go_without, found] {
+    if (found->contents == nullptr) return go_without();
     if (!table_.StartPublishing(call->seat, grant.fence)) return;
-    table_.Publish(call->seat, found);
-    TellNews(*call, found);
+    table_.Publish(call->seat, *found);
+    TellNews(*call, *found);
   };
-  if (!reads_.Add(call->uid, {.look = [] {}, .then = look, .late = go_without})) go_without();
+  const Status added = reads_.Add(
+      call->uid, {.look = [this, found, key = call->key] { found->contents = Look(key); },
+                  .then = hand_over,
+                  .late = go_without});
+  if (!added) go_without();
 }
 
 void Deposits::TellNews(const Call& call, LeaseNews news) {

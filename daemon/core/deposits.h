@@ -57,6 +57,8 @@ class Deposits {
     std::chrono::milliseconds heartbeat{5'000};
     /// How long a lease that others wait for may be held.
     std::chrono::milliseconds longest_lease{600'000};
+    /// How long one read of the disk may take.
+    std::chrono::milliseconds disk_patience{5'000};
     /// Of the daemon over this store, greater than that of each before: so no number of a lease is
     /// given out twice.
     uint64_t run = 0;
@@ -124,7 +126,8 @@ class Deposits {
   };
   using CallPtr = std::shared_ptr<const Call>;
   void AskDisk(const CallPtr& call);
-  void Read(const CallPtr& call);
+  /// `found`: what the disk has under the call's key; may be null.
+  void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void TellNews(const Call& call, LeaseNews news);
@@ -144,7 +147,7 @@ class Deposits {
   std::mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
-  FileChecks reads_{kDiskReads};
+  FileChecks reads_;
   std::mutex mutex_;
   std::unordered_set<Seat> reading_;  // who waits for the disk; guarded by mutex_
   LeaseClock clock_;                  // last: its thread uses all of the above

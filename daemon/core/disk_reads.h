@@ -14,7 +14,7 @@ namespace cccl_cached {
 inline constexpr FileChecks::Bounds kDiskReads{
     .awaited = "the daemon's disk", .threads_per_uid = 4, .close_awaits_looks = true};
 
-/// Others of the same user's wait for the disk, and kept this one waiting for too long.
+/// A read of the disk took longer than this, or stood behind such reads of the same user.
 [[nodiscard]] Error DiskHangs(std::chrono::milliseconds limit);
 
 }  // namespace cccl_cached

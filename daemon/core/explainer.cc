@@ -78,7 +78,8 @@ struct Explainer::Question {
   // The rest belongs to the plan, which may be made anew under the real paths.
   std::shared_ptr<const BuildPlan> plan;
   std::shared_ptr<const Manifest> manifest;
-  QuarantinedPtr died;  ///< may be null
+  QuarantinedPtr died;                ///< may be null
+  std::optional<Explanation> answer;  ///< what is known without a look at files
   PastBuild mark;
   PastBuildPtr same;     ///< the last one of this fingerprint; may be null
   PastBuildPtr nearest;  ///< may be null
@@ -103,10 +104,11 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
 
 void Explainer::OfKey(const Digest& key, uid_t uid, Done done) const {
   const auto shared = std::make_shared<const Done>(std::move(done));
-  const Status added = parts_.reads.Add(
-      uid, {.look = [] {},  // what reads is `then`: the store must not go meanwhile
-            .then = [this, key, uid, shared] { (*shared)(Known(key, uid)); },
-            .late = [this, shared] { (*shared)(DiskHangs(patience_)); }});
+  const auto known = std::make_shared<Explanation>();
+  const Status added =
+      parts_.reads.Add(uid, {.look = [this, key, uid, known] { *known = Known(key, uid); },
+                             .then = [shared, known] { (*shared)(std::move(*known)); },
+                             .late = [this, shared] { (*shared)(DiskHangs(patience_.disk)); }});
   if (!added) (*shared)(added.error());
 }
 
@@ -189,23 +191,29 @@ bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
 }
 
 void Explainer::LookUp(const QuestionPtr& question) const {
-  const Status added = parts_.reads.Add(
-      question->peer.uid, {.look = [] {},  // as above
-                           .then = [this, question] { Read(question); },
-                           .late = [this, question] { question->done(DiskHangs(patience_)); }});
+  const Status added =
+      parts_.reads.Add(question->peer.uid,
+                       {.look = [this, question] { Read(*question); },
+                        .then = [this, question] { CheckFiles(question); },
+                        .late = [this, question] { question->done(DiskHangs(patience_.disk)); }});
   if (!added) question->done(added.error());
 }
 
-void Explainer::Read(const QuestionPtr& question) const {
-  question->died = parts_.memory.QuarantineOf(*question->plan, question->peer.uid);
-  if (AnswerFromMemory(*question)) return;
-  question->manifest = parts_.memory.ManifestOf(*question->plan, question->peer.uid).all;
+void Explainer::Read(Question& question) const {
+  question.died = parts_.memory.QuarantineOf(*question.plan, question.peer.uid);
+  question.answer = WithoutFiles(question);
+  if (question.answer) return;
+  question.manifest = parts_.memory.ManifestOf(*question.plan, question.peer.uid).all;
+}
+
+void Explainer::CheckFiles(const QuestionPtr& question) const {
+  if (question->answer) return question->done(*std::move(question->answer));
   const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
   if (!added) question->done(added.error());
 }
 
 // What is known without a look at files.
-bool Explainer::AnswerFromMemory(const Question& question) const {
+std::optional<Explanation> Explainer::WithoutFiles(const Question& question) const {
   const BuildPlan& plan = *question.plan;
   Explanation explanation;
   if (!plan.uncacheable_reason.empty()) {
@@ -220,10 +228,9 @@ bool Explainer::AnswerFromMemory(const Question& question) const {
     explanation.verdict = Verdict::kHit;
     explanation.tier = *tier;
   } else {
-    return false;
+    return std::nullopt;
   }
-  question.done(std::move(explanation));
-  return true;
+  return explanation;
 }
 
 // What is true of the user's files now, and what follows from it.
@@ -246,21 +253,33 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
                   looked->since_nearest = FilesChangedSince(*nearest, *files, kMostFiles);
                 }
               },
-          .then = [this, question, looked] { Checked(question, *looked); },
-          .late = [this, question] { question->done(FilesHang(patience_)); }};
+          .then = [this, question, looked] { Checked(question, looked); },
+          .late = [this, question] { question->done(FilesHang(patience_.files)); }};
 }
 
-void Explainer::Checked(const QuestionPtr& question, const Looked& looked) const {
+void Explainer::Checked(const QuestionPtr& question,
+                        const std::shared_ptr<const Looked>& looked) const {
+  if (looked->died) return question->done(DiedOn(*question->died));
+  if (looked->closure == nullptr || looked->closure->shows_paths) return NotKept(question, *looked);
+  const auto tier = std::make_shared<std::optional<TierName>>();
+  const auto answer = [this, question, looked, tier] {
+    if (!*tier) return NotKept(question, *looked);
+    Explanation explanation;
+    explanation.verdict = Verdict::kHit;
+    explanation.tier = **tier;
+    question->done(std::move(explanation));
+  };
+  const Status added =
+      parts_.reads.Add(question->peer.uid,
+                       {.look = [this, key = looked->closure->key, uid = question->peer.uid,
+                                 tier] { *tier = parts_.memory.WhereIs(key, uid); },
+                        .then = answer,
+                        .late = [this, question] { question->done(DiskHangs(patience_.disk)); }});
+  if (!added) question->done(added.error());
+}
+
+void Explainer::NotKept(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
-  if (looked.died) return question->done(DiedOn(*question->died));
-  if (looked.closure != nullptr && !looked.closure->shows_paths) {
-    if (const auto tier = parts_.memory.WhereIs(looked.closure->key, question->peer.uid)) {
-      Explanation explanation;
-      explanation.verdict = Verdict::kHit;
-      explanation.tier = *tier;
-      return question->done(std::move(explanation));
-    }
-  }
   // As a build goes on that finds nothing under canonical names.
   if (!plan.path_dependent &&
       parts_.memory.MayShowPaths(plan, question->peer.uid, looked.closure)) {

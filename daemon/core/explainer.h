@@ -29,17 +29,19 @@ class Explainer {
     FileAccess& files;
     BuildMemory& memory;
     FileChecks& checks;  ///< for what waits for the user's files
-    FileChecks& reads;   ///< for what waits for the daemon's disk
+    FileChecks& reads;   ///< for what waits for the daemon's disk; Close must await these looks
     const BuildHistory& history;
     const Departures& departures;
     AnsweredBuilds* answered = nullptr;  ///< null: nobody notes it
   };
   using Done = std::function<void(Result<Explanation>)>;
 
-  /// The parts must outlive the explainer. `patience`: how long files may
-  /// be looked at.
-  Explainer(const Parts& parts, std::chrono::milliseconds patience)
-      : parts_(parts), patience_(patience) {}
+  struct Patience {
+    std::chrono::milliseconds files;  ///< how long files may be looked at
+    std::chrono::milliseconds disk;   ///< how long one read of the daemon's disk may take
+  };
+  /// The parts must outlive the explainer.
+  Explainer(const Parts& parts, const Patience& patience) : parts_(parts), patience_(patience) {}
 
   /// Why the last build of this uid's with this key was compiled, and what became of its entry; the
   /// latter alone where the user was answered with it and no such build is remembered. The disk is
@@ -64,17 +66,20 @@ class Explainer {
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
                               bool force_path_dependent) const;
   void LookUp(const QuestionPtr& question) const;
-  void Read(const QuestionPtr& question) const;
-  [[nodiscard]] bool AnswerFromMemory(const Question& question) const;
+  /// Reads the disk.
+  void Read(Question& question) const;
+  [[nodiscard]] std::optional<Explanation> WithoutFiles(const Question& question) const;
+  void CheckFiles(const QuestionPtr& question) const;
   [[nodiscard]] FileChecks::Look LookFor(const QuestionPtr& question) const;
-  void Checked(const QuestionPtr& question, const Looked& looked) const;
+  void Checked(const QuestionPtr& question, const std::shared_ptr<const Looked>& looked) const;
+  void NotKept(const QuestionPtr& question, const Looked& looked) const;
   void Conclude(const Question& question, const Looked& looked) const;
 
   /// What became of an entry that is not there any more.
   [[nodiscard]] std::optional<Explanation> GoneSince(const cccl_cache::Digest& key) const;
 
   const Parts parts_;
-  const std::chrono::milliseconds patience_;
+  const Patience patience_;
   const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
 };
 

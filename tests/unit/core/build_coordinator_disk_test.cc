@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <future>
 #include <string>
 #include <utility>
 
 #include "daemon/core/disk_reads.h"
+#include "daemon/core/explainer.h"
 #include "daemon/core/job_files.h"
 #include "daemon/core/manifest.h"
 #include "tests/unit/core/coordinator_bench.h"
@@ -120,6 +123,33 @@ TEST_CASE("what a disk that stalls does not tell is compiled, on slots that it d
   // It is in memory now.
   CHECK(scene.bench.BuildOne("kept").outcome == Outcome::kHit);
   scene.stall.End();
+}
+
+TEST_CASE("questions to a disk that stalls hold up no build of the same user") {
+  Scene scene(kShort);
+  scene.KeepOnDisk("kept");
+  const cccl_cache::Digest key = scene.bench.BuildOne("another").key;
+  scene.bench.memory.Clear();
+  scene.StallDisk();
+  std::promise<void> all;
+  std::atomic<size_t> errors = 0;
+  const auto refused = [&](const Result<Explanation>& explanation) {
+    CHECK_FALSE(explanation.ok());
+    if (++errors == 2 * kDiskReads.threads_per_uid) all.set_value();
+  };
+  const Explainer& explainer = scene.bench.coordinator->explainer();
+  for (size_t i = 0; i < kDiskReads.threads_per_uid; ++i) {
+    explainer.OfKey(key, kAlice.uid, refused);
+    explainer.OfRequest(MakeRequest("kept"), kAlice, refused);
+  }
+  scene.Ask("new");
+  const auto answers = scene.answers.Wait(1);
+  REQUIRE(answers.size() == 1);
+  REQUIRE(answers[0].ok());
+  CHECK(answers[0]->outcome == Outcome::kBuilt);
+  REQUIRE(all.get_future().wait_for(testing::kPatience) == std::future_status::ready);
+  scene.stall.End();
+  scene.bench.Stop();
 }
 
 // A program over "local.h": its output is what that says.

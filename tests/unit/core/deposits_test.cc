@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/deposits.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <memory>
@@ -219,6 +220,25 @@ TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
   scene.deposits.Leave(scene.seat);
   stall.End();
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
+}
+
+TEST_CASE("who asks a disk that stalls is told so, though others of the same user hold its reads") {
+  FakeDepositStore store;
+  testing::Stall stall;
+  Scene scene(store, {.disk_patience = milliseconds(20)});
+  scene.Deposit(Claim("a"), "bytes");
+  store.during_get = [&] { stall.Enter(); };
+  constexpr size_t kCallers = 2 * kDiskReads.threads_per_uid;
+  std::promise<void> all;
+  std::atomic<size_t> errors = 0;
+  for (size_t i = 0; i < kCallers; ++i) {
+    scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [&](const LeaseNews& news) {
+      CHECK(std::holds_alternative<Error>(news));
+      if (++errors == kCallers) all.set_value();
+    });
+  }
+  CHECK(all.get_future().wait_for(testing::kPatience) == std::future_status::ready);
+  stall.End();
 }
 
 TEST_CASE("who leaves while the disk is read for it keeps no lease") {
