@@ -29,6 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMaxLooks = 4;
 // Of what `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
+// Planned within about a millisecond.
+constexpr size_t kLargeRequest = 256 << 10;
 
 }  // namespace
 
@@ -107,10 +109,28 @@ class BuildCoordinator::Impl {
     if (!*toolchain) return responder_.Refuse(std::move(waiter), toolchain->error());
     waiter->looks = 0;
     waiter->to_be_proven = nullptr;
+    if (cccl_cache::BytesOf(request) > kLargeRequest)
+      return PlanLarge(std::move(waiter), **toolchain);
     if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, false)) {
       return responder_.Refuse(std::move(waiter), *refused);
     }
     LookUpPlan(std::move(waiter));
+  }
+
+  // Scanning and hashing a large request would keep this user's other calls waiting, for one thread
+  // serves them all.
+  void PlanLarge(WaiterPtr waiter, const ToolchainPtr& toolchain) {
+    const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
+    auto make = [plan, toolchain, request = waiter->request, uid = waiter->peer.uid,
+                 view = own_view_] {
+      plan->emplace(PlanBuild(request, toolchain, {uid, false, view}));
+    };
+    looks_.Compute(std::move(waiter), std::move(make), [this, plan](WaiterPtr parked) {
+      Result<BuildPlan>& made = **plan;
+      if (!made) return responder_.Refuse(std::move(parked), made.error());
+      parked->plan = std::make_shared<const BuildPlan>(*std::move(made));
+      LookUpPlan(std::move(parked));
+    });
   }
 
   // What the compiler died on is not tried again, as long as its files are the same.

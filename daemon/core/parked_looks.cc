@@ -28,7 +28,18 @@ ParkedLooks::ParkedLooks(FlightTable& table, Responder& responder, const Patienc
       files_hang_(FilesHang(patience.look)),
       files_({.time = patience.look}),
       sent_files_({.threads_per_uid = kSentFilesPerUid, .time = patience.look}),
-      disk_(DiskReads(patience)) {}
+      disk_(DiskReads(patience)),
+      computing_({.awaited = "threads that read large requests", .time = patience.look}) {}
+
+void ParkedLooks::Compute(WaiterPtr waiter, std::function<void()> work, Then then) {
+  const Error busy{ErrorCode::kOverloaded, "too many large requests of this user wait to be read"};
+  Park(std::move(waiter), computing_,
+       {.look = std::move(work),
+        .then = std::move(then),
+        .late = [this, busy](WaiterPtr late) { responder_.Refuse(std::move(late), busy); },
+        .refused = [this](WaiterPtr refused,
+                          const Error& why) { responder_.Refuse(std::move(refused), why); }});
+}
 
 void ParkedLooks::AtFiles(WaiterPtr waiter, std::function<void()> look, Then then) {
   FileChecks& threads = waiter->files == nullptr ? files_ : sent_files_;
@@ -52,6 +63,7 @@ void ParkedLooks::Close() {
   files_.Close();
   sent_files_.Close();
   disk_.Close();
+  computing_.Close();
 }
 
 void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {

@@ -11,8 +11,8 @@
 
 namespace cccl_cached {
 
-/// Looks for which a build waits parked, without the thread that brought it: at its files, or at
-/// what is only on the daemon's disk. Thread-safe.
+/// Work for which a build waits parked, without the thread that brought it: looks at its files or
+/// at what is only on the daemon's disk, and what takes long to compute. Thread-safe.
 class ParkedLooks {
  public:
   using Then = std::function<void(WaiterPtr)>;
@@ -27,6 +27,9 @@ class ParkedLooks {
   /// `look` is at the caller's files and may hang for ever, so it may use only what it owns. One
   /// that takes too long, or finds too many before it, ends with the build's being answered so.
   void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
+  /// `work` computes something and uses only what it owns. A build that finds too many before it is
+  /// refused.
+  void Compute(WaiterPtr waiter, std::function<void()> work, Then then);
   /// `read` reads the disk, and is waited for by Close. `without` follows instead of `then` where
   /// the disk does not answer in time, or has too much to do: the disk is a help, and none now.
   /// Neither waits for anything.
@@ -56,6 +59,7 @@ class ParkedLooks {
   /// Of callers that send their files: who does not answer holds up no look at a disk.
   FileChecks sent_files_;
   FileChecks disk_;
+  FileChecks computing_;
 };
 
 }  // namespace cccl_cached

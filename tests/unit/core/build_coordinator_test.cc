@@ -3,8 +3,10 @@
 #include "daemon/core/build_coordinator.h"
 
 #include <catch2/catch.hpp>
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "tests/unit/core/coordinator_bench.h"
 
@@ -31,6 +33,22 @@ TEST_CASE("a build is compiled once and then answered from memory") {
   CHECK(bench.compiler.started() == 1);
   CHECK(bench.Count(Counter::kHitsMemory) == 1);
   CHECK(bench.Count(Counter::kMisses) == 1);
+}
+
+TEST_CASE("a large request is planned without the thread that brought it, a small one on it") {
+  CoordinatorBench bench(SourceAsOutput);
+  const auto answered_here = [&](size_t bytes) {
+    const std::string source = "// " + std::string(bytes, '.') + "\n";
+    bench.BuildOne(source);
+    std::promise<std::thread::id> answered;
+    bench.coordinator->Build(MakeRequest(source), kAlice, [&](Result<BuildAnswer> answer) {
+      CHECK((answer.ok() && answer->outcome == Outcome::kHit));
+      answered.set_value(std::this_thread::get_id());
+    });
+    return answered.get_future().get() == std::this_thread::get_id();
+  };
+  CHECK(answered_here(100));
+  CHECK_FALSE(answered_here(1 << 20));
 }
 
 TEST_CASE("a hit on disk moves up into memory") {
