@@ -16,9 +16,10 @@ Deadline After(uint32_t timeout_ms) {
   return Deadline::After(std::chrono::milliseconds(timeout_ms == 0 ? kDefault : timeout_ms));
 }
 
-const CcclCache__V1__Toolchain& At(const cccl_cache_toolchains* toolchains, size_t index) {
-  assert(index < toolchains->reply->n_toolchains);
-  return *toolchains->reply->toolchains[index];
+// Null: there is none of that index.
+const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size_t index) {
+  if (index >= toolchains->reply->n_toolchains) return nullptr;
+  return toolchains->reply->toolchains[index];
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ size_t cccl_cache_stats_count(const cccl_cache_stats* stats) { return stats->rep
 
 void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
                            cccl_cache_statistic* statistic) {
-  assert(index < stats->reply->n_statistics);
+  if (index >= stats->reply->n_statistics) return FillStruct(cccl_cache_statistic{}, statistic);
   const CcclCache__V1__Statistic& fields = *stats->reply->statistics[index];
   cccl_cache_statistic known = {};
   known.name = ToBytes(fields.name);
@@ -67,7 +68,9 @@ size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains) {
 
 void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t index,
                                 cccl_cache_toolchain* toolchain) {
-  const CcclCache__V1__Toolchain& fields = At(toolchains, index);
+  const CcclCache__V1__Toolchain* found = At(toolchains, index);
+  if (found == nullptr) return FillStruct(cccl_cache_toolchain{}, toolchain);
+  const CcclCache__V1__Toolchain& fields = *found;
   cccl_cache_toolchain known = {};
   known.id = ToBytes(fields.id);
   known.version = ToBytes(fields.version);
@@ -81,8 +84,11 @@ void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t 
 
 void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, size_t toolchain,
                                      size_t index, cccl_cache_component* component) {
-  assert(index < At(toolchains, toolchain).n_components);
-  const CcclCache__V1__ToolchainComponent& fields = *At(toolchains, toolchain).components[index];
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_components) {
+    return FillStruct(cccl_cache_component{}, component);
+  }
+  const CcclCache__V1__ToolchainComponent& fields = *found->components[index];
   cccl_cache_component known = {};
   known.name = ToBytes(fields.name);
   known.version = ToBytes(fields.version);
@@ -93,14 +99,16 @@ void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, si
 
 cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains* toolchains,
                                                         size_t toolchain, size_t index) {
-  assert(index < At(toolchains, toolchain).n_header_directories);
-  return ToBytes(At(toolchains, toolchain).header_directories[index]);
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_header_directories) return {};
+  return ToBytes(found->header_directories[index]);
 }
 
 cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains* toolchains,
                                                        size_t toolchain, size_t index) {
-  assert(index < At(toolchains, toolchain).n_accepted_options);
-  return ToBytes(At(toolchains, toolchain).accepted_options[index]);
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_accepted_options) return {};
+  return ToBytes(found->accepted_options[index]);
 }
 
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {
@@ -109,7 +117,9 @@ size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolcha
 
 void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains, size_t index,
                                     cccl_cache_rejected_toolchain* rejected) {
-  assert(index < toolchains->reply->n_rejected);
+  if (index >= toolchains->reply->n_rejected) {
+    return FillStruct(cccl_cache_rejected_toolchain{}, rejected);
+  }
   cccl_cache_rejected_toolchain known = {};
   known.root = ToBytes(toolchains->reply->rejected[index]->root);
   known.reason = ToBytes(toolchains->reply->rejected[index]->reason);

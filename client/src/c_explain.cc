@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cassert>
 #include <chrono>
 
 #include "client/src/as_this_process.h"
@@ -100,7 +99,9 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
 
 void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation, size_t index,
                                        cccl_cache_difference* difference) {
-  assert(index < explanation->reply->n_differences);
+  if (index >= explanation->reply->n_differences) {
+    return FillStruct(cccl_cache_difference{}, difference);
+  }
   const CcclCache__V1__Difference& fields = *explanation->reply->differences[index];
   cccl_cache_difference known = {};
   known.field = FromWire(fields.field, CCCL_CACHE_FIELD_PROGRAM_NAME);

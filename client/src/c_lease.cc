@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cassert>
 #include <chrono>
 
 #include "client/src/c_handles.h"
@@ -120,7 +119,7 @@ size_t cccl_cache_deposits_count(const cccl_cache_deposits* deposits) {
 
 void cccl_cache_deposits_item(const cccl_cache_deposits* deposits, size_t index,
                               cccl_cache_deposit_info* info) {
-  assert(index < deposits->all.size());
+  if (index >= deposits->all.size()) return FillStruct(cccl_cache_deposit_info{}, info);
   const DepositDescription& fields = deposits->all[index];
   cccl_cache_deposit_info known = {};
   known.key = ToBytes(fields.key);

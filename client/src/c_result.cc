@@ -40,7 +40,7 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
 void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
                                 cccl_cache_artifact* artifact) {
   const cccl_cache::BuildReply& reply = *result->timed.reply;
-  assert(index < reply.artifact_count());
+  if (index >= reply.artifact_count()) return FillStruct(cccl_cache_artifact{}, artifact);
   const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
   known.kind = FromWire(fields.kind, CCCL_CACHE_OPTIXIR);
@@ -52,7 +52,7 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
 void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                     cccl_cache_lowered_name* name) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
-  assert(index < fields.n_lowered_names);
+  if (index >= fields.n_lowered_names) return FillStruct(cccl_cache_lowered_name{}, name);
   cccl_cache_lowered_name known = {};
   known.expression = ToBytes(fields.lowered_names[index]->expression);
   known.lowered = ToBytes(fields.lowered_names[index]->lowered);

@@ -49,7 +49,11 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) 
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ConnectError(path, errno);
   }
-  return std::unique_ptr<Connection>(new Connection(std::move(socket)));
+  std::unique_ptr<Connection> connection(new Connection(std::move(socket)));
+  if (!connection->session_.ok()) {
+    return Error{CCCL_CACHE_UNAVAILABLE, "no memory for a connection to cccl-cached at " + path};
+  }
+  return connection;
 }
 
 Connection::Connection(FileDescriptor socket)

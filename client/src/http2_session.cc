@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <string>
 
 namespace cccl_cache {
@@ -134,7 +133,7 @@ void Http2Session::Deleter::operator()(nghttp2_session* session) const {
 
 Http2Session::Http2Session() {
   nghttp2_session_callbacks* callbacks = nullptr;
-  nghttp2_session_callbacks_new(&callbacks);
+  if (nghttp2_session_callbacks_new(&callbacks) != 0) return;
   nghttp2_session_callbacks_set_send_callback(callbacks, Callbacks::OnSend);
   nghttp2_session_callbacks_set_send_data_callback(callbacks, Callbacks::OnSendData);
   nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks,
@@ -144,9 +143,9 @@ Http2Session::Http2Session() {
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, Callbacks::OnFrame);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, Callbacks::OnStreamClose);
   nghttp2_session* session = nullptr;
-  nghttp2_session_client_new(&session, callbacks, this);
+  const int made = nghttp2_session_client_new(&session, callbacks, this);
   nghttp2_session_callbacks_del(callbacks);
-  assert(session != nullptr && "out of memory");
+  if (made != 0) return;
   session_.reset(session);
   const std::array<nghttp2_settings_entry, 3> settings = {{
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},

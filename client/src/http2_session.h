@@ -21,6 +21,9 @@ class Http2Session {
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
+  /// False: there was no memory for it. Then nothing else may be called.
+  [[nodiscard]] bool ok() const { return session_ != nullptr; }
+
   /// From now on the answer goes to `call`, until Forget.
   void Start(Call* call);
   void Forget();

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/http2_session.h"
 
+#include <dlfcn.h>
+#include <nghttp2/nghttp2.h>
+
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -15,6 +18,8 @@ using cccl_cache::Deadline;
 using cccl_cache::Http2Session;
 
 namespace {
+
+thread_local bool memory_is_used_up = false;
 
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
@@ -74,6 +79,24 @@ struct Scene {
 };
 
 }  // namespace
+
+// Stands before the library's own.
+extern "C" int nghttp2_session_client_new(nghttp2_session** session,
+                                          const nghttp2_session_callbacks* callbacks,
+                                          void* user_data) {
+  if (memory_is_used_up) return NGHTTP2_ERR_NOMEM;
+  static const auto next = reinterpret_cast<decltype(&nghttp2_session_client_new)>(
+      dlsym(RTLD_NEXT, "nghttp2_session_client_new"));
+  return next(session, callbacks, user_data);
+}
+
+TEST_CASE("a session for which there is no memory says so") {
+  memory_is_used_up = true;
+  const Http2Session session;
+  memory_is_used_up = false;
+  CHECK_FALSE(session.ok());
+  CHECK(Http2Session().ok());
+}
 
 TEST_CASE("a call begins with HTTP/2's first words, then its head and its body") {
   Scene scene;

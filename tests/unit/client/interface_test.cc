@@ -56,6 +56,84 @@ TEST_CASE("a link sends its inputs in order, with their types") {
   CHECK_FALSE(recorder.seen.has_nvrtc());
 }
 
+TEST_CASE("an index that is not below the count is answered with nothing, by each C function") {
+  const auto zeros_from = [](auto item, const auto& fill) {
+    std::memset(&item, 0x5a, sizeof(item));
+    item.struct_size = sizeof(item);
+    fill(&item);
+    decltype(item) zeros = {};
+    zeros.struct_size = sizeof(zeros);
+    return std::memcmp(&item, &zeros, sizeof(zeros)) == 0;
+  };
+  const TemporaryDirectory directory;
+  StandInAnswers answers;
+  answers.build = [](auto*, const v1::BuildRequest&, v1::BuildReply* reply) {
+    *reply = HitWithCubin("c");
+    return grpc::Status::OK;
+  };
+  answers.stats = [](auto*) { return grpc::Status::OK; };
+  answers.toolchains = [](const auto&, v1::ToolchainsReply* reply) {
+    reply->add_toolchains();
+    return grpc::Status::OK;
+  };
+  answers.list_deposits = [](const auto&, auto*) { return grpc::Status::OK; };
+  answers.explain = [](const auto&, auto*) { return grpc::Status::OK; };
+  StandInDaemon daemon(directory / "socket", std::move(answers));
+  const std::string socket = daemon.socket();
+  cccl_cache_open_options options = {};
+  options.struct_size = sizeof(options);
+  options.socket = {socket.data(), socket.size()};
+  cccl_cache_client* client = nullptr;
+  REQUIRE(cccl_cache_open(&options, &client, nullptr) == CCCL_CACHE_OK);
+
+  cccl_cache_nvrtc program = {};
+  program.struct_size = sizeof(program);
+  cccl_cache_result* result = nullptr;
+  REQUIRE(cccl_cache_build_nvrtc(client, &program, nullptr, &result, nullptr) == CCCL_CACHE_OK);
+  CHECK(zeros_from(cccl_cache_artifact(),
+                   [&](auto* item) { cccl_cache_result_artifact(result, 1, item); }));
+  CHECK(zeros_from(cccl_cache_lowered_name(),
+                   [&](auto* item) { cccl_cache_result_lowered_name(result, 0, item); }));
+  cccl_cache_result_free(result);
+
+  cccl_cache_stats* stats = nullptr;
+  REQUIRE(cccl_cache_get_stats(client, 0, &stats, nullptr) == CCCL_CACHE_OK);
+  CHECK(zeros_from(cccl_cache_statistic(),
+                   [&](auto* item) { cccl_cache_stats_item(stats, 0, item); }));
+  cccl_cache_stats_free(stats);
+
+  cccl_cache_toolchains* toolchains = nullptr;
+  REQUIRE(cccl_cache_get_toolchains(client, 0, 0, &toolchains, nullptr) == CCCL_CACHE_OK);
+  REQUIRE(cccl_cache_toolchains_count(toolchains) == 1);
+  CHECK(zeros_from(cccl_cache_toolchain(),
+                   [&](auto* item) { cccl_cache_toolchains_item(toolchains, 1, item); }));
+  CHECK(zeros_from(cccl_cache_rejected_toolchain(),
+                   [&](auto* item) { cccl_cache_toolchains_rejected(toolchains, 0, item); }));
+  for (const size_t toolchain : {0, 1}) {
+    CHECK(zeros_from(cccl_cache_component(), [&](auto* item) {
+      cccl_cache_toolchains_component(toolchains, toolchain, 0, item);
+    }));
+    CHECK(cccl_cache_toolchains_header_directory(toolchains, toolchain, 0).data == nullptr);
+    CHECK(cccl_cache_toolchains_accepted_option(toolchains, toolchain, 0).data == nullptr);
+  }
+  cccl_cache_toolchains_free(toolchains);
+
+  cccl_cache_deposits* deposits = nullptr;
+  REQUIRE(cccl_cache_list_deposits(client, 0, &deposits, nullptr) == CCCL_CACHE_OK);
+  CHECK(zeros_from(cccl_cache_deposit_info(),
+                   [&](auto* item) { cccl_cache_deposits_item(deposits, 0, item); }));
+  cccl_cache_deposits_free(deposits);
+
+  const std::string key(64, 'a');
+  cccl_cache_explanation* explanation = nullptr;
+  REQUIRE(cccl_cache_explain_key(client, {key.data(), key.size()}, 0, &explanation, nullptr) ==
+          CCCL_CACHE_OK);
+  CHECK(zeros_from(cccl_cache_difference(),
+                   [&](auto* item) { cccl_cache_explanation_difference(explanation, 0, item); }));
+  cccl_cache_explanation_free(explanation);
+  cccl_cache_close(client);
+}
+
 TEST_CASE("NVVM modules keep their order, and which are lazy") {
   Recorder recorder;
   const NvvmBuild build{.modules = {{"a.ll", "ir"}, {"b.bc", "bc", true}},

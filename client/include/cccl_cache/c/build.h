@@ -131,7 +131,8 @@ typedef struct cccl_cache_lowered_name {
   cccl_cache_bytes lowered;
 } cccl_cache_lowered_name;
 
-/* Each fills the struct as far as struct_size says; `index` must be below the count. */
+/* Each fills the struct as far as struct_size says; with zeros where `index` is not below the
+   count. */
 CCCL_CACHE_API void cccl_cache_result_describe(const cccl_cache_result* result,
                                                cccl_cache_result_info* info);
 CCCL_CACHE_API void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,

@@ -27,6 +27,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
                                                       uint32_t timeout_ms, cccl_cache_stats** stats,
                                                       cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_stats_count(const cccl_cache_stats* stats);
+/* Fills the struct; with zeros where `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
                                           cccl_cache_statistic* statistic);
 /* The daemon's version. */
@@ -66,6 +67,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* cl
                                                            cccl_cache_toolchains** toolchains,
                                                            cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains);
+/* Where an index is not below its count: zeros, or no bytes. */
 CCCL_CACHE_API void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains,
                                                size_t index, cccl_cache_toolchain* toolchain);
 CCCL_CACHE_API void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains,

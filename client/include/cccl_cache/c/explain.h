@@ -93,6 +93,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client* clie
                                                          cccl_cache_error** error);
 CCCL_CACHE_API void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
                                                     cccl_cache_explanation_info* info);
+/* Fills the struct; with zeros where `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation,
                                                       size_t index,
                                                       cccl_cache_difference* difference);

@@ -86,6 +86,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_list_deposits(cccl_cache_client* cli
                                                           cccl_cache_deposits** deposits,
                                                           cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_deposits_count(const cccl_cache_deposits* deposits);
+/* Fills the struct; with zeros where `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_deposits_item(const cccl_cache_deposits* deposits, size_t index,
                                              cccl_cache_deposit_info* info);
 CCCL_CACHE_API void cccl_cache_deposits_free(cccl_cache_deposits* deposits);
