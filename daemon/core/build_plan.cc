@@ -35,32 +35,56 @@ void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& opti
   visit(program.source);
   for (const cccl_cache::InlineHeader& header : program.headers) visit(header.contents);
   for (const ParsedOption& option : options) visit(option.canonical);
+  for (const std::string& expression : program.name_expressions) visit(expression);
 }
 
-TextTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options) {
-  TextTraits traits;
+NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+  NameParts parts;
+  EachText(program, options, [&](std::string_view text) { parts |= PartsIn(text); });
+  return parts;
+}
+
+struct RequestTraits {
+  TextTraits written;  // names that stand in a text
+  TextTraits pasted;   // names that can be made of their parts
+
+  [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
+};
+
+RequestTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options) {
+  RequestTraits traits;
   const auto* program = std::get_if<NvrtcProgram>(&request.program);
   if (program == nullptr) return traits;
+  TextTraits& written = traits.written;
   EachText(*program, options, [&](std::string_view text) {
     const TextTraits found = ScanText(text);
-    if (traits.time_token.empty()) traits.time_token = found.time_token;
-    traits.path_token = traits.path_token || found.path_token;
-    traits.base_name_token = traits.base_name_token || found.base_name_token;
-    traits.function_token = traits.function_token || found.function_token;
+    if (written.time_token.empty()) written.time_token = found.time_token;
+    written.path_token = written.path_token || found.path_token;
+    written.base_name_token = written.base_name_token || found.base_name_token;
+    written.function_token = written.function_token || found.function_token;
+    written.may_paste = written.may_paste || found.may_paste;
   });
+  if (written.may_paste) traits.pasted = PastedNames(PartsOf(*program, options));
   return traits;
 }
 
-std::string UncacheableReason(const std::vector<ParsedOption>& options, const TextTraits& traits) {
+std::string UncacheableReason(const std::vector<ParsedOption>& options,
+                              const RequestTraits& traits) {
   for (const ParsedOption& option : options) {
     if (option.rule != nullptr && option.rule->effect == OptionEffect::kUncacheable) {
       return fmt::format("option {}: {}", option.canonical, option.rule->reason);
     }
   }
-  if (traits.time_token.empty()) return {};
+  if (!traits.written.time_token.empty()) {
+    return fmt::format(
+        "the output can hold the time: {} stands in the source, an inline header or an option",
+        traits.written.time_token);
+  }
+  if (traits.pasted.time_token.empty()) return {};
   return fmt::format(
-      "the output can hold the time: {} stands in the source, an inline header or an option",
-      traits.time_token);
+      "the output can hold the time: {} can be pasted (##) together of what stands in the source, "
+      "an inline header or an option",
+      traits.pasted.time_token);
 }
 
 bool ShowPaths(const std::vector<ParsedOption>& options) {
@@ -134,10 +158,10 @@ std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
 }
 
 void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options,
-               const TextTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
+               const RequestTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
   const BuildRequest& request = *plan->job.request;
   const auto& program = std::get<NvrtcProgram>(request.program);
-  plan->path_dependent = options.force_path_dependent || traits.path_token || ShowPaths(parsed);
+  plan->path_dependent = options.force_path_dependent || traits.path_token() || ShowPaths(parsed);
   const bool elsewhere =
       request.files_view && options.own_view && *request.files_view != *options.own_view;
   *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
@@ -184,10 +208,10 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.job.request = request;
   plan.directories.working_directory = request->working_directory;
   plan.directories.view = request->files_view;
-  const TextTraits traits = TraitsOf(*request, parsed);
+  const RequestTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
-  plan.base_name_token = traits.base_name_token;
-  plan.function_token = traits.function_token;
+  plan.base_name_token = traits.written.base_name_token || traits.pasted.base_name_token;
+  plan.function_token = traits.written.function_token || traits.pasted.function_token;
   std::vector<Root> roots;
   if (kind == BuildKind::kNvrtc) {
     PlanNvrtc(parsed, options, traits, &plan, &roots);
@@ -206,6 +230,11 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   }
   plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
   return plan;
+}
+
+NameParts NamePartsOf(const BuildPlan& plan) {
+  const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
+  return program == nullptr ? NameParts() : PartsOf(*program, plan.options);
 }
 
 }  // namespace cccl_cached

@@ -12,6 +12,7 @@
 
 #include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
+#include "daemon/core/name_parts.h"
 #include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
@@ -36,7 +37,7 @@ struct BuildPlan {
   CompileJob job;
   /// The compiler sees the real paths, and so does the fingerprint.
   bool path_dependent = false;
-  bool base_name_token = false;    ///< __BASE_FILE__ stands in the request
+  bool base_name_token = false;    ///< __BASE_FILE__ stands in the request, or can be pasted
   bool function_token = false;     ///< __PRETTY_FUNCTION__ does
   std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
   /// For each root: what the client's own names begin with where the compiler's begin with
@@ -59,5 +60,8 @@ struct PlanOptions {
 /// the field or option. Pure.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
+
+/// In all texts of the plan's request: what its files can be pasted together with.
+[[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
 
 }  // namespace cccl_cached

@@ -102,6 +102,8 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   }
   const std::lock_guard lock(mutex_);
   record_ = parsed;
+  record_.traits.parts |= request_parts_;
+  NotePastedNames("precompiled headers");
   first_of_ = std::move(places);
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
     places_[closure.entries[i].name] = i;
@@ -156,6 +158,22 @@ void ClosureRecorder::Scan(const FileName& name, std::string_view text) {
   traits.path_tokens = traits.path_tokens || found.path_token;
   traits.base_name_tokens = traits.base_name_tokens || found.base_name_token;
   traits.function_tokens = traits.function_tokens || found.function_token_in_code;
+  const NameParts before = traits.parts;
+  traits.parts |= PartsIn(text);
+  if (traits.parts != before) NotePastedNames(name.below);
+}
+
+void ClosureRecorder::NotePastedNames(std::string_view below) {
+  Traits& traits = record_.traits;
+  const TextTraits pasted = PastedNames(traits.parts);
+  if (traits.time_token.empty() && !pasted.time_token.empty()) {
+    traits.time_token =
+        fmt::format("{} can be pasted (##) together of what stands in {} and in other texts",
+                    pasted.time_token, below);
+  }
+  traits.path_tokens = traits.path_tokens || pasted.path_token;
+  traits.base_name_tokens = traits.base_name_tokens || pasted.base_name_token;
+  traits.function_tokens = traits.function_tokens || pasted.function_token;
 }
 
 ClosureRecorder::Record ClosureRecorder::Finish() {

@@ -16,6 +16,7 @@
 
 #include "daemon/core/closure.h"
 #include "daemon/core/job_files.h"
+#include "daemon/core/name_parts.h"
 
 namespace cccl_cached {
 
@@ -30,12 +31,14 @@ struct VisibleRoot {
 /// Thread-safe: the closure may be taken while a call still hangs.
 class ClosureRecorder final : public JobFiles {
  public:
-  /// What a file's text means for the cache, besides its bytes.
+  /// What the files' texts mean for the cache, besides their bytes. Names that can be pasted
+  /// together of what stands in several texts, the request's among them, count as the others.
   struct Traits {
     std::string time_token;  ///< the first that was found, and in which name: empty if none
     bool path_tokens = false;
     bool base_name_tokens = false;  ///< __BASE_FILE__
     bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
+    NameParts parts;
   };
   /// Called before the first name is looked up, and again when the first file with a path token is
   /// handed over. An error ends the job with it.
@@ -44,9 +47,15 @@ class ClosureRecorder final : public JobFiles {
     std::function<Status()> path_token;
   };
 
+  /// `request_parts`: of the texts that the request itself holds.
   ClosureRecorder(std::unique_ptr<RequesterFiles> files, std::vector<VisibleRoot> roots,
-                  Events events)
-      : files_(std::move(files)), roots_(std::move(roots)), events_(std::move(events)) {}
+                  Events events, const NameParts& request_parts = {})
+      : files_(std::move(files)),
+        roots_(std::move(roots)),
+        events_(std::move(events)),
+        request_parts_(request_parts) {
+    record_.traits.parts = request_parts;
+  }
 
   Result<FileAnswer> Ask(std::string_view name) override;
 
@@ -76,10 +85,13 @@ class ClosureRecorder final : public JobFiles {
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents);
   [[nodiscard]] Status CountName(const FileName& name);
   void Scan(const FileName& name, std::string_view text);
+  /// `below`: the name of the file that brought parts of names.
+  void NotePastedNames(std::string_view below);
 
   const std::unique_ptr<RequesterFiles> files_;
   const std::vector<VisibleRoot> roots_;
   const Events events_;
+  const NameParts request_parts_;
 
   std::mutex mutex_;
   std::condition_variable told_;

@@ -183,7 +183,7 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
   Prepared prepared{plan.job,
                     std::make_shared<ClosureRecorder>(
                         OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
-                        plan.visible_roots, std::move(events)),
+                        plan.visible_roots, std::move(events), NamePartsOf(plan)),
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
@@ -212,18 +212,18 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
     later.recalled = Recall(plan, attempt.record.closure);
     bytes += BytesOf(attempt.record.closure);
   }
-  parts_.preambles->Want(
-      preamble.key, later.caller.peer.uid, bytes,
-      [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
-       directories = plan.directories, roots = plan.visible_roots]() mutable {
-        PreamblePool::Order made{std::move(job), nullptr};
-        made.recorder =
-            std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
-                                              std::move(roots), ClosureRecorder::Events{});
-        made.job.requester = later.caller.peer.uid;
-        made.job.files = made.recorder;
-        return made;
-      });
+  parts_.preambles->Want(preamble.key, later.caller.peer.uid, bytes,
+                         [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job),
+                          later, directories = plan.directories, roots = plan.visible_roots,
+                          parts = NamePartsOf(plan)]() mutable {
+                           PreamblePool::Order made{std::move(job), nullptr};
+                           made.recorder = std::make_shared<ClosureRecorder>(
+                               OpenFilesOf(later, directories, files, sent), std::move(roots),
+                               ClosureRecorder::Events{}, parts);
+                           made.job.requester = later.caller.peer.uid;
+                           made.job.files = made.recorder;
+                           return made;
+                         });
 }
 
 void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time) {

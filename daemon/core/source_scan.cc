@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string>
 
+#include "daemon/core/roots.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -45,6 +47,14 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
+// The text, or `joined`, which holds it then.
+std::string_view WithoutSplices(std::string_view text, std::string* joined) {
+  const bool spliced = text.find("\\\n") != text.npos || text.find("\\\r\n") != text.npos;
+  if (!spliced) return text;
+  *joined = JoinLines(text);
+  return *joined;
+}
+
 /// The lines of a text, asked for in ascending order, each looked at once.
 class Lines {
  public:
@@ -72,30 +82,49 @@ class Lines {
   bool is_define_ = false;
 };
 
-constexpr std::string_view kTimeTokens[] = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
-constexpr std::string_view kBaseNameToken = "__BASE_FILE__";
-constexpr std::string_view kPathTokens[] = {"__FILE__", "__builtin_FILE", kBaseNameToken,
-                                            "source_location", "assert"};
-constexpr std::string_view kFunctionToken = "__PRETTY_FUNCTION__";
-constexpr size_t kShortest = std::string_view("assert").size();
-constexpr size_t kLongest = kFunctionToken.size();
+constexpr std::string_view kTimeTokens[] = {shown_names::kDate, shown_names::kTime,
+                                            shown_names::kTimestamp};
+constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBuiltinFile,
+                                            shown_names::kBaseFile, shown_names::kSourceLocation,
+                                            shown_names::kAssert,
+                                            // CCCL's macro, the only one that is a value with it.
+                                            "_CCCL_BUILTIN_FILE"};
+constexpr size_t kShortest = shown_names::kAssert.size();
+constexpr size_t kLongest = shown_names::kPrettyFunction.size();
+
+/// Whether a paste of the name is worth to be reckoned with. CUTLASS and CCCL, each as a whole,
+/// hold what __DATE__ can be pasted together of: six or seven parts, two of them single letters.
+bool IsLikely(const NameParts& parts, std::string_view name) {
+  constexpr size_t kFewParts = 4;
+  constexpr size_t kFewLetters = 1;
+  const NameParts::Needed needed = parts.NeededFor(name);
+  return needed.parts <= kFewParts || needed.letters <= kFewLetters;
+}
+
+bool IsPossible(const NameParts& parts, std::string_view name) {
+  const NameParts::Needed needed = parts.NeededFor(name);
+  // Any text has the letters. What is asserted shows as text, which is found in the output.
+  if (name == shown_names::kAssert) return needed.letters == 0;
+  return needed.parts != NameParts::kImpossible;
+}
 
 }  // namespace
 
 TextTraits ScanText(std::string_view text) {
-  const bool spliced = text.find("\\\n") != text.npos || text.find("\\\r\n") != text.npos;
-  const std::string joined = spliced ? JoinLines(text) : std::string();
-  if (spliced) text = joined;
+  std::string joined;
+  text = WithoutSplices(text, &joined);
   TextTraits traits;
+  traits.path_token = text.find(kCanonicalPrefix) != text.npos;
   Lines lines(text);
   size_t at = 0;
   for (std::string_view word = NextIdentifier(text, at); !word.empty();
        word = NextIdentifier(text, at)) {
+    traits.may_paste = traits.may_paste || NameParts::MayBeNeeded(word);
     if (word.size() < kShortest || word.size() > kLongest) continue;
     if (!traits.path_token)
       traits.path_token = std::ranges::find(kPathTokens, word) != std::end(kPathTokens);
-    traits.base_name_token = traits.base_name_token || word == kBaseNameToken;
-    if (word == kFunctionToken) {
+    traits.base_name_token = traits.base_name_token || word == shown_names::kBaseFile;
+    if (word == shown_names::kPrettyFunction) {
       traits.function_token = true;
       traits.function_token_in_code =
           traits.function_token_in_code || !lines.IsDefine(at - word.size());
@@ -104,6 +133,30 @@ TextTraits ScanText(std::string_view text) {
     const auto* const token = std::ranges::find(kTimeTokens, word);
     if (token != std::end(kTimeTokens)) traits.time_token = *token;
   }
+  return traits;
+}
+
+NameParts PartsIn(std::string_view text) {
+  std::string joined;
+  text = WithoutSplices(text, &joined);
+  NameParts parts;
+  size_t at = 0;
+  for (std::string_view word = NextIdentifier(text, at); !word.empty();
+       word = NextIdentifier(text, at)) {
+    parts.Add(word);
+  }
+  return parts;
+}
+
+TextTraits PastedNames(const NameParts& parts) {
+  const auto likely = [&](std::string_view name) { return IsLikely(parts, name); };
+  const auto possible = [&](std::string_view name) { return IsPossible(parts, name); };
+  TextTraits traits;
+  const auto* const time = std::ranges::find_if(kTimeTokens, likely);
+  if (time != std::end(kTimeTokens)) traits.time_token = *time;
+  traits.path_token = std::ranges::any_of(kPathTokens, possible);
+  traits.base_name_token = likely(shown_names::kBaseFile);
+  traits.function_token = traits.function_token_in_code = likely(shown_names::kPrettyFunction);
   return traits;
 }
 

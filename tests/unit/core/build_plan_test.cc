@@ -51,6 +51,22 @@ TEST_CASE("the same program from another place has the same fingerprint") {
   CHECK(Plan(one).view != Plan(other).view);
 }
 
+TEST_CASE("a name that can be pasted together counts as one that stands in the request") {
+  const std::string paste = "#define C2(a, b) a##b\n";
+  CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__FI, LE__)")).path_dependent);
+  CHECK(Plan(Request("/a/k.cu", {"-DX=__FI"}, paste + "C2(X, LE__)")).path_dependent);
+  CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__BASE_, FILE__)")).base_name_token);
+  CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__PRETTY, _FUNCTION__)")).function_token);
+  CHECK(
+      Plan(Request("/a/k.cu", {}, paste + "C2(__TI, ME__)")).uncacheable_reason.find("__TIME__") !=
+      std::string::npos);
+  const auto request = Request("/a/k.cu", {}, paste + "C2(__FI, ME__)");
+  CHECK_FALSE(Plan(request).path_dependent);
+  CHECK(Plan(request).uncacheable_reason.empty());
+  std::get<NvrtcProgram>(request->program).name_expressions = {"k<C2(__TI, 1)>"};
+  CHECK_FALSE(Plan(request).uncacheable_reason.empty());
+}
+
 TEST_CASE("a relative name that lies nowhere is another program than one that lies somewhere") {
   const auto somewhere = Request("k.cu", {});
   const auto nowhere = Request("k.cu", {});

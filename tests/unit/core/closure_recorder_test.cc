@@ -19,11 +19,12 @@ using testing::FakeDisk;
 using testing::FakeRequesterFiles;
 
 struct Job {
-  explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {})
+  explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {},
+               const NameParts& request_parts = {})
       : recorder(std::make_unique<FakeRequesterFiles>(
                      disk, RootDirectories{{"/src", "/include"}, "/src"}),
                  {{"/cccl-root-0", 0}, {"/cccl-root-1", 1}, {"/cccl-work", kWorkingDirectoryRoot}},
-                 std::move(events)) {}
+                 std::move(events), request_parts) {}
 
   FileAnswer Ask(const std::string& name) {
     const auto answer = recorder.Ask(name);
@@ -109,6 +110,49 @@ TEST_CASE("a file with the time in it is noticed by name") {
   const auto record = job.recorder.Finish();
   CHECK(record.traits.time_token == "__TIME__ stands in a.h");
   CHECK_FALSE(record.traits.path_tokens);
+}
+
+TEST_CASE("a name is noticed that files can paste together with the request and with each other") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "LE__ DATE");
+  disk->Write("/include/b.h", "#define X(x) __##x");
+  disk->Write("/include/c.h", "__");
+  NameParts request;
+  request.Add("__FI");
+  int told = 0;
+  Job job(disk, {.path_token = [&told]() -> Status {
+            ++told;
+            return Ok{};
+          }},
+          request);
+  job.Ask("/cccl-root-1/a.h");
+  CHECK(told == 1);
+  CHECK(job.recorder.Finish().traits.time_token.empty());
+  Job other(disk);
+  other.Ask("/cccl-root-1/a.h");
+  other.Ask("/cccl-root-1/b.h");
+  other.Ask("/cccl-root-1/c.h");
+  const auto record = other.recorder.Finish();
+  CHECK_FALSE(record.traits.path_tokens);
+  CHECK(record.traits.time_token ==
+        "__DATE__ can be pasted (##) together of what stands in b.h and in other texts");
+}
+
+TEST_CASE("a name is noticed that a job can paste together with what was parsed before it") {
+  const auto disk = std::make_shared<FakeDisk>();
+  disk->Write("/include/a.h", "LE__ ME__");
+  Job preamble(disk);
+  preamble.Ask("/cccl-root-1/a.h");
+  const auto parsed = preamble.recorder.Finish();
+  CHECK_FALSE(parsed.traits.path_tokens);
+  NameParts request;
+  request.Add("__FI");
+  request.Add("__TI");
+  Job job(disk, {}, request);
+  CHECK(*job.recorder.Adopt(parsed));
+  const auto record = job.recorder.Finish();
+  CHECK(record.traits.path_tokens);
+  CHECK(record.traits.time_token.starts_with("__TIME__ can be pasted"));
 }
 
 TEST_CASE("the first question and the first file that names a path are told, each once") {

@@ -20,6 +20,8 @@ TEST_CASE("static_assert is not assert") {
   CHECK(ScanText("assert(x);").path_token);
   CHECK(ScanText("std::source_location::current()").path_token);
   CHECK(ScanText("f(__FILE__)").path_token);
+  CHECK(ScanText("sizeof(_CCCL_BUILTIN_FILE())").path_token);
+  CHECK(ScanText("#warning \"/cccl-root-1/x\"").path_token);
 }
 
 TEST_CASE("the token for the program's name is told from those for other paths") {
@@ -48,6 +50,37 @@ TEST_CASE("a token that is split over two lines is found") {
   CHECK(ScanText("__DA\\\r\nTE__").time_token == "__DATE__");
   CHECK(ScanText("#define X \\\n __FI\\\nLE__").path_token);
   CHECK_FALSE(ScanText("a\\\nb \\n").path_token);
+}
+
+TEST_CASE("a name that a paste can make of a text's identifiers is known") {
+  const auto pasted = [](std::string_view text) {
+    CHECK(ScanText(text).may_paste);
+    return PastedNames(PartsIn(text));
+  };
+  CHECK(pasted("C2(__FI, LE__)").path_token);
+  CHECK(pasted("C2(__builtin_, FILE)()").path_token);
+  CHECK(pasted("C3(C3(_, _), F, I) C3(C2(L, E), _, _)").path_token);
+  CHECK(pasted("C2(__F\\\nI, LE__)").path_token);
+  CHECK(pasted("C2(__FI?\?/\nLE__)").path_token);
+  CHECK(pasted("C2(__BASE, _FILE__)").base_name_token);
+  CHECK(pasted("C2(__TI, ME__)").time_token == "__TIME__");
+  CHECK(pasted("C3(__, DATE, __)").time_token == "__DATE__");
+  CHECK(pasted("#define P __PRETTY_\nC2(P, FUNCTION__)").function_token);
+  CHECK(pasted("C2(ass, ert)(x)").path_token);
+  CHECK(pasted("#define __annotate__(a) a##__\n__location__(FILE)").path_token);
+  CHECK_FALSE(pasted("C2(__FI, LE__)").base_name_token);
+  CHECK(pasted("C2(__FI, LE__)").time_token.empty());
+}
+
+TEST_CASE("what honest texts are full of makes no name") {
+  const TextTraits pasted = PastedNames(
+      PartsIn("__ FI(A, T) template <class D, class E> s[a] = e(r, t, _); // TIME, as it's"));
+  CHECK(pasted.time_token.empty());
+  CHECK_FALSE(pasted.path_token);
+  CHECK_FALSE(pasted.base_name_token);
+  CHECK_FALSE(pasted.function_token);
+  // CUTLASS as a whole.
+  CHECK(PastedNames(PartsIn("D A T E AT TE TA I M __F _ n_ source in")).time_token.empty());
 }
 
 }  // namespace
