@@ -77,8 +77,8 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   build.name_expressions = arguments.name_expressions;
   build.append_toolchain_headers = true;
   // What NVRTC would read if it ran in this process.
-  if (const char* flags = std::getenv("NVRTC_APPEND_FLAGS")) {
-    build.environment.push_back({"NVRTC_APPEND_FLAGS", flags});
+  for (const char* variable : {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"}) {
+    if (const char* value = std::getenv(variable)) build.environment.push_back({variable, value});
   }
   return RunCompile(build, *plan, common);
 }

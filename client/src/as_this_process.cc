@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -12,7 +13,8 @@
 namespace cccl_cache {
 namespace {
 
-constexpr std::string_view kAppendedFlags = "NVRTC_APPEND_FLAGS";
+// The second says whether the first counts.
+constexpr std::array<std::string_view, 2> kVariables = {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"};
 
 void SetToolchain(cccl_cache_build_options* options) {
   const bool chosen = options->toolchain_id.size > 0 || options->toolchain_version.size > 0 ||
@@ -35,13 +37,16 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
                                   std::strlen(working_directory_.data())};
   }
   if constexpr (std::is_same_v<Program, cccl_cache_nvrtc>) {
-    const char* const flags = secure_getenv(kAppendedFlags.data());
-    if (flags == nullptr || program.environment_count > 0) return;
-    flags_ = flags;  // the program may change its environment meanwhile
-    appended_flags_ = {{kAppendedFlags.data(), kAppendedFlags.size()},
-                       {flags_.data(), flags_.size()}};
-    program_.environment = &appended_flags_;
-    program_.environment_count = 1;
+    if (program.environment_count > 0) return;
+    for (size_t i = 0; i < kVariables.size(); ++i) {
+      const char* const value = secure_getenv(kVariables[i].data());
+      if (value == nullptr) return;
+      values_[i] = value;  // the program may change its environment meanwhile
+      variables_[i] = {{kVariables[i].data(), kVariables[i].size()},
+                       {values_[i].data(), values_[i].size()}};
+    }
+    program_.environment = variables_.data();
+    program_.environment_count = variables_.size();
   }
 }
 

@@ -26,8 +26,8 @@ class AsThisProcess {
  private:
   Program program_;
   cccl_cache_build_options options_;
-  std::string flags_;
-  cccl_cache_variable appended_flags_ = {};
+  std::array<std::string, 2> values_;
+  std::array<cccl_cache_variable, 2> variables_ = {};
   std::array<char, PATH_MAX> working_directory_;
 };
 

@@ -14,15 +14,18 @@ namespace {
 using cccl_cache::BuildRequest;
 using cccl_cache::NvrtcProgram;
 
-// NVRTC appends the words of this variable to the options of every compile of the process.
+// NVRTC appends the words of this variable to the options of every compile of the process, if the
+// other one has this very value (12.9 and 13.0).
 constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
+constexpr std::string_view kSwitch = "NVRTCWIZ";
+constexpr std::string_view kSwitchedOn = "3153394";
 
+// Words end at blanks alone, not at tabs and newlines.
 void AppendWords(std::string_view text, std::vector<std::string>* words) {
-  constexpr std::string_view kBlanks = " \t\n";
   while (true) {
-    const size_t begin = text.find_first_not_of(kBlanks);
+    const size_t begin = text.find_first_not_of(' ');
     if (begin == text.npos) return;
-    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    const size_t end = std::min(text.find(' ', begin), text.size());
     words->emplace_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }
@@ -39,8 +42,11 @@ std::vector<std::string> OptionsOf(const BuildRequest& request) {
   }
   const auto& program = std::get<NvrtcProgram>(request.program);
   std::vector<std::string> options = program.options;
+  const bool on = std::ranges::any_of(program.environment, [](const auto& variable) {
+    return variable.first == kSwitch && variable.second == kSwitchedOn;
+  });
   for (const auto& [name, value] : program.environment) {
-    if (name == kAppendFlags) AppendWords(value, &options);
+    if (on && name == kAppendFlags) AppendWords(value, &options);
   }
   return options;
 }

@@ -87,7 +87,7 @@ NVRTC_FIELDS = (
     ("header's contents", {"headers": [("x.h", "#define N 5\n")]}, CODE),
     ("header's name", {"headers": [("y.h", "#define N 5\n")]}, NOTHING),
     ("two headers", {"headers": [("x.h", "#define N 5\n"), ("y.h", "")]}, CODE),
-    ("environment", {"environment": [("NVRTC_APPEND_FLAGS", "-DN=6")]}, CODE),
+    ("environment", {"environment": [("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "3153394")]}, CODE),
     ("no toolchain headers", {"append_toolchain_headers": False}, NOTHING),
     ("no working directory", {"working_directory": ""}, NOTHING),
     ("toolchain", {"toolchain": build_pb2.ToolchainSelector(major=12)}, CODE),

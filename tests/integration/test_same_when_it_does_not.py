@@ -63,7 +63,10 @@ PAIRS = {
     "include directories": (request("-I/nowhere/one"), request("-I/nowhere/two")),
     "relative include directories": (request("-Ione"), request("-I/nowhere/two")),
     "environment that no compiler reads": (request(), request(environment=[("HOME", "/home/alice")])),
-    "environment for options": (request("-DN=1"), request(environment=[("NVRTC_APPEND_FLAGS", " -DN=1 ")])),
+    "environment for options": (
+        request("-DN=1"), request(environment=[("NVRTC_APPEND_FLAGS", " -DN=1 "), ("NVRTCWIZ", "3153394")]),
+    ),
+    "environment that NVRTC leaves aside": (request(), request(environment=[("NVRTC_APPEND_FLAGS", "-DN=1")])),
     "order of name expressions": (request(expressions=["t<1>", "t<2>"]), request(expressions=["t<2>", "t<1>"])),
     "name expressions twice": (request(expressions=["t<1>"]), request(expressions=["t<1>", "t<1>"])),
     "order of headers": (

@@ -325,8 +325,9 @@ def test_artifacts_outlive_client_and_result(lasting):
 
 def test_nvrtc_append_flags_count_as_for_nvrtc(client, monkeypatch):
     monkeypatch.setenv("NVRTC_APPEND_FLAGS", "-DVALUE=5")
+    monkeypatch.setenv("NVRTCWIZ", "3153394")
     appended = client.build(KERNEL, arch="sm_90")
-    monkeypatch.delenv("NVRTC_APPEND_FLAGS")
+    monkeypatch.delenv("NVRTCWIZ")
     with pytest.raises(cccl_cache.CompileError, match="VALUE"):
         client.build(KERNEL, arch="sm_90")
     assert appended.cubin

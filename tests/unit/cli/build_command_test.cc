@@ -80,6 +80,10 @@ TEST_CASE("build sends what NVRTC would read in the environment") {
   CHECK(scene.Build({}).exit_code == 0);
   unsetenv("NVRTC_APPEND_FLAGS");
   CHECK(Library().environment == "NVRTC_APPEND_FLAGS=-G");
+  setenv("NVRTCWIZ", "1", 1);
+  CHECK(scene.Build({}).exit_code == 0);
+  unsetenv("NVRTCWIZ");
+  CHECK(Library().environment == "NVRTCWIZ=1");
 }
 
 TEST_CASE("build does not print an artifact and an object to one standard output") {

@@ -56,10 +56,14 @@ TEST_CASE("a build gets this process' working directory where it names none") {
 
 TEST_CASE("NVRTC gets the flags of this process' environment, unless it is given others") {
   const Variable flags("NVRTC_APPEND_FLAGS", "-lineinfo");
+  CHECK(AsThisProcess(kProgram, Asked()).program().environment_count == 0);
+  const Variable on("NVRTCWIZ", "3153394");
   const AsThisProcess build(kProgram, Asked());
-  REQUIRE(build.program().environment_count == 1);
-  CHECK(ToView(build.program().environment->name) == "NVRTC_APPEND_FLAGS");
-  CHECK(ToView(build.program().environment->value) == "-lineinfo");
+  REQUIRE(build.program().environment_count == 2);
+  CHECK(ToView(build.program().environment[0].name) == "NVRTC_APPEND_FLAGS");
+  CHECK(ToView(build.program().environment[0].value) == "-lineinfo");
+  CHECK(ToView(build.program().environment[1].name) == "NVRTCWIZ");
+  CHECK(ToView(build.program().environment[1].value) == "3153394");
   const cccl_cache_variable own = {ToBytes("NVRTC_APPEND_FLAGS"), ToBytes("-G")};
   cccl_cache_nvrtc program = kProgram;
   program.environment = &own;

@@ -15,12 +15,16 @@ namespace {
 using cccl_cache::NvrtcProgram;
 using namespace std::string_literals;
 
-TEST_CASE("the words of NVRTC_APPEND_FLAGS follow the request's own options, for NVRTC alone") {
+TEST_CASE("NVRTC_APPEND_FLAGS follows the request's own options where NVRTC would take it") {
   auto request = testing::MakeRequest("code");
   auto& program = std::get<NvrtcProgram>(request->program);
   program.options = {"-arch=sm_90"};
-  program.environment = {{"NVRTC_APPEND_FLAGS", " -G\t-lineinfo \n"}, {"OTHER", "-x"}};
-  CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90", "-G", "-lineinfo"});
+  program.environment = {{"NVRTC_APPEND_FLAGS", " -G\t  -lineinfo \n"}, {"OTHER", "-x"}};
+  CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90"});
+  program.environment.push_back({"NVRTCWIZ", "1"});
+  CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90"});
+  program.environment.back().second = "3153394";
+  CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_90", "-G\t", "-lineinfo", "\n"});
   request->program = cccl_cache::LinkProgram{.options = {"-arch=sm_80"}};
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-arch=sm_80"});
   request->program = cccl_cache::NvvmProgram{.options = {"-opt=3"}};

@@ -60,7 +60,7 @@ typedef struct cccl_cache_build_options {
   uint32_t timeout_ms; /* 0: ten minutes */
   /* Not 0: what is left out is what a compiler would find in this process at the time of the call:
    * the toolchain is that of cccl_cache_loaded_cuda_major() if any is loaded, the working directory
-   * that of the process, NVRTC's environment its NVRTC_APPEND_FLAGS. */
+   * that of the process, NVRTC's environment its NVRTC_APPEND_FLAGS and NVRTCWIZ. */
   uint64_t as_this_process;
 } cccl_cache_build_options;
 
@@ -85,7 +85,8 @@ typedef struct cccl_cache_nvrtc {
   size_t header_count;
   const cccl_cache_bytes* name_expressions;
   size_t name_expression_count;
-  const cccl_cache_variable* environment; /* what the compiler would read: NVRTC_APPEND_FLAGS */
+  const cccl_cache_variable* environment; /* what the compiler would read: NVRTC_APPEND_FLAGS,
+                                             which counts if NVRTCWIZ is "3153394" */
   size_t environment_count;
   int32_t append_toolchain_headers; /* not 0: search the toolchain's own headers after the options'
                                        directories */

@@ -30,7 +30,7 @@ _SETTINGS = (
     "DISABLE_JIT",
     "FORCE_CUDA_CC",
 )
-_VARIABLES = ("NVRTC_", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_", "CUB_", "THRUST_")
+_VARIABLES = ("NVRTC_", "NVRTCWIZ", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_", "CUB_", "THRUST_")
 
 
 def native_environment() -> str:
