@@ -39,6 +39,9 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// To the kernel such a name is that of a directory, or of nothing.
+bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.ends_with("/."); }
+
 }  // namespace
 
 FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
@@ -87,12 +90,12 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
   return 0;
 }
 
-int FileView::OpenOwn(const std::string& path) {
-  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+int FileView::OpenOwn(const std::string& path, int directory) {
+  const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | directory;
   if (trusted_.Judge(DirectoryOf(path)) == Verdict::kAbsent) return -ENOENT;
-  const int direct = real_files::Open(path.c_str(), kFlags | O_NOFOLLOW, 0);
+  const int direct = real_files::Open(path.c_str(), flags | O_NOFOLLOW, 0);
   if (direct != -ELOOP) return direct;
-  FileDescriptor target(real_files::Open(path.c_str(), kFlags, 0));
+  FileDescriptor target(real_files::Open(path.c_str(), flags, 0));
   if (!target.valid() || IsNeverGiven(real_files::PathOf(target.get()))) return -ENOENT;
   return target.Release();
 }
@@ -106,8 +109,12 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
   if (Writes(flags)) return -ENOENT;
   if (path->made_up) opened_.insert(path->visible);
-  if (IsAsked(path->path)) return OpenAsked(path->visible);
-  return OpenOwn(path->path);
+  const bool directory = NamesDirectory(name);
+  if (!IsAsked(path->path)) return OpenOwn(path->path, directory ? O_DIRECTORY : 0);
+  Opened opened = OpenAsked(path->visible);
+  const auto* answer = std::get_if<FileAnswer>(&opened);
+  if (directory && answer != nullptr && answer->kind == FileKind::kFile) return -ENOTDIR;
+  return opened;
 }
 
 int FileView::Open(std::string_view name, int flags) {
@@ -121,11 +128,17 @@ int FileView::Open(std::string_view name, int flags) {
 
 // By opening it: a sandboxed process can't look at a file by name.
 int FileView::StatOwn(const std::string& path, struct stat* status) {
-  const FileDescriptor file(OpenOwn(path));
+  const FileDescriptor file(OpenOwn(path, 0));
   return file.valid() ? real_files::Stat(file.get(), status) : -ENOENT;
 }
 
 int FileView::Stat(std::string_view name, struct stat* status) {
+  const int answer = StatAny(name, status);
+  if (answer == 0 && NamesDirectory(name) && !S_ISDIR(status->st_mode)) return -ENOTDIR;
+  return answer;
+}
+
+int FileView::StatAny(std::string_view name, struct stat* status) {
   const VisiblePaths::Place place = paths_.Find(name);
   if (const auto* directory = std::get_if<VisiblePaths::Directory>(&place)) {
     *status = made_up_status::Directory(directory->inode);

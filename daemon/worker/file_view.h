@@ -62,10 +62,12 @@ class FileView {
   /// Whether this is for the daemon to answer: the path is not in the toolchain, or leaves it.
   [[nodiscard]] bool IsAsked(const std::string& path);
   [[nodiscard]] FileAnswer Ask(const std::string& visible);
+  int StatAny(std::string_view name, struct stat* status);
   [[nodiscard]] Opened OpenAsked(const std::string& visible);
   int StatAsked(const std::string& visible, struct stat* status);
-  /// The toolchain's own file: its descriptor, or -errno.
-  int OpenOwn(const std::string& path);
+  /// The toolchain's own file: its descriptor, or -errno. `directory`: O_DIRECTORY if it has to be
+  /// one, else 0.
+  int OpenOwn(const std::string& path, int directory);
   int StatOwn(const std::string& path, struct stat* status);
 
   const VisiblePaths paths_;

@@ -141,6 +141,13 @@ def a_file_where_a_directory_is_named(place):
     return "#include <x.h>\n", "-Ix.h", "-Itwo"
 
 
+def a_file_named_as_a_directory(place):
+    write(place, one__x="#define VALUE 35\n")
+    names = ('<x.h/>', '"x.h/."', '<x.h//>', f'"{place}/one/x.h/"', '<x.h/./>')
+    tests = "".join(f"#if __has_include({name})\n#error {index}\n#endif\n" for index, name in enumerate(names))
+    return tests + "#include <x.h>\n", "-Ione"
+
+
 def asked_for_and_there_or_not(place):
     write(place, one__x="#define VALUE 28\n")
     return "#if __has_include(<x.h>) && !__has_include(<y.h>)\n#include <x.h>\n#endif\n", "-Ione"
@@ -200,7 +207,7 @@ def build(daemon, place, options):
     quoted_beside_the_header, quoted_beside_an_earlier_header_in_the_chain, beside_the_source_is_first_for_quotes_only,
     the_sources_directory_named_as_well, the_working_directory_named_as_well, not_beside_the_source,
     a_directory_of_the_headers_name, a_directory_that_is_not_there, a_symlink_to_nothing,
-    a_file_where_a_directory_is_named, asked_for_and_there_or_not, named_by_a_macro, hides_a_header_of_the_toolchain,
+    a_file_where_a_directory_is_named, a_file_named_as_a_directory, asked_for_and_there_or_not, named_by_a_macro, hides_a_header_of_the_toolchain,
     once_by_hard_links, once_by_symlinks, once_by_copies, an_empty_header, no_newline_at_the_end,
 ), ids=lambda arrange: arrange.__name__)
 def test_headers_are_found_where_raw_nvrtc_finds_them(lasting, directory, arrange):

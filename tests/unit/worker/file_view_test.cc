@@ -94,6 +94,20 @@ TEST_CASE("where nobody is to be asked nothing outside exists") {
   CHECK(Exists(view, "."));
 }
 
+TEST_CASE("a file under the name of a directory is none") {
+  Scene scene;
+  AnsweringDaemon daemon{{{"/u/x.h", {FileKind::kFile, 1, "text"}}}};
+  FileClient client{daemon.socket()};
+  FileView view(JobOver(scene.trusted), {scene.trusted}, {.asked = &client});
+  const std::string not_a_directory = "-" + std::to_string(ENOTDIR);
+  CHECK(Read(view, "/u/x.h") == "text");
+  for (const char* name : {"/u/x.h/", "/u/x.h/.", "/u/x.h//", "/u/x.h/./", "/cccl-root-1/top.h/"}) {
+    CHECK(Read(view, name) == not_a_directory);
+    CHECK_FALSE(Exists(view, name));
+  }
+  CHECK(Exists(view, "/cccl-root-1/cub/"));
+}
+
 TEST_CASE("the kernel's own files are not given, and the daemon is who says so") {
   Scene scene;
   const Names names = {"/proc/self/maps", "/dev/null", "/x/../proc/self/maps"};
