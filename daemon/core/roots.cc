@@ -74,7 +74,9 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   const bool path_dependent = layout.path_dependent;
   Root root;
   const std::string path = Absolute(named, request.working_directory);
-  root.client_prefix = fmt::format("{}/", WithoutTrailingSlashes(named));
+  // As compilers name files below it.
+  root.client_prefix = named;
+  if (!named.ends_with('/')) root.client_prefix += '/';
   root.mount.target = path;
   root.fingerprint.path = path;
   if (const auto place = layout.elsewhere ? std::nullopt : PlaceOf(path, toolchain)) {

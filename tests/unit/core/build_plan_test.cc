@@ -157,6 +157,7 @@ TEST_CASE("the client's own names of its directories are kept for what the compi
   const BuildPlan plan = Plan(Request("src/k.cu", {"-Iinc", "-I/abs/inc/"}));
   CHECK(plan.client_prefixes == std::vector<std::string>{"src/", "inc/", "/abs/inc/"});
   CHECK(Plan(Request("", {})).client_prefixes == std::vector<std::string>{""});
+  CHECK(Plan(Request("", {"-I/abs/inc//"})).client_prefixes.at(1) == "/abs/inc//");
 }
 
 TEST_CASE(
