@@ -52,6 +52,10 @@ def nvrtc(job):
         for kind, name in (("ptx", "PTX"), ("cubin", "CUBIN"), ("ltoir", "LTOIR"), ("optixir", "OptiXIR"))
     }
     outputs["log"] = fetch(lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, program)
+    for expression in job.get("name_expressions", ()) if code == 0 else ():
+        lowered = ctypes.c_char_p()
+        assert lib.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(lowered)) == 0
+        outputs[f"lowered {expression}"] = lowered.value
     return code, outputs
 
 
