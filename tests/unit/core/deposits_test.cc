@@ -227,15 +227,17 @@ TEST_CASE("who asks a disk that stalls is told so, though others of the same use
   testing::Stall stall;
   Scene scene(store, {.disk_patience = milliseconds(20)});
   scene.Deposit(Claim("a"), "bytes");
-  store.during_get = [&] { stall.Enter(); };
-  constexpr size_t kCallers = 2 * kDiskReads.threads_per_uid;
+  constexpr size_t kReads = kDiskReads.threads_per_uid;
+  constexpr size_t kCallers = 2 * kReads;
   std::promise<void> all;
   std::atomic<size_t> errors = 0;
   for (size_t i = 0; i < kCallers; ++i) {
+    if (i < kReads) store.during_get = [&] { stall.Enter(); };
     scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [&](const LeaseNews& news) {
       CHECK(std::holds_alternative<Error>(news));
       if (++errors == kCallers) all.set_value();
     });
+    if (i < kReads) REQUIRE(stall.WaitUntilEntered(i + 1));
   }
   CHECK(all.get_future().wait_for(testing::kPatience) == std::future_status::ready);
   stall.End();
