@@ -12,15 +12,16 @@ import pytest
 from conftest import PLACES, wait_for
 from raw import header_directories
 
-PROGRAMS = [
-    f"""#include <cuda/std/array>
-extern "C" __global__ void k{number}(int* p) {{
-  cuda::std::array<int, {number}> a{{}};
-  a[p[0]] = {number};
+ARRAY = """#include <cuda/std/array>
+extern "C" __global__ void k(int* p) {
+  cuda::std::array<int, 3> a{};
+  a[p[0]] = 7;
   p[1] = a[p[2]];
-}}
-""" for number in range(2, 6)
-]
+}
+"""
+PROGRAMS = [ARRAY, *(f"""#include <cuda/std/cassert>
+extern "C" __global__ void k{number}(int* p) {{ _CCCL_ASSERT(p[0] > 0, "positive"); p[1] = {number}; }}
+""" for number in range(5))]
 
 
 @pytest.fixture(scope="module")
