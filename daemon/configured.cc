@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace cccl_cached {
@@ -16,6 +17,26 @@ namespace {
 
 constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
 constexpr uint64_t kLargestFile = 64ull << 20;     // that is read of a requester
+
+/// None: the setting has no value.
+Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::string& name) {
+  if (name.empty()) return std::optional<gid_t>();
+  group entry{};
+  group* found = nullptr;
+  // All members of the group must fit.
+  std::vector<char> buffer(1 << 16);
+  while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
+         buffer.size() < kLargestGroup) {
+    buffer.resize(2 * buffer.size());
+  }
+  if (found == nullptr) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("{}: this machine has no group \"{}\": make it with groupadd, or name "
+                             "another one",
+                             setting, name)};
+  }
+  return std::optional<gid_t>(found->gr_gid);
+}
 
 }  // namespace
 
@@ -33,7 +54,8 @@ BuildLimits BuildLimitsOf(const Configuration& configuration) {
   return limits;
 }
 
-Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t run) {
+Deposits::Options DepositOptionsOf(const Configuration& configuration,
+                                   const Result<uint64_t>& run) {
   Deposits::Options options;
   options.run = run;
   options.limits.bytes = configuration.deposit_limit;
@@ -72,29 +94,22 @@ std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
   return directories;
 }
 
-Result<ListenOptions> ListenOptionsOf(const Configuration& configuration) {
-  ListenOptions options;
-  options.path = configuration.socket;
-  options.mode = configuration.socket_mode;
-  if (configuration.socket_group.empty()) return options;
-  group entry{};
-  group* found = nullptr;
-  // All members of the group must fit.
-  std::vector<char> buffer(1 << 16);
-  while (getgrnam_r(configuration.socket_group.c_str(), &entry, buffer.data(), buffer.size(),
-                    &found) == ERANGE &&
-         buffer.size() < kLargestGroup) {
-    buffer.resize(2 * buffer.size());
+Result<std::vector<ListenOptions>> ListenOptionsOf(const Configuration& configuration) {
+  const auto group = FindGroup("socket_group", configuration.socket_group);
+  if (!group) return group.error();
+  std::vector<ListenOptions> all = {
+      {.path = configuration.socket, .mode = configuration.socket_mode, .group = *group}};
+  for (const std::string& path : configuration.container_socket) {
+    all.push_back({.path = path,
+                   .mode = configuration.socket_mode,
+                   .group = *group,
+                   .for_administrators = false});
   }
-  if (found == nullptr) {
-    return Error{
-        ErrorCode::kInvalidRequest,
-        fmt::format("socket_group: this machine has no group \"{}\": make it with groupadd, or "
-                    "name another one",
-                    configuration.socket_group)};
-  }
-  options.group = found->gr_gid;
-  return options;
+  return all;
+}
+
+Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration) {
+  return FindGroup("admin_group", configuration.admin_group);
 }
 
 }  // namespace cccl_cached

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,8 @@
 namespace cccl_cached {
 
 [[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
-[[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration, uint64_t run);
+[[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration,
+                                                 const Result<uint64_t>& run);
 /// A quarter of what may be in flight, beside that, and never less than the largest file takes.
 [[nodiscard]] JobMemory::Limits JobMemoryLimitsOf(const Configuration& configuration);
 [[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
@@ -26,7 +30,10 @@ namespace cccl_cached {
 /// socket. A directory that merely holds the socket may be anybody's.
 [[nodiscard]] std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,
                                                         const Surroundings& surroundings);
-/// kInvalidRequest: there is no such group.
-[[nodiscard]] Result<ListenOptions> ListenOptionsOf(const Configuration& configuration);
+/// `socket`, then those for containers. kInvalidRequest: there is no such group.
+[[nodiscard]] Result<std::vector<ListenOptions>> ListenOptionsOf(
+    const Configuration& configuration);
+/// None: no group is configured. kInvalidRequest: there is no such group.
+[[nodiscard]] Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration);
 
 }  // namespace cccl_cached

@@ -83,7 +83,8 @@ Daemon::Daemon(Parts parts)
                   .await_room = [&disk = *parts.stores.disk] { disk.AwaitRoom(); }}),
       server_({.limits = ServiceLimitsOf(parts.configuration),
                .build_limits = BuildLimitsOf(parts.configuration),
-               .version = std::string(Version())},
+               .version = std::string(Version()),
+               .admin_group = parts.admin_group},
               {.builder = builder_,
                .deposits = deposits_,
                .toolchains = toolchains_,
@@ -93,16 +94,18 @@ Daemon::Daemon(Parts parts)
                .stored = [&disk = *parts.stores.disk] { return disk.size(); },
                .building = [this] { return coordinator_.Gauges(); },
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); }}),
-      housekeeping_({.toolchains = toolchains_,
-                     .compiler = compiler_,
-                     .meta = *parts.stores.disk,
-                     .statistics = parts.stores.statistics,
-                     .departures = parts.stores.departures,
-                     .log = log_,
-                     .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
-                     .tell_problem =
-                         [this](std::string problem) { server_.SetProblem(std::move(problem)); }}) {
-}
+      housekeeping_(
+          {.toolchains = toolchains_,
+           .compiler = compiler_,
+           .meta = *parts.stores.disk,
+           .statistics = parts.stores.statistics,
+           .departures = parts.stores.departures,
+           .log = log_,
+           .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
+           .lease_problem =
+               parts.stores.disk->run() ? std::string() : parts.stores.disk->run().error().message,
+           .tell_problem =
+               [this](std::string problem) { server_.SetProblem(std::move(problem)); }}) {}
 
 Status Daemon::Start(std::vector<ListeningSocket> sockets) {
   for (ListeningSocket& socket : sockets) {

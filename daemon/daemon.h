@@ -33,6 +33,7 @@ class Daemon {
     const Configuration& configuration;
     std::string worker;                        ///< path of cccl-cached-worker
     std::vector<std::string> own_directories;  ///< nobody reads them through the daemon
+    std::optional<gid_t> admin_group;
     Stores& stores;
     Log& log;
   };

@@ -102,6 +102,10 @@ std::string Housekeeping::Problem() {
                                  "it ends; make room on the disk of its state directory",
                                  store));
   }
+  if (!parts_.lease_problem.empty()) {
+    Append(problems,
+           fmt::format("it grants no leases until it is started again ({})", parts_.lease_problem));
+  }
   Append(problems, RecentErrors(!store.empty()));
   return problems;
 }

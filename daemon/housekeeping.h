@@ -36,6 +36,7 @@ class Housekeeping {
     Log& log;
     /// Why the store can't be written just now; empty: it can.
     std::function<std::string()> store_problem;
+    std::string lease_problem;  ///< why no leases are granted; empty: they are
     /// Told at the start and then once a second; empty: there is no problem. Called by the
     /// constructor and on the thread.
     std::function<void(std::string)> tell_problem;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,14 +53,17 @@ struct Startup {
   LoadedConfiguration loaded;
 };
 
-/// Those that systemd handed over, else our own.
+/// Those that systemd handed over, else our own; and in any case those for containers.
 Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_over,
-                                            const ListenOptions& options) {
-  if (!handed_over.empty()) return handed_over;
-  Result<ListeningSocket> own = ListeningSocket::Bind(options);
-  if (!own) return own.error();
-  std::vector<ListeningSocket> sockets;
-  sockets.push_back(*std::move(own));
+                                            const std::vector<ListenOptions>& all) {
+  std::vector<ListeningSocket> sockets = std::move(handed_over);
+  const bool was_handed_over = !sockets.empty();
+  for (const ListenOptions& options : all) {
+    if (was_handed_over && options.for_administrators) continue;
+    Result<ListeningSocket> own = ListeningSocket::Bind(options);
+    if (!own) return own.error();
+    sockets.push_back(*std::move(own));
+  }
   return sockets;
 }
 
@@ -106,8 +110,10 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, const Sta
 int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> handed_over) {
   const Configuration configuration = startup.loaded.values;
   const NotifySocket notify(startup.surroundings.Variable("NOTIFY_SOCKET"));
-  const Result<ListenOptions> listen_options = ListenOptionsOf(configuration);
+  const Result<std::vector<ListenOptions>> listen_options = ListenOptionsOf(configuration);
   if (!listen_options) return Refuse(listen_options.error(), kBadConfiguration);
+  const Result<std::optional<gid_t>> admin_group = AdminGroupOf(configuration);
+  if (!admin_group) return Refuse(admin_group.error(), kBadConfiguration);
   const Result<std::string> worker = FindWorker();
   if (!worker) return Refuse(worker.error(), kCannotServe);
 
@@ -121,6 +127,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   Daemon daemon({.configuration = configuration,
                  .worker = *worker,
                  .own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
+                 .admin_group = *admin_group,
                  .stores = **stores,
                  .log = log});
   const Status started = daemon.Start(*std::move(sockets));

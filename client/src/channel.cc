@@ -157,14 +157,16 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     if (!call->ended()) return OpenCall{std::move(call), *std::move(connection)};
     (*connection)->Finish(call.get());
     CallEnd end = call->end();
+    std::optional<Error> told;
     if (end == CallEnd::kAnswered) {
       if ((*connection)->Reusable()) pool_.Give(*std::move(connection));
       if (call->status().ok()) return OpenCall{};
-      Error error = call->status().ToError();
-      if (error.status != CCCL_CACHE_UNAVAILABLE) return error;
+      told = call->status().ToError();
+      if (told->status != CCCL_CACHE_UNAVAILABLE) return *std::move(told);
       end = CallEnd::kUnsent;
     }
-    if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
+    if (std::optional<Error> error = attempts.After(end))
+      return std::move(told ? told : error).value();
   }
 }
 

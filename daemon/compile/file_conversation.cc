@@ -42,12 +42,12 @@ FileConversation::FileConversation(FileDescriptor channel, std::shared_ptr<JobFi
       hung_(std::move(hung)) {}
 
 std::optional<Error> FileConversation::Refusal() const {
-  if (!hung_.table->Full(hung_.uid)) return std::nullopt;
+  if (!hung_.table->Full(hung_.account)) return std::nullopt;
   return Error{
       ErrorCode::kUnavailable,
       fmt::format("too many reads of header files hang ({} of one user, or {} of all): a file "
-                  "system does not answer, and until it does no build of uid {} may ask for files",
-                  HungReads::kMostPerUid, HungReads::kMost, hung_.uid)};
+                  "system does not answer, and until it does no build of {} may ask for files",
+                  HungReads::kMostPerUid, HungReads::kMost, hung_.account.Name())};
 }
 
 void FileConversation::Run() {
@@ -90,7 +90,7 @@ std::optional<Result<FileAnswer>> FileConversation::Ask(std::string_view name) {
   Result<FileAnswer> answer = files_->Ask(name);
   const std::lock_guard lock(mutex_);
   asking_.clear();
-  if (counted_) hung_.table->End(hung_.uid);
+  if (counted_) hung_.table->End(hung_.account);
   if (closed_) return std::nullopt;
   return answer;
 }
@@ -130,7 +130,7 @@ bool FileConversation::Close() {
   closed_ = true;
   shutdown(channel_.get(), SHUT_RDWR);
   if (asking_.empty()) return true;
-  if (!std::exchange(counted_, true)) hung_.table->Begin(hung_.uid);
+  if (!std::exchange(counted_, true)) hung_.table->Begin(hung_.account);
   return false;
 }
 

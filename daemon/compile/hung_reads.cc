@@ -4,23 +4,24 @@
 
 namespace cccl_cached {
 
-void HungReads::Begin(uid_t uid) {
+void HungReads::Begin(Account account) {
   const std::lock_guard lock(mutex_);
-  ++of_[uid];
+  ++of_[account];
   ++count_;
 }
 
-void HungReads::End(uid_t uid) {
+void HungReads::End(Account account) {
   const std::lock_guard lock(mutex_);
-  const auto user = of_.find(uid);
+  const auto user = of_.find(account);
   if (--user->second == 0) of_.erase(user);
   --count_;
 }
 
-bool HungReads::Full(uid_t uid) const {
+bool HungReads::Full(Account account) const {
   const std::lock_guard lock(mutex_);
-  const auto user = of_.find(uid);
-  return count_ >= kMost || (user != of_.end() && user->second >= kMostPerUid);
+  const auto user = of_.find(account);
+  const size_t mine = user == of_.end() ? 0 : user->second;
+  return mine >= Allowance{kMostPerUid, kMost}.Most(account, mine, count_);
 }
 
 size_t HungReads::count() const {

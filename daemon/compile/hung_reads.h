@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
+
+#include "daemon/core/account.h"
 
 namespace cccl_cached {
 
@@ -18,23 +18,23 @@ class HungReads {
   static constexpr size_t kMostPerUid = 16;
   static constexpr size_t kMost = 256;  ///< of all users
 
-  void Begin(uid_t uid);
-  void End(uid_t uid);
+  void Begin(Account account);
+  void End(Account account);
 
   /// Whether jobs of this user may ask for files no more.
-  [[nodiscard]] bool Full(uid_t uid) const;
+  [[nodiscard]] bool Full(Account account) const;
   [[nodiscard]] size_t count() const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<uid_t, size_t> of_;  // guarded by mutex_; no zeros
-  size_t count_ = 0;            // guarded by mutex_
+  std::map<Account, size_t> of_;  // guarded by mutex_; no zeros
+  size_t count_ = 0;              // guarded by mutex_
 };
 
 /// One user's. Threads that hang keep the table: it may outlive its owner.
 struct HungReadsOf {
   std::shared_ptr<HungReads> table;
-  uid_t uid;
+  Account account;
 };
 
 }  // namespace cccl_cached

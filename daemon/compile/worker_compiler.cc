@@ -129,8 +129,7 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   }
   std::optional<FileService> files;
   if (asked != nullptr)
-    files.emplace(std::move(sockets->files), asked,
-                  HungReadsOf{hung_reads_, job.requester.value_or(geteuid())});
+    files.emplace(std::move(sockets->files), asked, HungReadsOf{hung_reads_, job.account});
   JobMemory::Share memory;
   ReplyBuffer reply(kMaxReplyBytes, [&](uint64_t bytes) -> Status {
     Result<JobMemory::Share> taken = TakeMemory(work, bytes);
@@ -158,8 +157,7 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
 
 Result<JobMemory::Share> WorkerCompiler::TakeMemory(const Work& work, uint64_t bytes) {
   if (memory_ == nullptr) return JobMemory::Share();
-  return memory_->Take(work.job.requester.value_or(geteuid()), bytes, *work.limits.deadline,
-                       work.stop);
+  return memory_->Take(work.job.account, bytes, *work.limits.deadline, work.stop);
 }
 
 WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {

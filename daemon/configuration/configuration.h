@@ -23,6 +23,8 @@ struct Configuration {
   std::string state_dir;  ///< empty: none is known
   mode_t socket_mode = 0600;
   std::string socket_group;  ///< empty: as the file comes
+  std::vector<std::string> container_socket;
+  std::string admin_group;  ///< empty: none
   uint64_t jobs = 1;
   std::vector<std::string> toolchain_root;
   ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;

@@ -86,6 +86,10 @@ constexpr std::array kSettings = {
     One<&C::socket, PathFormat>("socket", "where clients connect"),
     One<&C::socket_mode, ModeFormat>("socket_mode", "who may connect: permissions of the socket"),
     One<&C::socket_group, GroupFormat>("socket_group", "group of the socket"),
+    List<&C::container_socket, PathFormat>(
+        "container_socket", "a further socket, for containers: nobody there is an administrator"),
+    One<&C::admin_group, GroupFormat>("admin_group",
+                                      "group whose members are administrators, as root is"),
     One<&C::state_dir, PathFormat>("state_dir", "where the store lies"),
     List<&C::toolchain_root, PathFormat>("toolchain_root", "look for CUDA here as well"),
     One<&C::toolchain_search, ToolchainSearchFormat>(

@@ -35,16 +35,17 @@ class Finding {
 
 }  // namespace
 
-std::optional<Result<bool>> AdoptSoon(FileChecks& checks, uid_t uid,
+std::optional<Result<bool>> AdoptSoon(FileChecks& checks, Account account,
                                       const std::shared_ptr<ClosureRecorder>& recorder,
                                       const ParsedPreamblePtr& parsed,
                                       const std::stop_token& stop) {
   if (parsed->record.closure.entries.empty()) return Result<bool>(true);
   const auto finding = std::make_shared<Finding>();
   const Status added = checks.Add(
-      uid, {.look = [recorder, parsed, finding] { finding->Put(recorder->Adopt(parsed->record)); },
-            .then = [] {},
-            .late = [] {}});
+      account,
+      {.look = [recorder, parsed, finding] { finding->Put(recorder->Adopt(parsed->record)); },
+       .then = [] {},
+       .late = [] {}});
   if (!added) return std::nullopt;
   return finding->Wait(stop);
 }

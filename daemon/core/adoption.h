@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <optional>
 #include <stop_token>
 
+#include "daemon/core/account.h"
 #include "daemon/core/closure_recorder.h"
 #include "daemon/core/file_checks.h"
 #include "daemon/core/preamble_pool.h"
@@ -19,7 +18,7 @@ namespace cccl_cached {
 /// this user's files. None: not soon enough for the preamble to be of use, or the daemon stops; the
 /// recorder is used up then.
 [[nodiscard]] std::optional<Result<bool>> AdoptSoon(
-    FileChecks& checks, uid_t uid, const std::shared_ptr<ClosureRecorder>& recorder,
+    FileChecks& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);
 
 }  // namespace cccl_cached

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/account.h"
 #include "daemon/core/artifact.h"
 #include "daemon/core/result.h"
 #include "daemon/core/toolchain.h"
@@ -51,6 +52,7 @@ struct CompileJob {
   /// On whose behalf; none: the daemon's own. Where workers can't be confined, others than its own
   /// user are refused: kDenied.
   std::optional<uid_t> requester;
+  Account account{0};  ///< on which its questions that hang, and its reply, are counted
   /// Nobody waits for it: runs only where nothing else wants the processor.
   bool background = false;
   /// Answers for every name outside the trusted directories. A question that hangs when the job

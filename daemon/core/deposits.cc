@@ -34,13 +34,18 @@ Deposits::Deposits(Options options, Parts parts)
       parts_(parts),
       index_(options_.limits),
       // Zero says that somebody waits.
-      table_({.first_fence = (options_.run << kFenceBits) + 1,
+      table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
               .patience = kHeartbeats * options_.heartbeat,
               .longest = options_.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
       reads_(DiskReads(options_.disk_patience)),
       clock_(table_) {
+  if (!options_.run) {
+    table_.Stop({ErrorCode::kUnavailable,
+                 fmt::format("no leases are granted until the daemon is started again: {}",
+                             options_.run.error().message)});
+  }
   std::vector<DepositRecord> records = parts_.store.Records();
   std::ranges::sort(records, {}, &DepositRecord::used);
   for (const DepositRecord& record : records) Take(record);
@@ -49,8 +54,8 @@ Deposits::Deposits(Options options, Parts parts)
 void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
   std::optional<LeaseTable::Time> until;
   if (claim.wait.count() > 0) until = options_.now() + claim.wait;
-  const auto call =
-      std::make_shared<const Call>(Call{seat, claim.key, claim.uid, until, std::move(tell)});
+  const auto call = std::make_shared<const Call>(
+      Call{seat, claim.key, claim.counted_as.value_or(Account(claim.uid)), until, std::move(tell)});
   if (!index_.Find(claim.key)) return Enter(call);
   if (DepositContents found = parts_.store.GetAtOnce(claim.key)) {
     NoteUse(claim.key);
@@ -69,10 +74,10 @@ void Deposits::AskDisk(const CallPtr& call) {
     if (StopReading(call->seat)) call->tell(error);
   };
   const auto found = std::make_shared<DepositContents>();
-  const Status added =
-      reads_.Add(call->uid, {.look = [this, found, key = call->key] { *found = Look(key); },
-                             .then = [this, found, call] { DiskRead(call, std::move(*found)); },
-                             .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
+  const Status added = reads_.Add(
+      call->account, {.look = [this, found, key = call->key] { *found = Look(key); },
+                      .then = [this, found, call] { DiskRead(call, std::move(*found)); },
+                      .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
   if (!added) fail(added.error());
 }
 
@@ -120,9 +125,9 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
     TellNews(*call, *found);
   };
   const Status added = reads_.Add(
-      call->uid, {.look = [this, found, key = call->key] { found->contents = Look(key); },
-                  .then = hand_over,
-                  .late = go_without});
+      call->account, {.look = [this, found, key = call->key] { found->contents = Look(key); },
+                      .then = hand_over,
+                      .late = go_without});
   if (!added) go_without();
 }
 

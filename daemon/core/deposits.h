@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/core/account.h"
 #include "daemon/core/deposit.h"
 #include "daemon/core/deposit_index.h"
 #include "daemon/core/disk_reads.h"
@@ -31,6 +32,7 @@ namespace cccl_cached {
 struct DepositClaim {
   cccl_cache::Digest key;
   uid_t uid = 0;
+  std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
   cccl_cache::DepositScope scope;
   std::string name_space;
   cccl_cache::Digest fields;
@@ -60,8 +62,8 @@ class Deposits {
     /// How long one read of the disk may take.
     std::chrono::milliseconds disk_patience{5'000};
     /// Of the daemon over this store, greater than that of each before: so no number of a lease is
-    /// given out twice.
-    uint64_t run = 0;
+    /// given out twice. An error: that is not known, and who wants a lease is told so.
+    Result<uint64_t> run = uint64_t{0};
     Now now = std::chrono::steady_clock::now;
   };
   /// All must outlive the object.
@@ -120,7 +122,7 @@ class Deposits {
   struct Call {
     Seat seat;
     cccl_cache::Digest key;
-    uid_t uid;
+    Account account;
     std::optional<LeaseTable::Time> until;
     Tell tell;
   };

@@ -102,13 +102,13 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
   return explanation;
 }
 
-void Explainer::OfKey(const Digest& key, uid_t uid, Done done) const {
+void Explainer::OfKey(const Digest& key, const Peer& peer, Done done) const {
   const auto shared = std::make_shared<const Done>(std::move(done));
   const auto known = std::make_shared<Explanation>();
-  const Status added =
-      parts_.reads.Add(uid, {.look = [this, key, uid, known] { *known = Known(key, uid); },
-                             .then = [shared, known] { (*shared)(std::move(*known)); },
-                             .late = [this, shared] { (*shared)(DiskHangs(patience_.disk)); }});
+  const Status added = parts_.reads.Add(
+      peer.account(), {.look = [this, key, uid = peer.uid, known] { *known = Known(key, uid); },
+                       .then = [shared, known] { (*shared)(std::move(*known)); },
+                       .late = [this, shared] { (*shared)(DiskHangs(patience_.disk)); }});
   if (!added) (*shared)(added.error());
 }
 
@@ -192,7 +192,7 @@ bool Explainer::MakePlan(Question& question, const ToolchainPtr& toolchain,
 
 void Explainer::LookUp(const QuestionPtr& question) const {
   const Status added =
-      parts_.reads.Add(question->peer.uid,
+      parts_.reads.Add(question->peer.account(),
                        {.look = [this, question] { Read(*question); },
                         .then = [this, question] { CheckFiles(question); },
                         .late = [this, question] { question->done(DiskHangs(patience_.disk)); }});
@@ -208,7 +208,7 @@ void Explainer::Read(Question& question) const {
 
 void Explainer::CheckFiles(const QuestionPtr& question) const {
   if (question->answer) return question->done(*std::move(question->answer));
-  const Status added = parts_.checks.Add(question->peer.uid, LookFor(question));
+  const Status added = parts_.checks.Add(question->peer.account(), LookFor(question));
   if (!added) question->done(added.error());
 }
 
@@ -270,7 +270,7 @@ void Explainer::Checked(const QuestionPtr& question,
     question->done(std::move(explanation));
   };
   const Status added =
-      parts_.reads.Add(question->peer.uid,
+      parts_.reads.Add(question->peer.account(),
                        {.look = [this, key = looked->closure->key, uid = question->peer.uid,
                                  tier] { *tier = parts_.memory.WhereIs(key, uid); },
                         .then = answer,

@@ -47,7 +47,7 @@ class Explainer {
   /// latter alone where the user was answered with it and no such build is remembered. The disk is
   /// asked: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
   /// Before this returns where they are full.
-  void OfKey(const cccl_cache::Digest& key, uid_t uid, Done done) const;
+  void OfKey(const cccl_cache::Digest& key, const Peer& peer, Done done) const;
 
   /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
   /// on another thread, or never if the file checks or the reads are closed before.

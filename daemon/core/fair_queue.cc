@@ -29,32 +29,34 @@ void FairQueue::Close() {
   slots_.clear();
 }
 
-Status FairQueue::Add(uint64_t item, uid_t uid) {
+Status FairQueue::Add(uint64_t item, Account account) {
   {
     std::lock_guard lock(mutex_);
     const bool known = waiting_.contains(item);
-    if (known && waiting_[item].lines.contains(uid)) return Ok{};
-    const auto line = lines_.find(uid);
-    if (line != lines_.end() && line->second.size() >= bounds_.per_uid) {
+    if (known && waiting_[item].lines.contains(account)) return Ok{};
+    const auto line = lines_.find(account);
+    const size_t mine = line == lines_.end() ? 0 : line->second.size();
+    if (mine >= bounds_.per_uid) {
       if (known) return Ok{};
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("{} builds of uid {} wait already; come back later, or raise "
+                   fmt::format("{} builds of {} wait already; come back later, or raise "
                                "queue_limit_per_uid in the daemon's configuration",
-                               bounds_.per_uid, uid),
+                               bounds_.per_uid, account.Name()),
                    kRetryAfter};
     }
-    if (!known && waiting_.size() >= bounds_.total) {
+    const Allowance allowance{bounds_.per_uid, bounds_.total};
+    if (!known && mine >= allowance.Most(account, mine, waiting_.size())) {
       return Error{
           ErrorCode::kOverloaded,
-          fmt::format("{} builds wait already; come back later, or raise queue_limit in the "
-                      "daemon's configuration",
-                      bounds_.total),
+          fmt::format("{} of at most {} builds wait already; come back later, or raise queue_limit "
+                      "in the daemon's configuration",
+                      waiting_.size(), bounds_.total),
           kRetryAfter};
     }
-    if (line == lines_.end()) rotation_.push_back(uid);
-    lines_[uid].push_back(item);
+    if (line == lines_.end()) rotation_.push_back(account);
+    lines_[account].push_back(item);
     Waiting& waiting = waiting_[item];
-    waiting.lines.insert(uid);
+    waiting.lines.insert(account);
     if (!known) waiting.since = Clock::now();
     ++changes_;
   }
@@ -63,20 +65,20 @@ Status FairQueue::Add(uint64_t item, uid_t uid) {
   return Ok{};
 }
 
-void FairQueue::RemoveFromLine(uint64_t item, uid_t uid) {
-  const auto line = lines_.find(uid);
+void FairQueue::RemoveFromLine(uint64_t item, Account account) {
+  const auto line = lines_.find(account);
   if (line == lines_.end()) return;
   std::erase(line->second, item);
   if (!line->second.empty()) return;
   lines_.erase(line);
-  rotation_.remove(uid);
+  rotation_.remove(account);
 }
 
 bool FairQueue::Remove(uint64_t item) {
   std::lock_guard lock(mutex_);
   const auto found = waiting_.find(item);
   if (found == waiting_.end()) return false;
-  for (uid_t uid : found->second.lines) RemoveFromLine(item, uid);
+  for (Account each : found->second.lines) RemoveFromLine(item, each);
   waiting_.erase(found);
   return true;
 }
@@ -91,27 +93,27 @@ size_t FairQueue::running() const {
   return running_;
 }
 
-uint64_t FairQueue::TakeNextOf(uid_t uid) {
-  const auto turn = std::ranges::find(rotation_, uid);
+uint64_t FairQueue::TakeNextOf(Account account) {
+  const auto turn = std::ranges::find(rotation_, account);
   rotation_.splice(rotation_.end(), rotation_, turn);
-  const uint64_t item = lines_.at(uid).front();
+  const uint64_t item = lines_.at(account).front();
   const auto found = waiting_.find(item);
-  for (uid_t other : found->second.lines) RemoveFromLine(item, other);
+  for (Account other : found->second.lines) RemoveFromLine(item, other);
   waiting_.erase(found);
   return item;
 }
 
-void FairQueue::RunNextOf(uid_t uid, std::unique_lock<std::mutex>* lock) {
-  const uint64_t item = TakeNextOf(uid);
+void FairQueue::RunNextOf(Account account, std::unique_lock<std::mutex>* lock) {
+  const uint64_t item = TakeNextOf(account);
   ++running_;
-  ++running_of_[uid];
+  ++running_of_[account];
   ++changes_;
   changed_.notify_one();
   lock->unlock();
   run_(item);
   lock->lock();
   --running_;
-  if (--running_of_[uid] == 0) running_of_.erase(uid);
+  if (--running_of_[account] == 0) running_of_.erase(account);
   ++changes_;
   changed_.notify_one();
 }
@@ -130,8 +132,10 @@ void FairQueue::ServeRelief(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     const auto relieved = Relieved();
-    if (const auto* uid = std::get_if<uid_t>(&relieved)) {
-      RunNextOf(*uid, &lock);
+    if (const auto* account = std::get_if<Account>(&relieved)) {
+      ++busy_relief_slots_;
+      RunNextOf(*account, &lock);
+      --busy_relief_slots_;
     } else {
       changed_.wait_until(lock, stop, std::get<Clock::time_point>(relieved),
                           [this, seen = changes_] { return changes_ != seen; });
@@ -139,14 +143,17 @@ void FairQueue::ServeRelief(std::stop_token stop) {
   }
 }
 
-std::variant<uid_t, FairQueue::Clock::time_point> FairQueue::Relieved() const {
+std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
   const Clock::time_point now = Clock::now();
   Clock::time_point next = now + std::chrono::hours(1);
   if (busy_slots_ < bounds_.slots) return next;
-  for (const uid_t uid : rotation_) {
-    if (running_of_.contains(uid)) continue;
-    const Clock::time_point due = waiting_.at(lines_.at(uid).front()).since + bounds_.relief_after;
-    if (due <= now) return uid;
+  const Allowance allowance{1, bounds_.relief_slots};
+  for (const Account account : rotation_) {
+    if (running_of_.contains(account)) continue;
+    if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
+    const Clock::time_point due =
+        waiting_.at(lines_.at(account).front()).since + bounds_.relief_after;
+    if (due <= now) return account;
     next = std::min(next, due);
   }
   return next;

@@ -37,7 +37,7 @@ class FileChecks::State {
   using TaskPtr = std::shared_ptr<Task>;
   using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
   struct Task {
-    uid_t uid;
+    Account account;
     std::function<void()> look;  // of the thread that runs it, until then: it holds files open
     std::function<void()> then;  // guarded by mutex_, as all below
     std::function<void()> late;
@@ -49,23 +49,24 @@ class FileChecks::State {
 
   struct Added {
     TaskPtr task;
-    bool needs_thread;  ///< the caller is to start one for this uid
+    bool needs_thread;  ///< the caller is to start one for this account
   };
-  Result<Added> Add(uid_t uid, Look look) {
+  Result<Added> Add(Account account, Look look) {
     const std::lock_guard lock(mutex_);
     if (closed_) return Stopping();
-    User& user = users_[uid];
-    const bool more = user.threads < bounds_.threads_per_uid && threads_ < bounds_.threads;
+    User& user = users_[account];
+    const Allowance allowance{bounds_.threads_per_uid, bounds_.threads};
+    const bool more = user.threads < allowance.Most(account, user.threads, threads_);
     if (!more && (user.Hangs() || user.waiting.size() >= bounds_.waiting_per_uid)) {
-      if (user.threads == 0) users_.erase(uid);
+      if (user.threads == 0) users_.erase(account);
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("too many requests of uid {} wait for {}; come back later, or see "
+                   fmt::format("too many requests of {} wait for {}; come back later, or see "
                                "whether it hangs",
-                               uid, bounds_.awaited),
+                               account.Name(), bounds_.awaited),
                    kRetryAfter};
     }
     const auto task = std::make_shared<Task>(
-        Task{uid, std::move(look.look), std::move(look.then), std::move(look.late)});
+        Task{account, std::move(look.look), std::move(look.then), std::move(look.late)});
     user.waiting.push_back(task);
     task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
     if (task->place == by_deadline_.begin()) changed_.notify_all();
@@ -76,23 +77,23 @@ class FileChecks::State {
     return Added{task, more};
   }
 
-  /// The thread for this uid could not be started. False: the task is dropped, for the uid has
+  /// The thread for this account could not be started. False: the task is dropped, for it has
   /// none. What was added meanwhile in the hope for that thread is late at once.
-  bool GoWithoutThread(uid_t uid, const TaskPtr& task) {
+  bool GoWithoutThread(Account account, const TaskPtr& task) {
     const std::lock_guard lock(mutex_);
-    User& user = users_.at(uid);
+    User& user = users_.at(account);
     --threads_;
     if (--user.threads > 0) return true;
     if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
     EndWaiting(user);
-    users_.erase(uid);
+    users_.erase(account);
     return false;
   }
 
   /// Null: nothing waits, the thread ends.
-  TaskPtr Next(uid_t uid) {
+  TaskPtr Next(Account account) {
     const std::lock_guard lock(mutex_);
-    User& user = users_.at(uid);
+    User& user = users_.at(account);
     while (!closed_ && !user.waiting.empty()) {
       TaskPtr task = std::move(user.waiting.front());
       user.waiting.pop_front();
@@ -103,7 +104,7 @@ class FileChecks::State {
       return task;
     }
     --threads_;
-    if (--user.threads == 0) users_.erase(uid);
+    if (--user.threads == 0) users_.erase(account);
     return nullptr;
   }
 
@@ -111,7 +112,7 @@ class FileChecks::State {
   void LookEnded(const TaskPtr& task) {
     const std::lock_guard lock(mutex_);
     task->begun = false;
-    if (task->hangs) --users_.at(task->uid).hanging;
+    if (task->hangs) --users_.at(task->account).hanging;
     if (--looking_ == 0) idle_.notify_all();
   }
 
@@ -153,11 +154,11 @@ class FileChecks::State {
   }
 
   void Close() {
-    std::map<uid_t, User> dropped;
+    std::map<Account, User> dropped;
     std::vector<std::function<void()>> unwanted;
     std::unique_lock lock(mutex_);
     closed_ = true;
-    for (auto& [uid, user] : users_) dropped[uid].waiting.swap(user.waiting);
+    for (auto& [account, user] : users_) dropped[account].waiting.swap(user.waiting);
     for (const auto& [deadline, task] : by_deadline_) {
       task->over = true;
       unwanted.push_back(std::move(task->then));
@@ -192,7 +193,7 @@ class FileChecks::State {
   void NoteHanging(const TaskPtr& task) {
     if (!bounds_.look_time || !task->begun) return;
     task->hangs = true;
-    User& user = users_.at(task->uid);
+    User& user = users_.at(task->account);
     ++user.hanging;
     if (user.Hangs()) EndWaiting(user);
   }
@@ -205,7 +206,7 @@ class FileChecks::State {
   size_t running_ = 0;   // calls of a then or a late
   size_t looking_ = 0;   // calls of a look
   size_t threads_ = 0;
-  std::map<uid_t, User> users_;  // those with threads
+  std::map<Account, User> users_;  // those with threads
   ByDeadline by_deadline_;
 };
 
@@ -216,8 +217,8 @@ FileChecks::FileChecks(const Bounds& bounds)
 
 void FileChecks::Close() { state_->Close(); }
 
-void FileChecks::Serve(State& state, uid_t uid) {
-  while (const State::TaskPtr task = state.Next(uid)) {
+void FileChecks::Serve(State& state, Account account) {
+  while (const State::TaskPtr task = state.Next(account)) {
     task->look();
     task->look = nullptr;
     state.LookEnded(task);
@@ -225,15 +226,15 @@ void FileChecks::Serve(State& state, uid_t uid) {
   }
 }
 
-Status FileChecks::Add(uid_t uid, Look look) {
-  const auto added = state_->Add(uid, std::move(look));
+Status FileChecks::Add(Account account, Look look) {
+  const auto added = state_->Add(account, std::move(look));
   if (!added) return added.error();
   if (added->needs_thread) {
     try {
       // Not joined: a thread that hangs must not keep the daemon from ending.
-      std::thread([state = state_, uid] { Serve(*state, uid); }).detach();
+      std::thread([state = state_, account] { Serve(*state, account); }).detach();
     } catch (const std::system_error& error) {
-      if (state_->GoWithoutThread(uid, added->task)) return Ok{};
+      if (state_->GoWithoutThread(account, added->task)) return Ok{};
       return Error{ErrorCode::kOverloaded,
                    fmt::format("the daemon can't start a thread to wait for {}: {}",
                                state_->awaited(), error.what()),

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "daemon/core/account.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
@@ -43,10 +44,10 @@ class FileChecks {
   FileChecks(const FileChecks&) = delete;
   FileChecks& operator=(const FileChecks&) = delete;
 
-  /// Looks on a thread of this uid. kOverloaded if too many wait, all threads are taken by others,
-  /// or this user's hang: then nothing is called. What `then` and `late` hold is let go with
-  /// either's call, and by Close, however long the look hangs.
-  Status Add(uid_t uid, Look look);
+  /// Looks on a thread of this account. kOverloaded if too many wait, all threads are taken by
+  /// others, or this user's hang: then nothing is called. What `then` and `late` hold is let go
+  /// with either's call, and by Close, however long the look hangs.
+  Status Add(Account account, Look look);
 
   /// Drops what waits, and what hangs: nothing follows it. Returns when no `then` or `late` runs
   /// (nor a look, if the bounds say so), and all of them are gone. From now on Add answers
@@ -55,7 +56,7 @@ class FileChecks {
 
  private:
   class State;
-  static void Serve(State& state, uid_t uid);
+  static void Serve(State& state, Account account);
   const std::shared_ptr<State> state_;
   std::jthread clock_;  // last: ends before what it uses
 };

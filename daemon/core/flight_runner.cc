@@ -134,7 +134,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   Prepared prepared = Prepare(plan, order);
   const CallerFilesPtr& sent = order.caller.files;
   const std::optional<Result<bool>> adopted =
-      AdoptSoon(sent == nullptr ? *parts_.checks : *parts_.sent_checks, order.caller.peer.uid,
+      AdoptSoon(sent == nullptr ? *parts_.checks : *parts_.sent_checks, order.caller.peer.account(),
                 prepared.recorder, parsed, stop);
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
@@ -186,6 +186,7 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
                         plan.visible_roots, std::move(events), NamePartsOf(plan)),
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
+  prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
   if (plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
@@ -212,7 +213,7 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
     later.recalled = Recall(plan, attempt.record.closure);
     bytes += BytesOf(attempt.record.closure);
   }
-  parts_.preambles->Want(preamble.key, later.caller.peer.uid, bytes,
+  parts_.preambles->Want(preamble.key, later.caller.peer.account(), bytes,
                          [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job),
                           later, directories = plan.directories, roots = plan.visible_roots,
                           parts = NamePartsOf(plan)]() mutable {
@@ -221,6 +222,7 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
                                OpenFilesOf(later, directories, files, sent), std::move(roots),
                                ClosureRecorder::Events{}, parts);
                            made.job.requester = later.caller.peer.uid;
+                           made.job.account = later.caller.peer.account();
                            made.job.files = made.recorder;
                            return made;
                          });

@@ -148,6 +148,7 @@ Digest Flights::KeyFor(const Waiter& waiter) {
 void Flights::Join(WaiterPtr waiter) {
   const BuildCoordinator::Ticket ticket = waiter->ticket;
   const uid_t uid = waiter->peer.uid;
+  const Account account = waiter->peer.account();
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
   waiter->joined = Clock::now();
   const Digest key = KeyFor(*waiter);
@@ -159,7 +160,7 @@ void Flights::Join(WaiterPtr waiter) {
     const std::optional<Landing> hit = parts_.memory.FindAtOnce(plan->key);
     if (hit) return Land(joined.flight, plan, uid, *hit, nullptr);
   }
-  const Status queued = queue_.Add(joined.flight, uid);
+  const Status queued = queue_.Add(joined.flight, account);
   if (queued) return;
   FlightTable::Left left = parts_.table.TakeOutOfLine(ticket);
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
@@ -278,7 +279,7 @@ void Flights::ProveLater(const FlightTable::Started& started, const Landing& lan
   if (open == nullptr) return;
   const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*plan.job.request) +
                        landing.output.artifact->Footprint() + BytesOf(landing.closure);
-  const bool added = idle_jobs_.Add(caller.peer.uid, bytes,
+  const bool added = idle_jobs_.Add(caller.peer.account(), bytes,
                                     [this, open](std::stop_token stop) { Prove(open, stop); });
   if (!added) proofs_.Remove(open);
 }

@@ -28,16 +28,17 @@ void IdleJobs::Stop() {
   threads_.clear();
 }
 
-bool IdleJobs::Add(uid_t uid, size_t bytes, Job job) {
+bool IdleJobs::Add(Account account, size_t bytes, Job job) {
   {
     const std::lock_guard lock(mutex_);
-    const auto known = users_.find(uid);
+    const auto known = users_.find(account);
     const size_t held = known == users_.end() ? 0 : known->second.bytes;
     const size_t jobs = known == users_.end() ? 0 : known->second.jobs.size();
-    if (waiting_ >= bounds_.waiting || jobs >= bounds_.waiting_per_uid) return false;
+    const Allowance allowance{bounds_.waiting_per_uid, bounds_.waiting};
+    if (jobs >= allowance.Most(account, jobs, waiting_)) return false;
     if (bytes > bounds_.bytes_per_uid - held) return false;
-    User& user = users_[uid];
-    user.jobs.push_back({uid, bytes, std::move(job)});
+    User& user = users_[account];
+    user.jobs.push_back({account, bytes, std::move(job)});
     user.bytes += bytes;
     ++waiting_;
   }
@@ -72,7 +73,7 @@ IdleJobs::Waiting IdleJobs::TakeNext() {
 }
 
 void IdleJobs::PutBack(Waiting job) {
-  User& user = users_[job.uid];
+  User& user = users_[job.account];
   user.bytes += job.bytes;
   user.jobs.push_front(std::move(job));
   ++waiting_;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -14,6 +12,8 @@
 #include <stop_token>
 #include <thread>
 #include <vector>
+
+#include "daemon/core/account.h"
 
 namespace cccl_cached {
 
@@ -38,7 +38,7 @@ class IdleJobs {
 
   /// `bytes`: what the job keeps in memory. False: too much waits, of this user or of all, and the
   /// job was dropped.
-  bool Add(uid_t uid, size_t bytes, Job job);
+  bool Add(Account account, size_t bytes, Job job);
 
   /// Stops jobs on slots that callers want now.
   void MakeRoom();
@@ -48,7 +48,7 @@ class IdleJobs {
 
  private:
   struct Waiting {
-    uid_t uid;
+    Account account;
     size_t bytes;
     Job job;
   };
@@ -67,9 +67,9 @@ class IdleJobs {
   const std::function<size_t()> busy_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<uid_t, User> users_;          // guarded by mutex_; those with jobs
+  std::map<Account, User> users_;        // guarded by mutex_; those with jobs
   size_t waiting_ = 0;                   // guarded by mutex_
-  uid_t served_ = 0;                     // guarded by mutex_: whose job was taken last
+  Account served_{0};                    // guarded by mutex_: whose job was taken last
   std::list<std::stop_source> running_;  // guarded by mutex_; the newest last
   std::vector<std::jthread> threads_;    // last: end before what they use
 };

@@ -6,8 +6,8 @@
 
 namespace cccl_cached {
 
-Result<JobMemory::Share> JobMemory::Take(uid_t uid, uint64_t bytes, Clock::time_point deadline,
-                                         const std::stop_token& stop) {
+Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
+                                         Clock::time_point deadline, const std::stop_token& stop) {
   if (bytes > limits_.per_uid) {
     return Error{ErrorCode::kOutOfMemory,
                  fmt::format("{} bytes at once: compiles of one user may make the daemon hold at "
@@ -15,7 +15,7 @@ Result<JobMemory::Share> JobMemory::Take(uid_t uid, uint64_t bytes, Clock::time_
                              bytes, limits_.per_uid)};
   }
   std::unique_lock lock(mutex_);
-  const auto user = users_.try_emplace(uid).first;
+  const auto user = users_.try_emplace(account).first;
   std::list<uint64_t>& line = user->second.line;
   const auto place = line.insert(line.end(), bytes);
   const bool granted = changed_.wait_until(
@@ -30,13 +30,14 @@ Result<JobMemory::Share> JobMemory::Take(uid_t uid, uint64_t bytes, Clock::time_
     }
     return Error{ErrorCode::kTimedOut,
                  fmt::format("the daemon had no memory for the compile's result of {} bytes before "
-                             "its time was up: user {} has {} of at most {}, all users {} of {}",
-                             bytes, uid, held, limits_.per_uid, held_, limits_.in_all)};
+                             "its time was up: {} has {} of at most {}, all users {} of {}",
+                             bytes, account.Name(), held, limits_.per_uid, held_, limits_.in_all)};
   }
   user->second.held += bytes;
   held_ += bytes;
-  return Share(nullptr,
-               [self = shared_from_this(), uid, bytes](const void*) { self->Give(uid, bytes); });
+  return Share(nullptr, [self = shared_from_this(), account, bytes](const void*) {
+    self->Give(account, bytes);
+  });
 }
 
 uint64_t JobMemory::used() const {
@@ -53,9 +54,9 @@ void JobMemory::Forget(Users::iterator user) {
   if (user->second.held == 0 && user->second.line.empty()) users_.erase(user);
 }
 
-void JobMemory::Give(uid_t uid, uint64_t bytes) {
+void JobMemory::Give(Account account, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const auto user = users_.find(uid);
+  const auto user = users_.find(account);
   user->second.held -= bytes;
   held_ -= bytes;
   Forget(user);

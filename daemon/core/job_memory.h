@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include <mutex>
 #include <stop_token>
 
+#include "daemon/core/account.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
@@ -36,7 +35,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
 
   /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: more than one
   /// user may have. kTimedOut, kCancelled: by the deadline, or a stop, there was none.
-  [[nodiscard]] Result<Share> Take(uid_t uid, uint64_t bytes,
+  [[nodiscard]] Result<Share> Take(Account account, uint64_t bytes,
                                    Clock::time_point deadline = Clock::time_point::max(),
                                    const std::stop_token& stop = {});
   /// What all users hold now.
@@ -47,7 +46,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
     uint64_t held = 0;
     std::list<uint64_t> line;  ///< bytes that its callers wait for
   };
-  using Users = std::map<uid_t, User>;
+  using Users = std::map<Account, User>;
 
   explicit JobMemory(const Limits& limits) : limits_(limits) {}
 
@@ -55,7 +54,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   [[nodiscard]] bool Fits(const User& user, uint64_t bytes) const;
   /// Needs mutex_.
   void Forget(Users::iterator user);
-  void Give(uid_t uid, uint64_t bytes);
+  void Give(Account account, uint64_t bytes);
 
   const Limits limits_;
   mutable std::mutex mutex_;

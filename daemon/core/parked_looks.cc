@@ -68,7 +68,7 @@ void ParkedLooks::Close() {
 
 void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
   const FlightTable::Ticket ticket = waiter->ticket;
-  const uid_t uid = waiter->peer.uid;
+  const Account account = waiter->peer.account();
   const auto resume = [this, ticket](Then next) {
     return [this, ticket, next = std::move(next)] {
       if (WaiterPtr parked = table_.TakeParked(ticket)) next(std::move(parked));
@@ -76,9 +76,9 @@ void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
   };
   // Before the threads hear of it: they find it parked.
   table_.Park(std::move(waiter));
-  const Status added = threads.Add(uid, {.look = std::move(look.look),
-                                         .then = resume(std::move(look.then)),
-                                         .late = resume(std::move(look.late))});
+  const Status added = threads.Add(account, {.look = std::move(look.look),
+                                             .then = resume(std::move(look.then)),
+                                             .late = resume(std::move(look.late))});
   if (added) return;
   if (WaiterPtr refused = table_.TakeParked(ticket)) {
     look.refused(std::move(refused), added.error());

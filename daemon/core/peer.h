@@ -4,7 +4,10 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
+
+#include "daemon/core/account.h"
 
 namespace cccl_cached {
 
@@ -16,8 +19,12 @@ inline constexpr uid_t kOverflowUid = 65534;
 struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
-  std::vector<gid_t> groups;  ///< supplementary, sorted
-  pid_t pid = 0;              ///< for the log only: a pid can be reused, nothing is decided by it
+  std::vector<gid_t> groups;   ///< supplementary, sorted
+  pid_t pid = 0;               ///< for the log only: a pid can be reused, nothing is decided by it
+  bool administrator = false;  ///< was found at accept (service/administrators.h)
+  std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
+
+  [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }
 };
 
 }  // namespace cccl_cached

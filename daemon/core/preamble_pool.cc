@@ -29,12 +29,12 @@ uint64_t SumOf(const Entries& entries, const Weight& weight) {
 /// Of entries that belong to users, the one of least `age` of the user whose weights sum to most.
 template <typename Entries, typename Weight, typename Age>
 auto OldestOfHeaviest(Entries& entries, const Weight& weight, const Age& age) {
-  std::map<uid_t, uint64_t> sums;
-  for (const auto& [key, entry] : entries) sums[entry.uid] += weight(entry);
+  std::map<Account, uint64_t> sums;
+  for (const auto& [key, entry] : entries) sums[entry.account] += weight(entry);
   const auto heaviest =
       std::ranges::max_element(sums, {}, [](const auto& sum) { return sum.second; });
   return std::ranges::min_element(entries, {}, [&](const auto& entry) {
-    return std::pair(entry.second.uid != heaviest->first, age(entry.second));
+    return std::pair(entry.second.account != heaviest->first, age(entry.second));
   });
 }
 
@@ -70,7 +70,7 @@ ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
   return nullptr;
 }
 
-void PreamblePool::Want(const Digest& key, uid_t uid, uint64_t bytes, MakeOrder make) {
+void PreamblePool::Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make) {
   if (bounds_.bytes == 0 || bytes > bounds_.wanted_bytes_per_uid) return;
   DropUnusable();
   GivenUp given_up;
@@ -82,16 +82,20 @@ void PreamblePool::Want(const Digest& key, uid_t uid, uint64_t bytes, MakeOrder 
   }
   const auto [wish, first] = wishes_.try_emplace(key);
   const uint64_t age = first ? ++uses_ : wish->second.age;
-  given_up.push_back(std::exchange(wish->second, {std::move(make), uid, bytes, !first, age}));
-  GiveUpWishes(uid, &given_up);
+  given_up.push_back(std::exchange(wish->second, {std::move(make), account, bytes, !first, age}));
+  GiveUpWishes(account, &given_up);
   changed_.notify_all();
 }
 
-void PreamblePool::GiveUpWishes(uid_t uid, GivenUp* given_up) {
+void PreamblePool::GiveUpWishes(Account account, GivenUp* given_up) {
   const auto one = [](const Wish&) { return uint64_t{1}; };
   const auto bytes = [](const Wish& wish) { return wish.bytes; };
-  const auto own = [uid](const Wish& wish) { return uint64_t{wish.uid == uid ? 1u : 0u}; };
-  const auto own_bytes = [uid](const Wish& wish) { return wish.uid == uid ? wish.bytes : 0; };
+  const auto own = [account](const Wish& wish) {
+    return uint64_t{wish.account == account ? 1u : 0u};
+  };
+  const auto own_bytes = [account](const Wish& wish) {
+    return wish.account == account ? wish.bytes : 0;
+  };
   const auto give_up_while_above = [&](uint64_t bound, const auto& count, const auto& weight) {
     while (SumOf(wishes_, count) > bound) {
       const auto oldest =
@@ -151,11 +155,11 @@ std::optional<PreamblePool::Taken> PreamblePool::TakeWish() {
   // The urgent ones first; users in turn; of one user the oldest.
   const auto next = std::ranges::min_element(wishes_, {}, [this](const auto& entry) {
     const Wish& wish = entry.second;
-    return std::tuple(!wish.urgent, wish.uid <= last_served_, wish.uid, wish.age);
+    return std::tuple(!wish.urgent, wish.account <= last_served_, wish.account, wish.age);
   });
   if (next == wishes_.end() || (!next->second.urgent && !idle)) return std::nullopt;
   parsing_ = next->first;
-  last_served_ = next->second.uid;
+  last_served_ = next->second.account;
   Taken taken{next->first, std::move(next->second)};
   wishes_.erase(next);
   return taken;
@@ -189,7 +193,7 @@ void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> res
     statistics_.Add(Counter::kPreambleFailures);
     return NoteFailure(taken.key);
   }
-  kept_[taken.key] = {std::move(parsed), taken.wish.uid, bytes, ++uses_};
+  kept_[taken.key] = {std::move(parsed), taken.wish.account, bytes, ++uses_};
   Shrink(&dropped);
 }
 

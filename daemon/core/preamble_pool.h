@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/core/account.h"
 #include "daemon/core/closure_recorder.h"
 #include "daemon/core/compiler.h"
 #include "daemon/core/statistics.h"
@@ -74,7 +73,7 @@ class PreamblePool {
   /// A program of this user that begins so was compiled without. The first time, the preamble is
   /// parsed once nothing else is compiled; the second time, beside what is compiled, and as that
   /// one was. `bytes`: what `make` keeps in memory.
-  void Want(const cccl_cache::Digest& key, uid_t uid, uint64_t bytes, MakeOrder make);
+  void Want(const cccl_cache::Digest& key, Account account, uint64_t bytes, MakeOrder make);
   /// It is not to be used any more: its files have changed, or a build that used it ended in a way
   /// that says nothing of it.
   void Drop(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed);
@@ -88,14 +87,14 @@ class PreamblePool {
  private:
   struct Wish {
     MakeOrder make;
-    uid_t uid = 0;
+    Account account{0};
     uint64_t bytes = 0;
     bool urgent = false;
     uint64_t age = 0;
   };
   struct Kept {
     ParsedPreamblePtr parsed;
-    uid_t uid = 0;
+    Account account{0};
     uint64_t bytes = 0;
     uint64_t last_use = 0;
   };
@@ -120,7 +119,7 @@ class PreamblePool {
   void Remove(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
   void NoteFailure(const cccl_cache::Digest& key);
   /// Until this user and all keep the bounds again.
-  void GiveUpWishes(uid_t uid, GivenUp* given_up);
+  void GiveUpWishes(Account account, GivenUp* given_up);
   void Shrink(Dropped* dropped);
 
   Compiler& compiler_;
@@ -136,7 +135,7 @@ class PreamblePool {
   std::map<cccl_cache::Digest, Clock::time_point> failed_;  // until when
   std::optional<cccl_cache::Digest> parsing_;
   uint64_t uses_ = 0;
-  uid_t last_served_ = 0;
+  Account last_served_{0};
   std::jthread thread_;  // last: ends before what it uses
 };
 

@@ -40,7 +40,7 @@ void ShadowChecks::Consider(const Hit& hit) {
   if (!Repeatable(*hit.plan)) return;
   const size_t bytes = kCopiesInPlan * cccl_cache::BytesOf(*hit.plan->job.request) +
                        hit.landing.output.artifact->Footprint() + BytesOf(hit.closure);
-  parts_.idle_jobs.Add(hit.peer.uid, bytes,
+  parts_.idle_jobs.Add(hit.peer.account(), bytes,
                        [this, sample = Sample{hit.plan, hit.peer, hit.landing,
                                               Recall(*hit.plan, hit.closure), hit.files_were_sent}](
                            std::stop_token stop) { Check(sample, std::move(stop)); });

@@ -78,7 +78,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   if (const int error = StatusAt(contents, "", &before); error != 0) return Obstacle::Of(error);
   JobMemory::Share share;
   if (account_.memory != nullptr && before.stx_size > kLargeFileBytes) {
-    Result<JobMemory::Share> taken = account_.memory->Take(account_.uid, before.stx_size);
+    Result<JobMemory::Share> taken = account_.memory->Take(account_.account, before.stx_size);
     if (!taken) return Obstacle{Obstacle::Kind::kTooLarge};
     share = *std::move(taken);
   }

@@ -26,7 +26,7 @@ struct FileContents {
 /// Whom the contents of large files count on. Without memory they count on nobody.
 struct MemoryAccount {
   std::shared_ptr<JobMemory> memory = nullptr;
-  uid_t uid = 0;
+  Account account{0};
 };
 
 /// Reads regular files whole, and remembers the digests of those that lie still. For one build. Not

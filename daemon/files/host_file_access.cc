@@ -19,7 +19,7 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
   }
   return std::make_unique<HostFiles>(Reach(peer.uid, options_.own_uid), std::move(directories),
                                      options_.own_directories, memory_,
-                                     MemoryAccount{options_.memory, peer.uid});
+                                     MemoryAccount{options_.memory, peer.account()});
 }
 
 }  // namespace cccl_cached

@@ -82,7 +82,7 @@ void Acceptor::Run() {
       const uint64_t id = events[static_cast<size_t>(i)].data.u64;
       if (id == kStopId) return;
       if (id <= listeners_.size()) {
-        AcceptSome(listeners_[id - 1].fd());
+        AcceptSome(listeners_[id - 1]);
       } else {
         Ended(id);
       }
@@ -94,15 +94,15 @@ void Acceptor::Run() {
   }
 }
 
-void Acceptor::AcceptSome(int listener) {
+void Acceptor::AcceptSome(const ListeningSocket& listener) {
   for (int i = 0; i < kAtOnce; ++i) {
-    FileDescriptor socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
-      Adopt(std::move(socket));
+      Adopt(std::move(socket), listener);
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
-    if (errno == EMFILE || errno == ENFILE) TurnAway(listener);
+    if (errno == EMFILE || errno == ENFILE) TurnAway(listener.fd());
     // Out of memory, most likely: the listener stays readable, so don't come back at once.
     if (errno != EAGAIN) std::this_thread::sleep_for(kBreath);
     return;
@@ -116,9 +116,11 @@ void Acceptor::TurnAway(int listener) {
   spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-void Acceptor::Adopt(FileDescriptor socket) {
+void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
   auto peer = ReadPeerCredentials(socket.get());
   if (!peer) return;
+  peer.value().administrator = listener.for_administrators();
+  callbacks_.identify(socket.get(), peer.value());
   auto cancellations = callbacks_.cancellations(*peer);
   if (cancellations == nullptr) return;
   FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));

@@ -29,6 +29,9 @@ class Connection {
 class Acceptor {
  public:
   struct Callbacks {
+    /// Adds to what the kernel said of the peer of this socket what the daemon says: its account,
+    /// and whether it is an administrator, which it is called if the listener may have any.
+    std::function<void(int socket, Peer&)> identify;
     /// Null: this peer may not connect now.
     std::function<std::shared_ptr<Cancellations>(const Peer&)> cancellations;
     /// Takes the socket over, or closes it and returns null.
@@ -57,8 +60,8 @@ class Acceptor {
 
   [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
   void Run();
-  void AcceptSome(int listener);
-  void Adopt(FileDescriptor socket);
+  void AcceptSome(const ListeningSocket& listener);
+  void Adopt(FileDescriptor socket, const ListeningSocket& listener);
   void Ended(uint64_t id);
   void TurnAway(int listener);
 

@@ -29,7 +29,7 @@ AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& st
     Fail(begun.error());
     return;
   }
-  backend_.read_gate.Enter(peer_.uid, *this);
+  backend_.read_gate.Enter(peer_.account(), *this);
 }
 
 Status AcquireCall::Begin() {
@@ -37,7 +37,7 @@ Status AcquireCall::Begin() {
     return Error{ErrorCode::kDenied,
                  "uid 65534 stands for many users, so nothing is deposited for it"};
   }
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return call.error();
   call_ = std::move(*call);
   return Ok{};
@@ -47,7 +47,7 @@ void AcquireCall::StartReading() {
   // By copy: once the lock is free, the call may end and this object go.
   const std::shared_ptr<Link> link = link_;
   ReadGate& gate = backend_.read_gate;
-  const uid_t uid = peer_.uid;
+  const Account account = peer_.account();
   {
     const std::lock_guard lock(link->mutex);
     if (!end_) {
@@ -55,15 +55,19 @@ void AcquireCall::StartReading() {
       StartRead(&message_);
       return;
     }
+  }
+  // Before the call may end.
+  gate.Leave(account, *this);
+  {
+    const std::lock_guard lock(link->mutex);
     reading_ = Reading::kNot;
   }
-  gate.Leave(uid);
   GoOn(link);
 }
 
 void AcquireCall::OnReadDone(bool ok) {
   const bool first = !asked_;
-  if (first) backend_.read_gate.Leave(peer_.uid);
+  if (first) backend_.read_gate.Leave(peer_.account(), *this);
   Status taken = CallerLeft();
   if (ok) taken = first ? TakeKey() : TakeWord();
   {
@@ -82,7 +86,7 @@ void AcquireCall::OnReadDone(bool ok) {
 }
 
 Status AcquireCall::TakeKey() {
-  const auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, message_.Length());
+  const auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message_.Length());
   if (!bytes) return bytes.error();
   const auto decoded = DecodeAcquire(message_);
   message_.Clear();
@@ -122,7 +126,7 @@ Status AcquireCall::TakeContents(const std::string& bytes) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("a deposit of more than {} bytes", backend_.limits.source_bytes)};
   }
-  auto more = backend_.budget.Take(peer_.uid, Resource::kBytes, bytes.size());
+  auto more = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes.size());
   if (!more) return more.error();
   contents_share_.Merge(std::move(*more));
   contents_ += bytes;
@@ -204,7 +208,7 @@ void AcquireCall::Hear(const std::shared_ptr<Link>& link, LeaseNews news) {
 }
 
 void AcquireCall::Hold(const LeaseGrant& grant) {
-  auto lease = backend_.budget.Take(peer_.uid, Resource::kLeases);
+  auto lease = backend_.budget.Take(peer_.account(), Resource::kLeases);
   if (!lease) {
     End(lease.error());
     return;
@@ -215,7 +219,7 @@ void AcquireCall::Hold(const LeaseGrant& grant) {
 }
 
 void AcquireCall::HandOver(const DepositFound& found) {
-  auto counted = backend_.deposit_readers.Add(peer_.uid, found.contents);
+  auto counted = backend_.deposit_readers.Add(peer_.account(), found.contents);
   if (!counted) {
     End(counted.error());
     return;
@@ -273,7 +277,7 @@ void AcquireCall::WriteNext() {
 }
 
 void AcquireCall::FinishIfIdle() {
-  if (reading_ == Reading::kWaitsForTurn && backend_.read_gate.Withdraw(peer_.uid, *this)) {
+  if (reading_ == Reading::kWaitsForTurn && backend_.read_gate.Withdraw(peer_.account(), *this)) {
     reading_ = Reading::kNot;
   }
   if (reading_ == Reading::kWaitsForTurn || writing_) return;

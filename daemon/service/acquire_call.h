@@ -41,6 +41,7 @@ class AcquireCall final : public RawCall, private GatedReader {
   };
 
   void StartReading() override;
+  void GiveUp() override { context().TryCancel(); }
   [[nodiscard]] Status Begin();
   [[nodiscard]] Status TakeKey();
   [[nodiscard]] Status TakeWord();

@@ -124,19 +124,19 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
 }  // namespace
 
 AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
-  const uid_t uid = peer.uid;
+  const Account account = peer.account();
   Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](CallStream& stream) {
     auto* call = new ExplainCall(backend, peer, stream);
     call->Begin();
   });
   Serve("/cccl_cache.v1.Admin/Stats",
         UnaryCall::Maker<v1::StatsRequest>(
-            backend, uid, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {
+            backend, account, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {
               answer(grpc::Status::OK, DescribeStatistics(sources));
             }));
   Serve("/cccl_cache.v1.Admin/Toolchains",
         UnaryCall::Maker<v1::ToolchainsRequest>(
-            backend, uid, [&sources](const auto& request, UnaryCall::Reply answer) {
+            backend, account, [&sources](const auto& request, UnaryCall::Reply answer) {
               AnswerToolchains(sources.toolchains, request.driver_version(), std::move(answer));
             }));
 }

@@ -23,9 +23,9 @@ Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
 }  // namespace
 
 void BlockingCall::Begin() {
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return End(call.error());
-  auto stream = backend_.budget.Take(peer_.uid, Resource::kStreams);
+  auto stream = backend_.budget.Take(peer_.account(), Resource::kStreams);
   if (!stream) return End(stream.error());
   call_ = std::move(*call);
   stream_ = std::move(*stream);
@@ -38,7 +38,7 @@ SnapshotCaller BlockingCall::Caller() {
 
 Status BlockingCall::Hold(uint64_t bytes) {
   memory_.Release();
-  auto share = backend_.budget.Take(peer_.uid, Resource::kBytes, bytes);
+  auto share = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes);
   if (!share) return share.error();
   memory_ = *std::move(share);
   return Ok{};

@@ -25,6 +25,9 @@ constexpr uint64_t kBatchesInAll = 128;
 /// All of these together, while nobody says anything, take no more than half of the bytes in
 /// flight.
 constexpr uint64_t kBatchesPartOfBytes = 2;
+/// Each has a thread, memory of gRPC's and a few descriptors.
+constexpr uint64_t kServersPerUid = 256;
+constexpr uint64_t kServersInAll = 1024;
 
 constexpr std::string_view kNames[] = {"connections",
                                        "calls in flight",
@@ -32,12 +35,18 @@ constexpr std::string_view kNames[] = {"connections",
                                        "uploads, snapshots and reflection streams in progress",
                                        "bytes of uploads",
                                        "leases held",
-                                       "streams of builds (BuildMany)"};
+                                       "streams of builds (BuildMany)",
+                                       "servers for sets of groups"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
+
+/// Without what messages may take that are being received (ServiceLimits::gate_turns).
+uint64_t CountedBytes(const ServiceLimits& limits) {
+  return limits.bytes_in_flight - limits.bytes_in_flight / 4;
+}
 
 /// As many streams of builds as that part has room for, each with its next message.
 uint64_t BatchesInAll(const ServiceLimits& limits) {
-  const uint64_t bytes = limits.bytes_in_flight / kBatchesPartOfBytes;
+  const uint64_t bytes = CountedBytes(limits) / kBatchesPartOfBytes;
   return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
 }
 
@@ -51,14 +60,14 @@ bool Fits(uint64_t used, uint64_t amount, uint64_t limit) {
 
 Share& Share::operator=(Share&& other) noexcept {
   std::swap(budget_, other.budget_);
-  std::swap(uid_, other.uid_);
+  std::swap(account_, other.account_);
   std::swap(resource_, other.resource_);
   std::swap(amount_, other.amount_);
   return *this;
 }
 
 void Share::Release() {
-  if (budget_ != nullptr) budget_->Give(uid_, resource_, amount_);
+  if (budget_ != nullptr) budget_->Give(account_, resource_, amount_);
   budget_ = nullptr;
   amount_ = 0;
 }
@@ -69,52 +78,45 @@ void Share::Merge(Share&& other) {
     return;
   }
   if (other.budget_ == nullptr) return;
-  assert(budget_ == other.budget_ && uid_ == other.uid_ && resource_ == other.resource_);
+  assert(budget_ == other.budget_ && account_ == other.account_ && resource_ == other.resource_);
   amount_ += other.amount_;
   other.budget_ = nullptr;
   other.amount_ = 0;
 }
 
 Budget::Budget(const ServiceLimits& limits)
-    : per_uid_{limits.connections_per_uid,
-               limits.calls_per_uid,
-               limits.bytes_in_flight_per_uid,
-               kStreamsPerUid,
-               limits.upload_bytes_per_uid,
-               kLeasesPerUid,
-               kBatchesPerUid},
-      in_all_{limits.connections,  limits.calls, limits.bytes_in_flight, kStreamsInAll,
-              limits.upload_bytes, kLeasesInAll, BatchesInAll(limits)} {}
+    : allowances_{{{limits.connections_per_uid, limits.connections},
+                   {limits.calls_per_uid, limits.calls},
+                   {limits.bytes_in_flight_per_uid, CountedBytes(limits)},
+                   {kStreamsPerUid, kStreamsInAll},
+                   {limits.upload_bytes_per_uid, limits.upload_bytes},
+                   {kLeasesPerUid, kLeasesInAll},
+                   {kBatchesPerUid, BatchesInAll(limits)},
+                   {kServersPerUid, kServersInAll}}} {}
 
-Result<Share> Budget::Take(uid_t uid, Resource resource, uint64_t amount) {
+Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
-  std::lock_guard lock(mutex_);
-  const auto found = users_.find(uid);
-  const uint64_t mine = found == users_.end() ? 0 : found->second[index];
-  const uint64_t free = in_all_[index] - used_[index];
-  // Held for as long as their holder likes.
-  const bool held = resource == Resource::kLeases || resource == Resource::kBatches;
-  const uint64_t most = held ? std::min(per_uid_[index], std::max(free, mine)) : per_uid_[index];
-  if (amount > per_uid_[index]) {
+  const Allowance& allowance = allowances_[index];
+  if (amount > allowance.per_account) {
     // Waiting does not help: no hint when to come back.
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
-                                                     amount, kNames[index], per_uid_[index])};
+                                                     amount, kNames[index], allowance.per_account)};
   }
+  std::lock_guard lock(mutex_);
+  const auto found = users_.find(account);
+  const uint64_t mine = found == users_.end() ? 0 : found->second[index];
+  const uint64_t most = allowance.Most(account, mine, used_[index]);
   if (!Fits(mine, amount, most)) {
-    return Error{ErrorCode::kOverloaded,
-                 fmt::format("user {} has {} {} of at most {}: wait for some to end", uid, mine,
-                             kNames[index], most),
-                 kRetryAfter};
+    return Error{
+        ErrorCode::kOverloaded,
+        fmt::format("{} may have at most {} {} now and has {}, all users together have {} of {}: "
+                    "wait for some to end",
+                    account.Name(), most, kNames[index], mine, used_[index], allowance.in_all),
+        kRetryAfter};
   }
-  if (!Fits(used_[index], amount, in_all_[index])) {
-    return Error{ErrorCode::kOverloaded,
-                 fmt::format("all users together have {} {} of at most {}: wait for some to end",
-                             used_[index], kNames[index], in_all_[index]),
-                 kRetryAfter};
-  }
-  users_[uid][index] += amount;
+  users_[account][index] += amount;
   used_[index] += amount;
-  return Share(this, uid, resource, amount);
+  return Share(this, account, resource, amount);
 }
 
 uint64_t Budget::Used(Resource resource) const {
@@ -122,10 +124,10 @@ uint64_t Budget::Used(Resource resource) const {
   return used_[Index(resource)];
 }
 
-void Budget::Give(uid_t uid, Resource resource, uint64_t amount) {
+void Budget::Give(Account account, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
   std::lock_guard lock(mutex_);
-  const auto found = users_.find(uid);
+  const auto found = users_.find(account);
   assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
   found->second[index] -= amount;
   used_[index] -= amount;

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 
+#include "daemon/core/account.h"
 #include "daemon/core/result.h"
 #include "daemon/service/service_limits.h"
 
@@ -23,11 +22,11 @@ enum class Resource : uint8_t {
   kUploadBytes,
   kLeases,
   kBatches,
+  kServers,
   kCount
 };
 
-/// A uid may hold so many leases at one time, and no more than are free: so it takes many uids to
-/// take them all, and each that comes gets some. So it is with streams of builds.
+/// An account may hold so many leases at one time.
 inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;
@@ -41,41 +40,40 @@ class Share {
   ~Share() { Release(); }
 
   void Release();
-  /// Adds another share of the same uid and resource.
+  /// Adds another share of the same account and resource.
   void Merge(Share&& other);
   [[nodiscard]] uint64_t amount() const { return amount_; }
 
  private:
   friend class Budget;
-  Share(Budget* budget, uid_t uid, Resource resource, uint64_t amount)
-      : budget_(budget), uid_(uid), resource_(resource), amount_(amount) {}
+  Share(Budget* budget, Account account, Resource resource, uint64_t amount)
+      : budget_(budget), account_(account), resource_(resource), amount_(amount) {}
 
   Budget* budget_ = nullptr;
-  uid_t uid_ = 0;
+  Account account_{0};
   Resource resource_ = Resource::kConnections;
   uint64_t amount_ = 0;
 };
 
-/// How much of everything each uid and all of them together use now. Thread-safe.
+/// How much of everything each account and all of them together use now (Allowance). Thread-safe.
 class Budget {
  public:
   explicit Budget(const ServiceLimits& limits);
 
   /// kOverloaded names what is used up and by whom.
-  [[nodiscard]] Result<Share> Take(uid_t uid, Resource resource, uint64_t amount = 1);
-  /// What all uids use now.
+  [[nodiscard]] Result<Share> Take(Account account, Resource resource, uint64_t amount = 1);
+  /// What all accounts use now.
   [[nodiscard]] uint64_t Used(Resource resource) const;
 
  private:
   friend class Share;
   using Amounts = std::array<uint64_t, static_cast<size_t>(Resource::kCount)>;
-  void Give(uid_t uid, Resource resource, uint64_t amount);
+  void Give(Account account, Resource resource, uint64_t amount);
 
-  const Amounts per_uid_;
-  const Amounts in_all_;
+  const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable std::mutex mutex_;
-  Amounts used_{};                            // guarded by mutex_
-  std::unordered_map<uid_t, Amounts> users_;  // guarded by mutex_; nobody who uses nothing
+  Amounts used_{};                    // guarded by mutex_
+  std::map<Account, Amounts> users_;  // guarded by mutex_; those that use anything
 };
 
 }  // namespace cccl_cached

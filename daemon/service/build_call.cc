@@ -14,19 +14,19 @@ BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form 
       peer_(std::move(peer)),
       form_(form),
       pending_(std::make_shared<PendingBuild>(backend.builder)) {
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) {
     Fail(call.error());
     return;
   }
   call_ = std::move(*call);
-  backend_.read_gate.Enter(peer_.uid, *this);
+  backend_.read_gate.Enter(peer_.account(), *this);
 }
 
 void BuildCall::StartReading() { StartRead(&message_); }
 
 void BuildCall::OnReadDone(bool ok) {
-  backend_.read_gate.Leave(peer_.uid);
+  backend_.read_gate.Leave(peer_.account(), *this);
   if (!ok) {
     Fail(Error{ErrorCode::kCancelled, "the call ended before its request came"});
     return;
@@ -39,7 +39,7 @@ void BuildCall::OnReadDone(bool ok) {
 }
 
 Status BuildCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_.uid, message_, &ReadBuild);
+  auto read = ReadCounted(backend_, peer_, message_, &ReadBuild);
   if (!read) return read.error();
   bytes_ = std::move(read->bytes);
   request_ = std::move(read->converted);
@@ -57,7 +57,7 @@ void BuildCall::StartBuild() {
 
 void BuildCall::OnCancel() {
   // Where neither holds the call, what is under way ends it.
-  if (backend_.read_gate.Withdraw(peer_.uid, *this) || pending_->Cancel()) {
+  if (backend_.read_gate.Withdraw(peer_.account(), *this) || pending_->Cancel()) {
     Fail(Error{ErrorCode::kCancelled, "the caller left"});
   }
 }
@@ -74,7 +74,7 @@ void BuildCall::Answer(Result<BuildAnswer> answer) {
   } else {
     message_ = EncodeReply(*answer, request_.wanted, backend_.limits.message_bytes);
   }
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes,
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes,
                                     chunks_ ? chunks_->bytes() : message_.Length());
   if (!bytes) {
     Fail(bytes.error());

@@ -33,6 +33,7 @@ class BuildCall final : public RawCall, private GatedReader {
 
  private:
   void StartReading() override;
+  void GiveUp() override { context().TryCancel(); }
   void StartBuild();
   [[nodiscard]] Status ReadRequest();
   void Answer(Result<BuildAnswer> answer);

@@ -31,11 +31,12 @@ BuildManyCall::BuildManyCall(BuildBackend& backend, Peer peer, CallStream& strea
 }
 
 Status BuildManyCall::Begin() {
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return call.error();
-  auto stream = backend_.budget.Take(peer_.uid, Resource::kBatches);
+  auto stream = backend_.budget.Take(peer_.account(), Resource::kBatches);
   if (!stream) return stream.error();
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, backend_.limits.message_bytes);
+  auto bytes =
+      backend_.budget.Take(peer_.account(), Resource::kBytes, backend_.limits.message_bytes);
   if (!bytes) return bytes.error();
   call_ = std::move(*call);
   stream_ = std::move(*stream);
@@ -65,14 +66,14 @@ Status BuildManyCall::TakeRequest() {
     CancelBuild(request->tag);
     return Ok{};
   }
-  auto build = ReadCounted(backend_, peer_.uid, message_, &ReadOfMany);
+  auto build = ReadCounted(backend_, peer_, message_, &ReadOfMany);
   if (build) return StartBuild(request->tag, *std::move(build));
   Refuse(request->tag, build.error());
   return Ok{};
 }
 
 Status BuildManyCall::StartBuild(uint64_t tag, CountedRequest build) {
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) {
     Refuse(tag, call.error());
     return Ok{};
@@ -133,7 +134,7 @@ void BuildManyCall::Reply(uint64_t tag, const Result<BuildAnswer>& answer) {
 }
 
 BuildManyCall::Outgoing BuildManyCall::Count(uint64_t tag, grpc::ByteBuffer message) {
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, message.Length());
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
   if (bytes) return {std::move(message), {}, std::move(*bytes)};
   backend_.statistics.Add(Counter::kRefused);
   // A line, not counted: there are no more of them than builds, and reading stops at a few.

@@ -21,7 +21,8 @@ class Builder {
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
   /// Why builds are misses: the contract of both is that of Explainer.
-  virtual void ExplainKey(const cccl_cache::Digest& key, uid_t uid, Explainer::Done done) = 0;
+  virtual void ExplainKey(const cccl_cache::Digest& key, const Peer& peer,
+                          Explainer::Done done) = 0;
   virtual void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
                               const Peer& peer, Explainer::Done done) = 0;
 };
@@ -36,8 +37,8 @@ class CoordinatorBuilder final : public Builder {
     return coordinator_.Build(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
-  void ExplainKey(const cccl_cache::Digest& key, uid_t uid, Explainer::Done done) override {
-    coordinator_.explainer().OfKey(key, uid, std::move(done));
+  void ExplainKey(const cccl_cache::Digest& key, const Peer& peer, Explainer::Done done) override {
+    coordinator_.explainer().OfKey(key, peer, std::move(done));
   }
   void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
                       Explainer::Done done) override {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
-#include <sys/types.h>
 
+#include "daemon/core/peer.h"
 #include "daemon/core/result.h"
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
@@ -24,7 +24,7 @@ using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const Servi
 
 /// Of the message's bytes nothing is left. Counts them while they are read, then what was made of
 /// them: kOverloaded. kInvalidRequest and kUploadNeeded as ReadBuild.
-[[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, uid_t uid,
+[[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
                                                  grpc::ByteBuffer& message, BuildReader read);
 
 }  // namespace cccl_cached

@@ -30,7 +30,8 @@ Result<SnapshotFilter> CreateSnapshotCall::ReadFilter() {
   Result<SnapshotFilter> filter = FromProto(request.filter());
   if (!filter) return filter;
   while (true) {
-    auto bytes = backend().budget.Take(peer().uid, Resource::kBytes, request.known_keys().size());
+    auto bytes =
+        backend().budget.Take(peer().account(), Resource::kBytes, request.known_keys().size());
     if (!bytes) return bytes.error();
     keys_.Merge(std::move(*bytes));
     if (Status added = AddKnownKeys(request.known_keys(), *filter); !added) return added.error();

@@ -19,6 +19,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   using Kind = cccl_cache::DepositScope::Kind;
   DepositClaim claim;
   claim.uid = peer.uid;
+  claim.counted_as = peer.counted_as;
   claim.scope = {Kind::kUser, peer.uid};
   if (ask.gid) {
     const gid_t gid = *ask.gid;

@@ -4,14 +4,14 @@
 
 namespace cccl_cached {
 
-Result<std::shared_ptr<const void>> DepositReaders::Add(uid_t uid,
+Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
                                                         const DepositContents& contents) {
-  const Key key{uid, contents.get()};
+  const Key key{account, contents.get()};
   const std::lock_guard lock(mutex_);
   if (const auto found = reading_.find(key); found != reading_.end()) {
     if (auto reading = found->second.lock()) return std::shared_ptr<const void>(reading);
   }
-  auto share = budget_.Take(uid, Resource::kBytes, contents->size());
+  auto share = budget_.Take(account, Resource::kBytes, contents->size());
   if (!share) return share.error();
   const std::shared_ptr<const Reading> reading(new Reading{contents, *std::move(share)},
                                                [this, key](const Reading* done) {

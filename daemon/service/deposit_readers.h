@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "daemon/core/account.h"
 #include "daemon/core/deposit.h"
 #include "daemon/core/result.h"
 #include "daemon/service/budget.h"
@@ -24,14 +23,15 @@ class DepositReaders {
   explicit DepositReaders(Budget& budget) : budget_(budget) {}
 
   /// To be held while the contents are sent. kOverloaded: the user has too many bytes under way.
-  [[nodiscard]] Result<std::shared_ptr<const void>> Add(uid_t uid, const DepositContents& contents);
+  [[nodiscard]] Result<std::shared_ptr<const void>> Add(Account account,
+                                                        const DepositContents& contents);
 
  private:
   struct Reading {
     DepositContents contents;
     Share share;
   };
-  using Key = std::pair<uid_t, const void*>;
+  using Key = std::pair<Account, const void*>;
   void Forget(const Key& key);
 
   Budget& budget_;

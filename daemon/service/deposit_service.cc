@@ -61,11 +61,12 @@ Status CheckKey(const char* field, const std::string& key) {
 
 DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
   const uid_t uid = peer.uid;
+  const Account account = peer.account();
   Serve("/cccl_cache.v1.Deposit/Acquire",
         [&backend, &peer](CallStream& stream) { new AcquireCall(backend, peer, stream); });
   Serve("/cccl_cache.v1.Deposit/List",
         UnaryCall::Maker<v1::ListDepositsRequest>(
-            backend, uid,
+            backend, account,
             [&backend, uid](const auto& request, const UnaryCall::Reply& answer) {
               const auto after = Digest::FromHex(request.after());
               answer(grpc::Status::OK, Describe(backend.deposits.List(uid, after, kPage + 1)));
@@ -76,7 +77,7 @@ DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
             }));
   Serve("/cccl_cache.v1.Deposit/Remove",
         UnaryCall::Maker<v1::RemoveDepositRequest>(
-            backend, uid,
+            backend, account,
             [&backend, uid](const auto& request, const UnaryCall::Reply& answer) {
               v1::RemoveDepositReply reply;
               reply.set_removed(backend.deposits.Remove(*Digest::FromHex(request.key()), uid));

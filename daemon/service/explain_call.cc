@@ -43,7 +43,7 @@ class ExplainCall::Wait {
 };
 
 ExplainCall::ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream)
-    : SmallCall(backend, peer.uid, stream),
+    : SmallCall(backend, peer.account(), stream),
       backend_(backend),
       peer_(std::move(peer)),
       wait_(std::make_shared<Wait>()) {}
@@ -62,7 +62,7 @@ void ExplainCall::OnRequest(grpc::ByteBuffer& request) {
 Result<ExplainQuestion> ExplainCall::Read(grpc::ByteBuffer& request) {
   const uint64_t size = request.Length();
   if (size > backend_.limits.message_bytes) return NotARequest();
-  const auto counted = backend_.budget.Take(peer_.uid, Resource::kBytes, size);
+  const auto counted = backend_.budget.Take(peer_.account(), Resource::kBytes, size);
   if (!counted) return counted.error();
   return ReadExplainRequest(request, backend_.limits, [this](const auto& digest) {
     return backend_.uploads.Find(peer_.uid, digest);
@@ -78,11 +78,11 @@ bool ExplainCall::BeginWait() {
 void ExplainCall::AskOfKey(const cccl_cache::Digest& key) {
   if (!BeginWait()) return;
   backend_.builder.ExplainKey(
-      key, peer_.uid, [wait = wait_](const Result<Explanation>& answer) { wait->Answer(answer); });
+      key, peer_, [wait = wait_](const Result<Explanation>& answer) { wait->Answer(answer); });
 }
 
 void ExplainCall::AskOfBuild(ExplainQuestion question) {
-  auto held = backend_.budget.Take(peer_.uid, Resource::kBytes, question.build.bytes);
+  auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, question.build.bytes);
   if (!held) {
     Fail(held.error());
     return;

@@ -14,9 +14,9 @@ constexpr std::chrono::seconds kRemembered{120};
 
 }  // namespace
 
-std::shared_ptr<Cancellations> FloodHistory::Admit(uid_t uid) {
+std::shared_ptr<Cancellations> FloodHistory::Admit(Account account) {
   const auto now = now_();
-  User& user = users_[uid];
+  User& user = users_[account];
   if (user.cut_offs > kWithoutPause) {
     const unsigned doublings = std::min(user.cut_offs - kWithoutPause - 1, kMaxDoublings);
     if (now - user.last_cut_off < kFirstPause * (1u << doublings)) return nullptr;
@@ -25,8 +25,8 @@ std::shared_ptr<Cancellations> FloodHistory::Admit(uid_t uid) {
   return user.cancellations;
 }
 
-void FloodHistory::NoteCutOff(uid_t uid) {
-  User& user = users_[uid];
+void FloodHistory::NoteCutOff(Account account) {
+  User& user = users_[account];
   const auto now = now_();
   if (now - user.last_cut_off >= kRemembered) user.cut_offs = 0;
   ++user.cut_offs;

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
+#include "daemon/core/account.h"
 #include "daemon/service/frame_rules.h"
 
 namespace cccl_cached {
@@ -25,9 +24,9 @@ class FloodHistory {
   explicit FloodHistory(std::function<Clock::time_point()> now) : now_(std::move(now)) {}
 
   /// For a new connection of this user; null: the user must not connect yet.
-  [[nodiscard]] std::shared_ptr<Cancellations> Admit(uid_t uid);
+  [[nodiscard]] std::shared_ptr<Cancellations> Admit(Account account);
   /// A connection of this user was cut off.
-  void NoteCutOff(uid_t uid);
+  void NoteCutOff(Account account);
   /// Drops what is out of date. To be called every few seconds.
   void Forget();
 
@@ -39,7 +38,7 @@ class FloodHistory {
   };
 
   const std::function<Clock::time_point()> now_;
-  std::unordered_map<uid_t, User> users_;
+  std::map<Account, User> users_;
 };
 
 }  // namespace cccl_cached

@@ -25,14 +25,14 @@ void Check(const Health& health, const v1::HealthCheckRequest& request,
 
 }  // namespace
 
-HealthService::HealthService(BuildBackend& backend, uid_t uid, Health& health) {
+HealthService::HealthService(BuildBackend& backend, Account account, Health& health) {
   Serve("/grpc.health.v1.Health/Check",
         UnaryCall::Maker<v1::HealthCheckRequest>(
-            backend, uid, [&health](const auto& request, const UnaryCall::Reply& answer) {
+            backend, account, [&health](const auto& request, const UnaryCall::Reply& answer) {
               Check(health, request, answer);
             }));
-  Serve("/grpc.health.v1.Health/Watch", [&backend, uid, &health](CallStream& stream) {
-    auto* call = new HealthWatch(backend, uid, stream, health);
+  Serve("/grpc.health.v1.Health/Watch", [&backend, account, &health](CallStream& stream) {
+    auto* call = new HealthWatch(backend, account, stream, health);
     call->Begin();
   });
 }

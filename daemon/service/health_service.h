@@ -13,7 +13,7 @@ namespace cccl_cached {
 class HealthService final : public RawService {
  public:
   /// Both must outlive the service.
-  HealthService(BuildBackend& backend, uid_t uid, Health& health);
+  HealthService(BuildBackend& backend, Account account, Health& health);
 };
 
 }  // namespace cccl_cached

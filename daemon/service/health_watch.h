@@ -15,8 +15,8 @@ namespace cccl_cached {
 /// that holds until the one before is sent.
 class HealthWatch final : public SmallCall, private Health::Watcher {
  public:
-  HealthWatch(BuildBackend& backend, uid_t uid, CallStream& stream, Health& health)
-      : SmallCall(backend, uid, stream), health_(health) {}
+  HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health)
+      : SmallCall(backend, account, stream), health_(health) {}
   ~HealthWatch() override { health_.Remove(*this); }
 
   void OnWriteDone(bool ok) override;

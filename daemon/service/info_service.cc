@@ -6,16 +6,16 @@
 
 namespace cccl_cached {
 
-InfoService::InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply,
-                         const Health& health) {
-  Serve(
-      "/cccl_cache.v1.Info/Get",
-      UnaryCall::Maker<cccl_cache::v1::InfoRequest>(
-          backend, uid, [&reply, &health](const auto& /*request*/, const UnaryCall::Reply& answer) {
-            cccl_cache::v1::InfoReply now = reply;
-            now.set_problem(health.problem());
-            answer(grpc::Status::OK, now);
-          }));
+InfoService::InfoService(BuildBackend& backend, Account account,
+                         const cccl_cache::v1::InfoReply& reply, const Health& health) {
+  Serve("/cccl_cache.v1.Info/Get",
+        UnaryCall::Maker<cccl_cache::v1::InfoRequest>(
+            backend, account,
+            [&reply, &health](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              cccl_cache::v1::InfoReply now = reply;
+              now.set_problem(health.problem());
+              answer(grpc::Status::OK, now);
+            }));
 }
 
 }  // namespace cccl_cached

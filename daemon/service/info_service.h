@@ -14,7 +14,7 @@ namespace cccl_cached {
 class InfoService final : public RawService {
  public:
   /// Backend and reply must outlive the service.
-  InfoService(BuildBackend& backend, uid_t uid, const cccl_cache::v1::InfoReply& reply,
+  InfoService(BuildBackend& backend, Account account, const cccl_cache::v1::InfoReply& reply,
               const Health& health);
 };
 

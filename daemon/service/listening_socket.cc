@@ -14,7 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
+
+#include "daemon/core/own_directory.h"
 
 namespace cccl_cached {
 namespace {
@@ -22,6 +25,7 @@ namespace {
 constexpr int kBacklog = 4096;
 constexpr int kFirstSystemdFd = 3;
 constexpr int kMostSystemdFds = 64;
+constexpr std::string_view kContainerName = "container";
 
 Error SystemError(std::string_view what, const std::string& path) {
   return Error{ErrorCode::kUnavailable, fmt::format("{} {}: {}", what, path, strerror(errno))};
@@ -41,40 +45,6 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
-}
-
-/// Trust: who can write a directory on the way can put a socket of his own in the place of ours. A
-/// sticky directory lets nobody remove what is another's, so it will do on the way to the socket's
-/// own directory.
-Status CheckDirectory(const std::filesystem::path& directory) {
-  for (std::filesystem::path part = directory;; part = part.parent_path()) {
-    struct stat info;
-    if (stat(part.c_str(), &info) != 0) return SystemError("cannot look at", part);
-    const bool others_own = info.st_uid != 0 && info.st_uid != geteuid();
-    const bool others_write = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    const bool protects = (info.st_mode & S_ISVTX) != 0 && part != directory;
-    if (others_own || (others_write && !protects)) {
-      return Error{
-          ErrorCode::kDenied,
-          fmt::format(
-              "others than root and this user can write {} (owner {}, mode {:04o}), so they "
-              "could put a socket of their own there: choose another directory, or chown "
-              "and chmod go-w this one",
-              part.string(), info.st_uid, info.st_mode & 07777)};
-    }
-    if (part == part.root_path()) return Ok{};
-  }
-}
-
-Status MakeDirectory(const std::filesystem::path& directory, mode_t socket_mode) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(directory, failed)) return Ok{};
-  if (auto above = MakeDirectory(directory.parent_path(), socket_mode); !above) return above;
-  const mode_t mode = (socket_mode & 0077) != 0 ? 0755 : 0700;
-  if (mkdir(directory.c_str(), mode) != 0 && errno != EEXIST) {
-    return SystemError("cannot make the socket's directory", directory);
-  }
-  return Ok{};
 }
 
 /// A socket file that nobody serves is removed; anything else in the way is an error.
@@ -151,6 +121,16 @@ std::optional<long> TakeNumber(const char* name) {
   return value;
 }
 
+/// Separated by colons, which none of them holds.
+std::vector<std::string> TakeNames(const char* name) {
+  std::vector<std::string> names;
+  const char* text = getenv(name);
+  std::istringstream input(text == nullptr ? "" : text);
+  unsetenv(name);
+  for (std::string each; std::getline(input, each, ':');) names.push_back(each);
+  return names;
+}
+
 std::string PathOf(int fd) {
   sockaddr_un address{};
   socklen_t size = sizeof(address);
@@ -165,8 +145,10 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
   auto address = AddressOf(options.path);
   if (!address) return address.error();
   const auto directory = std::filesystem::path(options.path).parent_path();
-  if (auto made = MakeDirectory(directory, options.mode); !made) return made.error();
-  if (auto safe = CheckDirectory(directory); !safe) return safe.error();
+  const mode_t mode = (options.mode & 0077) != 0 ? 0755 : 0700;
+  if (auto made = MakeDirectories(directory, mode); !made) return made.error();
+  const Status safe = CheckOwnDirectory(directory, "put a socket of their own there");
+  if (!safe) return safe.error();
   // Held from the look at a stale file to the rename: of two daemons that start at once, one sees
   // the other.
   FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -179,7 +161,7 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
   if (auto bound = BindAs(fd.get(), options); !bound) return bound.error();
   struct stat info;
   if (lstat(options.path.c_str(), &info) != 0) return SystemError("cannot look at", options.path);
-  ListeningSocket result(std::move(fd), options.path);
+  ListeningSocket result(std::move(fd), options.path, options.for_administrators);
   result.made_ = true;
   result.device_ = info.st_dev;
   result.inode_ = info.st_ino;
@@ -189,7 +171,7 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
 Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
   const auto pid = TakeNumber("LISTEN_PID");
   const auto count = TakeNumber("LISTEN_FDS");
-  unsetenv("LISTEN_FDNAMES");
+  const std::vector<std::string> names = TakeNames("LISTEN_FDNAMES");
   std::vector<ListeningSocket> result;
   if (!pid || *pid != getpid() || !count) return result;
   if (*count < 0 || *count > kMostSystemdFds) {
@@ -208,7 +190,9 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
-    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd)));
+    const auto index = static_cast<size_t>(fd - kFirstSystemdFd);
+    const bool for_administrators = index >= names.size() || names[index] != kContainerName;
+    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd), for_administrators));
   }
   return result;
 }
@@ -216,6 +200,7 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
 ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
+  std::swap(for_administrators_, other.for_administrators_);
   std::swap(made_, other.made_);
   std::swap(device_, other.device_);
   std::swap(inode_, other.inode_);

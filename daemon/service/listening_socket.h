@@ -17,7 +17,8 @@ namespace cccl_cached {
 struct ListenOptions {
   std::string path;  ///< absolute
   mode_t mode = 0600;
-  std::optional<gid_t> group;  ///< of the socket file; none: as it comes
+  std::optional<gid_t> group;      ///< of the socket file; none: as it comes
+  bool for_administrators = true;  ///< false: nobody who connects there is one
 };
 
 /// A Unix socket on which the daemon listens. Removes the socket file at its end if it made it and
@@ -32,7 +33,8 @@ class ListeningSocket {
 
   /// The sockets that systemd handed to this process (LISTEN_FDS), none if it did not. Takes the
   /// variables out of the environment: call it before the first thread starts. kInvalidRequest: one
-  /// is not a listening Unix stream socket.
+  /// is not a listening Unix stream socket. One whose name (FileDescriptorName=) is "container" is
+  /// not for administrators.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
   ListeningSocket(ListeningSocket&& other) noexcept { *this = std::move(other); }
@@ -42,14 +44,17 @@ class ListeningSocket {
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// Empty for a socket without a name.
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether administrators are administrators if they connect here.
+  [[nodiscard]] bool for_administrators() const { return for_administrators_; }
 
  private:
-  ListeningSocket(FileDescriptor fd, std::string path)
-      : fd_(std::move(fd)), path_(std::move(path)) {}
+  ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
+      : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {}
   void Unlink();
 
   FileDescriptor fd_;
   std::string path_;
+  bool for_administrators_ = true;
   bool made_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -73,14 +73,15 @@ void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
 
 PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
     : credentials_(std::move(credentials)),
+      budget_(parts.backend.budget),
       limits_(parts.backend.limits),
       build_(parts.backend, [this](const CallStream& stream) { return PeerOf(stream); }),
       deposit_(parts.backend, credentials_),
       snapshot_(parts.backend, credentials_, parts.snapshots),
       admin_(parts.backend, credentials_, parts.admin),
-      info_(parts.backend, credentials_.uid, parts.info, parts.health),
-      health_(parts.backend, credentials_.uid, parts.health),
-      reflection_(parts.backend, credentials_.uid, ListedServices()) {
+      info_(parts.backend, credentials_.account(), parts.info, parts.health),
+      health_(parts.backend, credentials_.account(), parts.health),
+      reflection_(parts.backend, credentials_.account(), ListedServices()) {
   build_.AddTo(methods_);
   deposit_.AddTo(methods_);
   snapshot_.AddTo(methods_);
@@ -95,6 +96,8 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
 PeerServer::~PeerServer() { Shutdown(std::chrono::system_clock::now()); }
 
 bool PeerServer::StartServer() {
+  auto share = budget_.Take(credentials_.account(), Resource::kServers);
+  if (!share) return false;
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits_.message_bytes));
   builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits_.message_bytes), kLongestPiece) +
@@ -103,7 +106,7 @@ bool PeerServer::StartServer() {
   BoundPeer(builder, quota_);
   auto server = CallServer::Start(builder, methods_);
   if (server == nullptr) return false;
-  servers_.emplace(next_server_++, Served{std::move(server)});
+  servers_.emplace(next_server_++, Served{*std::move(share), std::move(server)});
   return true;
 }
 
@@ -132,15 +135,15 @@ void PeerServer::Ended(uint64_t served) {
   if (--left.connections == 0) left.idle_since = std::chrono::steady_clock::now();
 }
 
-std::vector<std::unique_ptr<CallServer>> PeerServer::TakeIdle() {
+std::vector<std::shared_ptr<void>> PeerServer::TakeIdle() {
   const auto kept_since = std::chrono::steady_clock::now() - limits_.idle_server_kept;
-  std::vector<std::unique_ptr<CallServer>> idle;
+  std::vector<std::shared_ptr<void>> idle;
   std::lock_guard lock(mutex_);
   for (auto each = std::next(servers_.begin()); each != servers_.end();) {
     const auto next = std::next(each);
     Served& served = each->second;
     if (served.connections == 0 && served.idle_since <= kept_since) {
-      idle.push_back(std::move(served.server));
+      idle.push_back(std::make_shared<Served>(std::move(served)));
       servers_.erase(each);
     }
     each = next;

@@ -14,6 +14,7 @@
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/peer.h"
 #include "daemon/service/admin_service.h"
+#include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/build_service.h"
 #include "daemon/service/call_server.h"
@@ -46,7 +47,7 @@ class PeerServer {
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
 
-  /// False if gRPC could not start it.
+  /// False if the account may have no server now, or gRPC could not start it.
   [[nodiscard]] bool started() const { return !servers_.empty(); }
   /// A connection whose peer has these credentials, and the pid. Returns what is to be told when it
   /// has ended.
@@ -54,7 +55,7 @@ class PeerServer {
   void Ended(uint64_t served);
   /// The servers, but for the first one, that have had no connection for as long as the limits say:
   /// the caller ends them, before this object.
-  [[nodiscard]] std::vector<std::unique_ptr<CallServer>> TakeIdle();
+  [[nodiscard]] std::vector<std::shared_ptr<void>> TakeIdle();
   /// Ends every connection: at once those without calls, the others when their calls end or the
   /// deadline comes.
   void Shutdown(std::chrono::system_clock::time_point deadline);
@@ -62,17 +63,19 @@ class PeerServer {
  private:
   [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
   struct Served {
+    Share share;  ///< given back once the server has ended
     std::unique_ptr<CallServer> server;
     size_t connections = 0;
     std::chrono::steady_clock::time_point idle_since{};  ///< without connections
   };
   using Servers = std::map<uint64_t, Served>;
-  /// False if gRPC could not start another one.
+  /// False if the account may have no other one now, or gRPC could not start it.
   bool StartServer();
   /// The server that gets the next connection; mutex_ is held.
   [[nodiscard]] Servers::iterator LeastBusy();
 
   const Peer credentials_;
+  Budget& budget_;
   const ServiceLimits& limits_;
   mutable std::mutex mutex_;
   std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor: for the log only, see Peer

@@ -10,14 +10,12 @@
 namespace cccl_cached {
 namespace {
 
-/// With and without connections, and those that are ending.
-constexpr size_t kMostServers = 1024;
 /// A user namespace gives one uid many groups, and so many credentials.
-constexpr int64_t kMostServersPerUid = 16;
+constexpr int64_t kMostGroupsPerUid = 16;
 
 }  // namespace
 
-/// Counts one connection for its uid and for its server.
+/// Counts one connection for its account and for its server.
 class PeerServers::OpenConnection final : public Connection {
  public:
   OpenConnection(PeerServers& servers, Credentials credentials, uint64_t served, Share share)
@@ -34,10 +32,14 @@ class PeerServers::OpenConnection final : public Connection {
   const Share share_;
 };
 
+PeerServers::Credentials PeerServers::CredentialsOf(const Peer& peer) {
+  return {peer.account(), peer.uid, peer.administrator, peer.gid, peer.groups};
+}
+
 PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }
 
 std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Peer& peer) {
-  auto share = parts_.backend.budget.Take(peer.uid, Resource::kConnections);
+  auto share = parts_.backend.budget.Take(peer.account(), Resource::kConnections);
   std::lock_guard lock(mutex_);
   if (stopped_) return nullptr;
   for (auto& server : TakeSurplus()) retired_.Add(std::move(server));
@@ -48,21 +50,20 @@ std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Pe
   }
   ++entry->connections;
   entry->last_used = ++uses_;
-  return std::make_unique<OpenConnection>(*this, Credentials{peer.uid, peer.gid, peer.groups},
+  return std::make_unique<OpenConnection>(*this, CredentialsOf(peer),
                                           entry->server->Serve(std::move(socket), peer.pid),
                                           std::move(*share));
 }
 
 PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
-  const Credentials credentials{peer.uid, peer.gid, peer.groups};
+  const Credentials credentials = CredentialsOf(peer);
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
   // Those without connections do not count: who changes groups often is not locked out by his past.
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
-    return std::get<0>(entry.first) == peer.uid && entry.second.connections > 0;
+    return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;
   });
-  if (of_uid >= kMostServersPerUid || entries_.size() + retired_.Count() >= kMostServers)
-    return nullptr;
+  if (of_uid >= kMostGroupsPerUid) return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_);
   if (!server->started()) return nullptr;
   return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;

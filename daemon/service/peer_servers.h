@@ -39,7 +39,7 @@ class PeerServers {
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
-  using Credentials = std::tuple<uid_t, gid_t, std::vector<gid_t>>;
+  using Credentials = std::tuple<Account, uid_t, bool, gid_t, std::vector<gid_t>>;
   struct Entry {
     std::unique_ptr<PeerServer> server;
     size_t connections = 0;
@@ -47,6 +47,7 @@ class PeerServers {
   };
   class OpenConnection;
 
+  [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
   /// Of those without connections the least recently used ones, down to the number that is kept.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();

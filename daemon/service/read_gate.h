@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
+#include <chrono>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
+
+#include "daemon/core/account.h"
 
 namespace cccl_cached {
 
@@ -14,6 +16,9 @@ namespace cccl_cached {
 class GatedReader {
  public:
   virtual void StartReading() = 0;
+  /// It has had its turn for too long: its call is to be ended, from another thread. Calls the gate
+  /// only later.
+  virtual void GiveUp() = 0;
 
  protected:
   ~GatedReader() = default;
@@ -21,38 +26,39 @@ class GatedReader {
 
 /// Bounds how many messages are being received at one time, before a byte of them is in memory:
 /// gRPC collects a whole message before it hands it over, and a client can send all but its last
-/// byte. Every uid always has a few turns of its own, so that nobody can keep the others out.
-/// Thread-safe.
+/// byte. Where that leaves a user without a turn, the calls that have had theirs for long are
+/// ended. Thread-safe.
 class ReadGate {
  public:
-  struct Limits {
-    size_t always = 2;  ///< a uid may read this many, whatever others do
-    size_t per_uid = 32;
-    size_t in_all = 128;
-  };
+  using Clock = std::chrono::steady_clock;
+  /// What a turn may take if others wait for one: a whole message takes milliseconds.
+  static constexpr std::chrono::seconds kPatience{10};
 
-  explicit ReadGate(Limits limits) : limits_(limits) {}
+  explicit ReadGate(const Allowance& allowance) : allowance_(allowance) {}
 
   /// Calls StartReading now, or later on another thread, always without a lock held. Each Enter is
   /// ended by one Leave after StartReading was called, or by a Withdraw that returns true; a reader
   /// must live until then.
-  void Enter(uid_t uid, GatedReader& reader);
-  void Leave(uid_t uid);
+  void Enter(Account account, GatedReader& reader);
+  void Leave(Account account, GatedReader& reader);
   /// Leaves the line. True if the reader stood in it: StartReading will not be called. False: it
   /// was called, or is being called.
-  [[nodiscard]] bool Withdraw(uid_t uid, GatedReader& reader);
+  [[nodiscard]] bool Withdraw(Account account, GatedReader& reader);
+  /// To be called every few seconds.
+  void EndSlow(Clock::time_point now = Clock::now());
 
  private:
   struct User {
-    size_t reading = 0;
+    std::map<GatedReader*, Clock::time_point> reading;  ///< since when
     std::deque<GatedReader*> waiting;
   };
-  [[nodiscard]] bool MayRead(const User& user) const;
+  [[nodiscard]] bool MayRead(Account account, const User& user) const;
+  void Admit(Account account, User& user, std::vector<GatedReader*>* admitted);
 
-  const Limits limits_;
+  const Allowance allowance_;
   std::mutex mutex_;
-  size_t reading_ = 0;                     // guarded by mutex_
-  std::unordered_map<uid_t, User> users_;  // guarded by mutex_; nobody who neither reads nor waits
+  size_t reading_ = 0;             // guarded by mutex_
+  std::map<Account, User> users_;  // guarded by mutex_; those that read or wait
 };
 
 }  // namespace cccl_cached

@@ -81,11 +81,11 @@ Response Answer(const Request& request, const std::vector<std::string>& services
 /// One stream of questions, each answered before the next is read; deletes itself at the end.
 class ReflectionCall final : public RawCall {
  public:
-  ReflectionCall(BuildBackend& backend, uid_t uid, CallStream& stream,
+  ReflectionCall(BuildBackend& backend, Account account, CallStream& stream,
                  const std::vector<std::string>& services)
       : RawCall(stream), backend_(backend), services_(services) {
-    auto call = backend_.budget.Take(uid, Resource::kCalls);
-    auto share = call ? backend_.budget.Take(uid, Resource::kStreams) : call.error();
+    auto call = backend_.budget.Take(account, Resource::kCalls);
+    auto share = call ? backend_.budget.Take(account, Resource::kStreams) : call.error();
     if (!share) {
       Fail(share.error());
       return;
@@ -134,12 +134,12 @@ class ReflectionCall final : public RawCall {
 
 }  // namespace
 
-ReflectionService::ReflectionService(BuildBackend& backend, uid_t uid,
+ReflectionService::ReflectionService(BuildBackend& backend, Account account,
                                      std::vector<std::string> services)
     : services_(std::move(services)) {
   Serve("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-        [this, &backend, uid](CallStream& stream) {
-          new ReflectionCall(backend, uid, stream, services_);
+        [this, &backend, account](CallStream& stream) {
+          new ReflectionCall(backend, account, stream, services_);
         });
 }
 

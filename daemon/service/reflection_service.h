@@ -17,7 +17,7 @@ namespace cccl_cached {
 class ReflectionService final : public RawService {
  public:
   /// The full names of the services that are listed. The backend must outlive the service.
-  ReflectionService(BuildBackend& backend, uid_t uid, std::vector<std::string> services);
+  ReflectionService(BuildBackend& backend, Account account, std::vector<std::string> services);
 
  private:
   const std::vector<std::string> services_;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "daemon/service/acceptor.h"
+#include "daemon/service/accounts.h"
+#include "daemon/service/administrators.h"
 #include "daemon/service/api_version.h"
 #include "daemon/service/call_server.h"
 #include "daemon/service/flood_history.h"
@@ -76,9 +78,10 @@ class Server::Impl {
       : options_(std::move(options)),
         statistics_(sources.statistics),
         report_cut_off_(std::move(sources.report_cut_off)),
+        administrators_(options_.admin_group),
         budget_(options_.limits),
-        read_gate_(ReadGate::Limits{}),
-        answer_gate_(ReadGate::Limits{}),
+        read_gate_({options_.limits.gate_turns(), options_.limits.gate_turns()}),
+        answer_gate_({options_.limits.gate_turns(), options_.limits.gate_turns()}),
         uploads_(options_.limits.upload_kept),
         deposit_readers_(budget_),
         backend_{options_.limits,    sources.builder,
@@ -107,6 +110,11 @@ class Server::Impl {
     grpc_init();
     if (const Status guarded = CheckGuard(); !guarded) return guarded;
     Acceptor::Callbacks callbacks{
+        .identify =
+            [this](int socket, Peer& peer) {
+              peer.counted_as = accounts_.Of(peer.uid);
+              peer.administrator = peer.administrator && administrators_.Include(socket, peer);
+            },
         .cancellations = [this](const Peer& peer) { return CancellationsOf(peer); },
         .admit = [this](
                      FileDescriptor socket,
@@ -115,6 +123,8 @@ class Server::Impl {
         .tick =
             [this] {
               uploads_.Forget();
+              read_gate_.EndSlow();
+              answer_gate_.EndSlow();
               peer_servers_.EndIdle();
               floods_.Forget();
             }};
@@ -136,14 +146,14 @@ class Server::Impl {
 
  private:
   std::shared_ptr<Cancellations> CancellationsOf(const Peer& peer) {
-    auto cancellations = floods_.Admit(peer.uid);
+    auto cancellations = floods_.Admit(peer.account());
     if (cancellations == nullptr) statistics_.Add(Counter::kRefused);
     return cancellations;
   }
 
   void NoteCutOff(const Peer& peer, const char* rule) {
     statistics_.Add(Counter::kCutOff);
-    floods_.NoteCutOff(peer.uid);
+    floods_.NoteCutOff(peer.account());
     report_cut_off_(fmt::format("cut off a connection of uid {}, pid {}: it sent {}", peer.uid,
                                 peer.pid, rule));
   }
@@ -151,6 +161,8 @@ class Server::Impl {
   const ServerOptions options_;
   Statistics& statistics_;
   const std::function<void(std::string_view)> report_cut_off_;
+  Accounts accounts_;
+  const Administrators administrators_;
   Budget budget_;
   ReadGate read_gate_;
   ReadGate answer_gate_;

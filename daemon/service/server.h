@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,7 @@ struct ServerOptions {
   ServiceLimits limits;
   BuildLimits build_limits;  ///< only reported to clients
   std::string version;
+  std::optional<gid_t> admin_group;  ///< its members are administrators too
 };
 
 /// Where the answers come from. All references must outlive the server.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,7 @@ struct ServiceLimits {
   size_t connections = 8'192;
   size_t calls_per_uid = 4'096;
   size_t calls = 16'384;
-  /// Bytes of requests that are being read or built, and of replies that are being sent.
+  /// Bytes of requests that are being received, read or built, and of replies that are being sent.
   uint64_t bytes_in_flight_per_uid = 1ull << 30;
   uint64_t bytes_in_flight = 4ull << 30;
   /// How long a client that is to send its files may say nothing.
@@ -38,6 +39,12 @@ struct ServiceLimits {
   size_t connections_per_server = 64;
   /// How long a user's second and further servers stay without connections.
   std::chrono::milliseconds idle_server_kept{60'000};
+
+  /// How many messages each of the two gates (ReadGate) lets be received at one time. Any of them
+  /// may be as large as a message can be, and together they take a quarter of the bytes in flight.
+  [[nodiscard]] size_t gate_turns() const {
+    return std::max<size_t>(bytes_in_flight / 8 / message_bytes, 1);
+  }
 };
 
 }  // namespace cccl_cached

@@ -9,19 +9,19 @@
 namespace cccl_cached {
 
 void SmallCall::Begin() {
-  auto call = backend_.budget.Take(uid_, Resource::kCalls);
+  auto call = backend_.budget.Take(account_, Resource::kCalls);
   if (!call) {
     Fail(call.error());
     return;
   }
   call_ = std::move(*call);
-  backend_.read_gate.Enter(uid_, *this);
+  backend_.read_gate.Enter(account_, *this);
 }
 
 void SmallCall::StartReading() { StartRead(&request_); }
 
 void SmallCall::OnReadDone(bool ok) {
-  backend_.read_gate.Leave(uid_);
+  backend_.read_gate.Leave(account_, *this);
   if (ok) {
     OnRequest(request_);
   } else {
@@ -30,7 +30,7 @@ void SmallCall::OnReadDone(bool ok) {
 }
 
 void SmallCall::OnCancel() {
-  if (backend_.read_gate.Withdraw(uid_, *this)) {
+  if (backend_.read_gate.Withdraw(account_, *this)) {
     Fail(Error{ErrorCode::kCancelled, "the caller left"});
   } else {
     OnLeft();
@@ -38,7 +38,7 @@ void SmallCall::OnCancel() {
 }
 
 Status SmallCall::CountReply(uint64_t bytes) {
-  auto share = backend_.budget.Take(uid_, Resource::kBytes, bytes);
+  auto share = backend_.budget.Take(account_, Resource::kBytes, bytes);
   if (!share) return share.error();
   bytes_ = std::move(*share);
   return Ok{};

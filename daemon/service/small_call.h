@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include "daemon/service/budget.h"
 #include "daemon/service/build_backend.h"
 #include "daemon/service/raw_call.h"
@@ -23,8 +21,8 @@ class SmallCall : public RawCall, private GatedReader {
   void OnDone() final;
 
  protected:
-  SmallCall(BuildBackend& backend, uid_t uid, CallStream& stream)
-      : RawCall(stream), backend_(backend), uid_(uid) {}
+  SmallCall(BuildBackend& backend, Account account, CallStream& stream)
+      : RawCall(stream), backend_(backend), account_(account) {}
 
   /// The request is here: answer it, or Fail.
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
@@ -38,9 +36,10 @@ class SmallCall : public RawCall, private GatedReader {
 
  private:
   void StartReading() final;
+  void GiveUp() final { context().TryCancel(); }
 
   BuildBackend& backend_;
-  const uid_t uid_;
+  const Account account_;
   Share call_;
   Share bytes_;
   grpc::ByteBuffer request_;

@@ -28,7 +28,7 @@ class UnaryCall final : public SmallCall {
 
   /// Makes calls whose requests are of this type. `check` may be empty.
   template <typename Request>
-  static MakeCall Maker(BuildBackend& backend, uid_t uid, Answer<Request> answer,
+  static MakeCall Maker(BuildBackend& backend, Account account, Answer<Request> answer,
                         Check<Request> check = {}) {
     auto decode = [answer = std::move(answer), check = std::move(check)](grpc::ByteBuffer& bytes,
                                                                          Reply reply) -> Status {
@@ -39,8 +39,8 @@ class UnaryCall final : public SmallCall {
       return Ok{};
     };
     auto shared = std::make_shared<const Method>(std::move(decode));
-    return [&backend, uid, shared](CallStream& stream) {
-      auto* call = new UnaryCall(backend, uid, stream, shared);
+    return [&backend, account, shared](CallStream& stream) {
+      auto* call = new UnaryCall(backend, account, stream, shared);
       call->Begin();
     };
   }
@@ -49,9 +49,9 @@ class UnaryCall final : public SmallCall {
   /// An error, or the reply is or will be called.
   using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
 
-  UnaryCall(BuildBackend& backend, uid_t uid, CallStream& stream,
+  UnaryCall(BuildBackend& backend, Account account, CallStream& stream,
             std::shared_ptr<const Method> method)
-      : SmallCall(backend, uid, stream), method_(std::move(method)) {}
+      : SmallCall(backend, account, stream), method_(std::move(method)) {}
 
   void OnRequest(grpc::ByteBuffer& request) override;
   void End(const grpc::Status& status, const google::protobuf::MessageLite& reply);

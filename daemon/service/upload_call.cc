@@ -23,7 +23,7 @@ Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
 }  // namespace
 
 UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
-    : RawCall(stream), backend_(backend), uid_(peer.uid) {
+    : RawCall(stream), backend_(backend), peer_(peer) {
   if (auto begun = Begin(); !begun) {
     Fail(begun.error());
     return;
@@ -32,16 +32,16 @@ UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stre
 }
 
 Status UploadCall::Begin() {
-  if (uid_ == kOverflowUid) {
+  if (peer_.uid == kOverflowUid) {
     return Error{
         ErrorCode::kDenied,
         "uid 65534 stands for many users, so nothing is kept for it: send the bytes inline"};
   }
-  auto call = backend_.budget.Take(uid_, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return call.error();
-  auto stream = backend_.budget.Take(uid_, Resource::kStreams);
+  auto stream = backend_.budget.Take(peer_.account(), Resource::kStreams);
   if (!stream) return stream.error();
-  auto kept = backend_.budget.Take(uid_, Resource::kUploadBytes, kOverhead);
+  auto kept = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, kOverhead);
   if (!kept) return kept.error();
   kept_ = std::move(*kept);
   call_ = std::move(*call);
@@ -68,7 +68,7 @@ void UploadCall::OnReadDone(bool ok) {
 void UploadCall::OnCancel() {
   left_ = true;
   // The end of the stream was not its last chunk's, then: what came is of no use to anybody.
-  if (digest_) backend_.uploads.Drop(uid_, *digest_);
+  if (digest_) backend_.uploads.Drop(peer_.uid, *digest_);
 }
 
 Status UploadCall::Append() {
@@ -88,7 +88,7 @@ Status UploadCall::Append() {
                              "split the program, or move parts of it into files that it includes",
                              backend_.limits.source_bytes)};
   }
-  auto more = backend_.budget.Take(uid_, Resource::kUploadBytes, chunk.data().size());
+  auto more = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, chunk.data().size());
   if (!more) return more.error();
   kept_.Merge(std::move(*more));
   hasher_.Append(chunk.data());
@@ -102,7 +102,7 @@ void UploadCall::KeepAndReply() {
   reply.set_sha256(std::string(digest_->View()));
   reply.set_size(bytes_.size());
   bytes_.shrink_to_fit();
-  backend_.uploads.Keep(uid_, *digest_, std::move(bytes_), std::move(kept_));
+  backend_.uploads.Keep(peer_.uid, *digest_, std::move(bytes_), std::move(kept_));
   grpc::Slice slice(reply.SerializeAsString());
   message_ = grpc::ByteBuffer(&slice, 1);
   StartWriteAndFinish(&message_, grpc::Status::OK);

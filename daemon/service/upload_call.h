@@ -32,7 +32,7 @@ class UploadCall final : public RawCall {
   void Fail(const Error& error);
 
   BuildBackend& backend_;
-  const uid_t uid_;
+  const Peer peer_;
   Share call_;
   Share stream_;
   Share kept_;

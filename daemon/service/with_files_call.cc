@@ -33,21 +33,21 @@ WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, CallStream& strea
           FileExchange::Options{.uid = peer_.uid, .patience = backend.limits.answer_patience},
           backend.sent_contents, [link = link_] { GoOn(link); })) {
   link_->call = this;
-  auto call = backend_.budget.Take(peer_.uid, Resource::kCalls);
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) {
     reading_ = Reading::kNot;
     Fail(call.error());
     return;
   }
   call_ = std::move(*call);
-  gate_->Enter(peer_.uid, *this);
+  gate_->Enter(peer_.account(), *this);
 }
 
 void WithFilesCall::StartReading() {
   // By copy: once the lock is free, the call may end and this object go.
   const std::shared_ptr<Link> link = link_;
   ReadGate& gate = *gate_;
-  const uid_t uid = peer_.uid;
+  const Account account = peer_.account();
   {
     const std::lock_guard lock(link->mutex);
     if (!end_) {
@@ -55,14 +55,18 @@ void WithFilesCall::StartReading() {
       StartRead(&message_);
       return;
     }
+  }
+  // Before the call may end.
+  gate.Leave(account, *this);
+  {
+    const std::lock_guard lock(link->mutex);
     reading_ = Reading::kNot;
   }
-  gate.Leave(uid);
   GoOn(link);
 }
 
 void WithFilesCall::OnReadDone(bool ok) {
-  gate_->Leave(peer_.uid);
+  gate_->Leave(peer_.account(), *this);
   if (!ok) {
     {
       const std::lock_guard lock(link_->mutex);
@@ -92,7 +96,7 @@ void WithFilesCall::TakeFirst() {
 }
 
 Status WithFilesCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_.uid, message_, &ReadFirst);
+  auto read = ReadCounted(backend_, peer_, message_, &ReadFirst);
   if (!read) return read.error();
   bytes_ = std::move(read->bytes);
   request_ = std::move(read->converted);
@@ -120,7 +124,7 @@ void WithFilesCall::TakeAnswers() {
 }
 
 Status WithFilesCall::ReadAnswers() {
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, message_.Length());
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message_.Length());
   if (!bytes) return bytes.error();
   if (auto read = ReadFileAnswers(message_, *exchange_); !read) return read;
   message_.Clear();
@@ -128,7 +132,7 @@ Status WithFilesCall::ReadAnswers() {
   incoming_.Release();
   const uint64_t incomplete = exchange_->incomplete_bytes();
   if (incomplete == 0) return Ok{};
-  auto incoming = backend_.budget.Take(peer_.uid, Resource::kBytes, incomplete);
+  auto incoming = backend_.budget.Take(peer_.account(), Resource::kBytes, incomplete);
   if (!incoming) return incoming.error();
   incoming_ = std::move(*incoming);
   return Ok{};
@@ -145,7 +149,7 @@ void WithFilesCall::Answer(Result<BuildAnswer> answer) {
     return;
   }
   ReplyChunks chunks(*answer, request_.wanted);
-  auto bytes = backend_.budget.Take(peer_.uid, Resource::kBytes, chunks.bytes());
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, chunks.bytes());
   if (!bytes) {
     Fail(bytes.error());
     return;
@@ -206,7 +210,7 @@ void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
     reader = kept->call;
   }
   // It does not end before it has had its turn, or was taken out of the line.
-  reader->gate_->Enter(reader->peer_.uid, *reader);
+  reader->gate_->Enter(reader->peer_.account(), *reader);
   const std::lock_guard lock(kept->mutex);
   if (kept->call != nullptr && kept->call->end_) kept->call->FinishIfIdle();
 }
@@ -236,7 +240,7 @@ void WithFilesCall::WriteNext() {
 
 void WithFilesCall::FinishIfIdle() {
   if (over_) return;
-  if (reading_ == Reading::kWaitsForTurn && gate_->Withdraw(peer_.uid, *this)) {
+  if (reading_ == Reading::kWaitsForTurn && gate_->Withdraw(peer_.account(), *this)) {
     reading_ = Reading::kNot;
   }
   if (reading_ == Reading::kWaitsForTurn || writing_) return;

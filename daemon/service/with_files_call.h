@@ -41,6 +41,7 @@ class WithFilesCall final : public RawCall, private GatedReader {
   };
 
   void StartReading() override;
+  void GiveUp() override { context().TryCancel(); }
   void TakeFirst();
   [[nodiscard]] Status ReadRequest();
   void StartBuild();

@@ -37,18 +37,17 @@ Status Check(const Peer& peer, const SnapshotFilter& filter) {
   }
   const bool others = filter.all_users ||
                       std::ranges::any_of(filter.uids, [&](uid_t uid) { return uid != peer.uid; });
-  if (others && !IsAdministrator(peer)) {
+  if (others && !peer.administrator) {
     return Error{ErrorCode::kDenied,
                  fmt::format("user {} may export what user {} was answered; others' entries are "
-                             "for root and the daemon's user to export",
+                             "for root and the daemon's user to export, and for admin_group, "
+                             "outside of containers",
                              peer.uid, peer.uid)};
   }
   return Ok{};
 }
 
 }  // namespace
-
-bool IsAdministrator(const Peer& peer) { return peer.uid == 0 || peer.uid == geteuid(); }
 
 Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Peer& peer,
                                               const SnapshotFilter& filter) {

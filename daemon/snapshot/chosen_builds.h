@@ -19,9 +19,6 @@ struct ChosenBuild {
   AnsweredBuild build;
 };
 
-/// Root and the daemon's own uid.
-[[nodiscard]] bool IsAdministrator(const Peer& peer);
-
 /// What the filter names of what the caller may have, ascending by key, each key once. kDenied,
 /// kInvalidRequest: a filter that is not the caller's to set, or means nothing. Reads the disk.
 [[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,

@@ -50,7 +50,7 @@ SnapshotItem ItemOf(const ChosenDeposit& deposit, uint64_t bytes) {
 /// Whose private entries count. None: only what all share does. What a user inserted must not get
 /// into a file of an administrator's, who may insert it for everybody elsewhere.
 std::optional<uid_t> OwnerFor(const Peer& peer) {
-  return IsAdministrator(peer) ? std::nullopt : std::optional(peer.uid);
+  return peer.administrator ? std::nullopt : std::optional(peer.uid);
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
 }
 
 Result<std::shared_ptr<void>> NodeSnapshots::TakePlace(const SnapshotCaller& caller) {
-  Places& places = IsAdministrator(caller.peer) ? administrators_ : users_;
-  return places.Take(caller.peer.uid, caller.left);
+  Places& places = caller.peer.administrator ? administrators_ : users_;
+  return places.Take(caller.peer.account(), caller.left);
 }
 
 Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotCaller& caller,

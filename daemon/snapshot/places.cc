@@ -14,36 +14,36 @@ constexpr std::chrono::milliseconds kRetryAfter{1'000};
 
 }  // namespace
 
-Result<std::shared_ptr<void>> Places::Take(uid_t uid, const std::stop_token& left) {
+Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_token& left) {
   std::unique_lock lock(mutex_);
-  if (std::ranges::find(waiting_, uid) != waiting_.end()) {
+  if (std::ranges::find(waiting_, account) != waiting_.end()) {
     return Error{ErrorCode::kOverloaded,
-                 fmt::format("user {} is at work on one snapshot and waits with another: wait for "
+                 fmt::format("{} is at work on one snapshot and waits with another: wait for "
                              "the end of one",
-                             uid),
+                             account.Name()),
                  kRetryAfter};
   }
-  const auto mine = waiting_.insert(waiting_.end(), uid);
-  const bool mine_now = changed_.wait(lock, left, [&] { return IsNext(uid); });
+  const auto mine = waiting_.insert(waiting_.end(), account);
+  const bool mine_now = changed_.wait(lock, left, [&] { return IsNext(account); });
   waiting_.erase(mine);
   // Who is behind may be next.
   changed_.notify_all();
   if (!mine_now) return Error{ErrorCode::kCancelled, "the caller left"};
-  inside_.insert(uid);
-  return std::shared_ptr<void>(this, [this, uid](void*) { GiveBack(uid); });
+  inside_.insert(account);
+  return std::shared_ptr<void>(this, [this, account](void*) { GiveBack(account); });
 }
 
-bool Places::IsNext(uid_t uid) const {
+bool Places::IsNext(Account account) const {
   if (inside_.size() >= count_) return false;
   const auto next =
-      std::ranges::find_if(waiting_, [&](uid_t each) { return !inside_.contains(each); });
-  return next != waiting_.end() && *next == uid;
+      std::ranges::find_if(waiting_, [&](Account each) { return !inside_.contains(each); });
+  return next != waiting_.end() && *next == account;
 }
 
-void Places::GiveBack(uid_t uid) {
+void Places::GiveBack(Account account) {
   {
     const std::lock_guard lock(mutex_);
-    inside_.erase(uid);
+    inside_.erase(account);
   }
   changed_.notify_all();
 }

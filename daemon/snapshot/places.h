@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <list>
@@ -12,6 +10,7 @@
 #include <set>
 #include <stop_token>
 
+#include "daemon/core/account.h"
 #include "daemon/core/result.h"
 
 namespace cccl_cached {
@@ -24,17 +23,17 @@ class Places {
 
   /// Waits for a place behind those who waited before; it is given back when the last copy goes.
   /// kOverloaded: this user waits for one already; kCancelled: the caller left.
-  [[nodiscard]] Result<std::shared_ptr<void>> Take(uid_t uid, const std::stop_token& left);
+  [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
-  [[nodiscard]] bool IsNext(uid_t uid) const;
-  void GiveBack(uid_t uid);
+  [[nodiscard]] bool IsNext(Account account) const;
+  void GiveBack(Account account);
 
   const size_t count_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<uid_t> waiting_;  ///< in order, each once; guarded by mutex_, like the other
-  std::set<uid_t> inside_;
+  std::list<Account> waiting_;  ///< in order, each once; guarded by mutex_, like the other
+  std::set<Account> inside_;
 };
 
 }  // namespace cccl_cached

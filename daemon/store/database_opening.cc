@@ -61,8 +61,9 @@ bool IsOfTheDisk(const DatabaseError& error) {
          error.kind == DatabaseError::Kind::kUnavailable;
 }
 
-Error Unopened(const StateDirectory& directory, const DatabaseError& error) {
-  return {
+Result<OpenedDatabase> Unopened(const StateDirectory& directory, const DatabaseError& error) {
+  if (error.kind == DatabaseError::Kind::kDiskFull) return OpenedDatabase{nullptr, false, error};
+  return Error{
       ErrorCode::kUnavailable,
       fmt::format(
           "the database {} can't be opened as uid {}: {}. Check that this uid owns it and that the "

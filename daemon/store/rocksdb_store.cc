@@ -23,16 +23,18 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   if (!options.report) options.report = [](std::string_view) {};
   auto directory = StateDirectory::Open(options.directory);
   if (!directory) return directory.error();
-  const Result<uint64_t> run = (*directory)->CountRun();
-  if (!run) return run.error();
+  Result<uint64_t> run = (*directory)->CountRun();
+  if (!run) options.report("no leases are granted: " + run.error().message);
   const DatabaseOptions database_options{options.limit_bytes, options.cache_bytes};
   const Report report = options.report;
   std::unique_ptr<RocksdbStore> store(
-      new RocksdbStore(std::move(options), std::move(*directory), *run, statistics));
+      new RocksdbStore(std::move(options), std::move(*directory), std::move(run), statistics));
 
   auto opened = OpenDatabase(*store->directory_, database_options, report);
   if (!opened) return opened.error();
-  if (const auto error = store->table_.Load(*opened->database, opened->totals_uncertain)) {
+  if (opened->database == nullptr) {
+    // The writer opens it once there is space.
+  } else if (const auto error = store->table_.Load(*opened->database, opened->totals_uncertain)) {
     // The usage records are damaged, and the store can't keep its limit without them.
     opened->database.reset();
     report("the usage records of the database can't be read (" + error->message +
@@ -41,21 +43,21 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     opened = OpenDatabase(*store->directory_, database_options, report);
     if (!opened) return opened.error();
   }
-  store->slot_.Set(std::move(opened->database));
+  if (opened->database != nullptr) store->slot_.Set(std::move(opened->database));
   store->own_.Load();
   store->writer_ = std::make_unique<StoreWriter>(
       StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
                          store->ledger_, store->answered_, store->answered_table_, statistics},
-      database_options, report);
+      database_options, report, opened->failure);
   return store;
 }
 
 RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
-                           uint64_t run, Statistics& statistics)
+                           Result<uint64_t> run, Statistics& statistics)
     : statistics_(statistics),
       departed_(options.departed),
       directory_(std::move(directory)),
-      run_(run),
+      run_(std::move(run)),
       table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),

@@ -50,8 +50,9 @@ struct RocksdbStoreOptions {
 /// waits and closes.
 class RocksdbStore final : public Tier, public MetaStore {
  public:
-  /// Locks the directory. A database that can't be used is replaced by an empty one and reported;
-  /// an error means that there can be none: locked by another daemon, no permission, no space.
+  /// Locks the directory. A database that can't be used is replaced by an empty one and reported.
+  /// On a full disk, which is reported too, there is none until the disk has space. An error means
+  /// that there can be none: locked by another daemon, no permission.
   static Result<std::unique_ptr<RocksdbStore>> Open(RocksdbStoreOptions options,
                                                     Statistics& statistics);
   ~RocksdbStore() override;
@@ -72,8 +73,9 @@ class RocksdbStore final : public Tier, public MetaStore {
 
   /// What users inserted for themselves, in the same database. Lives as long as the store.
   [[nodiscard]] PrivateEntries& own() { return own_; }
-  /// Which run of a daemon over the directory this is: see StateDirectory::CountRun.
-  [[nodiscard]] uint64_t run() const { return run_; }
+  /// Which run of a daemon over the directory this is: see StateDirectory::CountRun. An error where
+  /// it could not be counted.
+  [[nodiscard]] const Result<uint64_t>& run() const { return run_; }
   /// Returns when there is room to Put much, or after a while.
   void AwaitRoom();
 
@@ -84,13 +86,13 @@ class RocksdbStore final : public Tier, public MetaStore {
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
  private:
-  RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory, uint64_t run,
-               Statistics& statistics);
+  RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
+               Result<uint64_t> run, Statistics& statistics);
 
   Statistics& statistics_;
   const Departed departed_;
   const std::unique_ptr<StateDirectory> directory_;
-  const uint64_t run_;
+  const Result<uint64_t> run_;
   DatabaseSlot slot_;
   ArtifactTable table_;
   WriteQueue queue_;

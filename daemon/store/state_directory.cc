@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/core/own_directory.h"
 
 namespace cccl_cached {
 namespace {
@@ -31,19 +32,24 @@ Error Unusable(const std::string& path, std::string_view what, int error) {
               path, what, geteuid(), std::strerror(error), geteuid())};
 }
 
-/// The directory and what is missing above it. Not recursive on an existing one: its mode is made
-/// 0700.
-Status MakeDirectory(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, error);
-  if (error) return Unusable(path, "cannot make " + parent.string(), error.value());
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Unusable(path, "cannot be made", errno);
+/// Makes the directory and what is missing above it, and makes it private. Returns its path without
+/// symlinks: nobody but root and this user can have made them.
+Result<std::string> MakePrivate(const std::string& path) {
+  if (const Status made = MakeDirectories(path, 0700); !made) {
+    return Error{made.error().code,
+                 fmt::format("state directory {}: {} (as uid {}). Give that user write access "
+                             "there, or name another directory with --state-dir.",
+                             path, made.error().message, geteuid())};
   }
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return Unusable(path, "cannot be looked at", errno);
-  if (!S_ISDIR(info.st_mode)) return Unusable(path, "cannot be used", ENOTDIR);
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(path, error).string();
+  if (error) return Unusable(path, "cannot be looked at", error.value());
+  const FileDescriptor directory(
+      open(real.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  if (!directory.valid() || fstat(directory.get(), &info) != 0) {
+    return Unusable(path, "cannot be used", errno);
+  }
   if (info.st_uid != geteuid()) {
     return Error{
         ErrorCode::kUnavailable,
@@ -52,10 +58,16 @@ Status MakeDirectory(const std::string& path) {
             "can change is not trusted. chown it, or name another one with --state-dir.",
             path, info.st_uid, geteuid())};
   }
-  if ((info.st_mode & 07777) != 0700 && chmod(path.c_str(), 0700) != 0) {
+  if ((info.st_mode & 07777) != 0700 && fchmod(directory.get(), 0700) != 0) {
     return Unusable(path, "cannot be made private (mode 0700)", errno);
   }
-  return Ok{};
+  const Status safe = CheckOwnDirectory(path, "put entries of their own into the cache");
+  if (!safe) {
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("state directory {}: {}, or name another one with --state-dir", path,
+                             safe.error().message)};
+  }
+  return real;
 }
 
 /// The pid that the holder wrote, for the message only.
@@ -106,11 +118,12 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
 }  // namespace
 
 Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& path) {
-  if (const Status made = MakeDirectory(path); !made) return made.error();
-  const std::string lock_path = path + "/lock";
+  const Result<std::string> real = MakePrivate(path);
+  if (!real) return real.error();
+  const std::string lock_path = *real + "/lock";
   const int lock = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock < 0) return Unusable(path, "cannot be written", errno);
-  std::unique_ptr<StateDirectory> directory(new StateDirectory(path, lock));
+  std::unique_ptr<StateDirectory> directory(new StateDirectory(*real, lock));
   if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return Unusable(path, "cannot be locked", errno);
     return Error{

@@ -23,12 +23,15 @@ constexpr int kResumesBeforeReopening = 3;
 
 }  // namespace
 
-StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report)
+StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report,
+                         std::optional<DatabaseError> failure)
     : parts_(parts),
       options_(options),
       report_(std::move(report)),
-      uses_recorded_(std::chrono::steady_clock::now()),
-      thread_([this] { Run(); }) {}
+      uses_recorded_(std::chrono::steady_clock::now()) {
+  if (failure) Failed(*std::move(failure));
+  thread_ = std::thread([this] { Run(); });
+}
 
 StoreWriter::~StoreWriter() { thread_.join(); }
 
@@ -141,6 +144,7 @@ void StoreWriter::Reopen() {
   }
   auto opened = OpenDatabase(parts_.directory, options_, report_);
   if (!opened) return Failed({DatabaseError::Kind::kUnavailable, opened.error().message});
+  if (opened->database == nullptr) return Failed(*std::move(opened.value().failure));
   if (auto error = parts_.table.Load(*opened->database, opened->totals_uncertain)) {
     return Failed(*std::move(error));
   }

@@ -37,8 +37,10 @@ class StoreWriter {
     Statistics& statistics;
   };
 
-  /// `parts.slot` holds an open database, `parts.table` was loaded from it. Starts the thread.
-  StoreWriter(Parts parts, DatabaseOptions options, Report report);
+  /// `parts.slot` holds an open database, `parts.table` was loaded from it. Otherwise `failure`
+  /// says why there is none, and it is opened when it can be. Starts the thread.
+  StoreWriter(Parts parts, DatabaseOptions options, Report report,
+              std::optional<DatabaseError> failure);
   /// Writes what is queued, if the disk lets it, and ends the thread. The queue must be closed
   /// already.
   ~StoreWriter();

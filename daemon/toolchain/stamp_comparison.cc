@@ -53,18 +53,18 @@ void StampComparison::Begin(FileChecks& threads, uint64_t serial, std::function<
     Forget(round);  // if it never began
     for (const auto& call : std::exchange(round->waiting, {})) call();
   };
-  const Status added =
-      threads.Add(static_cast<uid_t>(serial), {.look =
-                                                   [self = shared_from_this(), round] {
-                                                     self->Forget(round);
-                                                     self->Differ();
-                                                   },
-                                               .then = end,
-                                               .late =
-                                                   [this, end] {
-                                                     hangs_.store(true, std::memory_order_release);
-                                                     end();
-                                                   }});
+  const Status added = threads.Add(Account(static_cast<uid_t>(serial)),
+                                   {.look =
+                                        [self = shared_from_this(), round] {
+                                          self->Forget(round);
+                                          self->Differ();
+                                        },
+                                    .then = end,
+                                    .late =
+                                        [this, end] {
+                                          hangs_.store(true, std::memory_order_release);
+                                          end();
+                                        }});
   if (!added) end();
 }
 

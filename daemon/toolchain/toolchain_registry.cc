@@ -314,13 +314,13 @@ void ToolchainRegistry::Stop() {
 
 void ToolchainRegistry::Run(const std::stop_token& stop) {
   while (scans_->UntilDue(stop, options_.rescan_interval)) {
-    const Status added = scanner_.Add(0, {.look =
-                                              [scans = scans_] {
-                                                scans->Scan();
-                                                scans->Ended();
-                                              },
-                                          .then = [] {},
-                                          .late = [scans = scans_] { scans->Hang(); }});
+    const Status added = scanner_.Add(Account(0), {.look =
+                                                       [scans = scans_] {
+                                                         scans->Scan();
+                                                         scans->Ended();
+                                                       },
+                                                   .then = [] {},
+                                                   .late = [scans = scans_] { scans->Hang(); }});
     if (!added) scans_->Ended();
   }
 }

@@ -197,7 +197,7 @@ def test_a_state_directory_that_cannot_be_written(make_daemon, directory):
     daemon = make_daemon(name="a")
     daemon.state = "/proc/nowhere/state"
     message = start_and_fail(daemon)
-    assert "state directory /proc/nowhere/state: cannot make /proc/nowhere as uid" in message
+    assert "state directory /proc/nowhere/state: cannot make /proc/nowhere: " in message
     assert "Give that user write access to it" in message and "--state-dir" in message
 
 

@@ -26,8 +26,8 @@ class Worker {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     socket_ = FileDescriptor(fds[1]);
-    conversation =
-        std::make_shared<FileConversation>(FileDescriptor(fds[0]), files, HungReadsOf{hung, 1});
+    conversation = std::make_shared<FileConversation>(FileDescriptor(fds[0]), files,
+                                                      HungReadsOf{hung, Account(1)});
     thread_ = std::jthread([conversation = conversation] { conversation->Run(); });
   }
 

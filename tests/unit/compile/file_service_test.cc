@@ -29,7 +29,7 @@ struct Scene {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     worker = FileDescriptor(fds[1]);
-    service.emplace(FileDescriptor(fds[0]), files, HungReadsOf{hung, 1});
+    service.emplace(FileDescriptor(fds[0]), files, HungReadsOf{hung, Account(1)});
   }
 
   void Ask(const std::string& name) {

@@ -203,7 +203,8 @@ struct Questions {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     worker = FileDescriptor(fds[1]);
-    service = std::make_unique<FileService>(FileDescriptor(fds[0]), files, HungReadsOf{hung, 1});
+    service =
+        std::make_unique<FileService>(FileDescriptor(fds[0]), files, HungReadsOf{hung, Account(1)});
   }
 
   FileDescriptor worker;

@@ -16,7 +16,7 @@ namespace {
 using testing::FakeDisk;
 using testing::FakeRequesterFiles;
 
-constexpr uid_t kUser = 1;
+constexpr Account kUser(1);
 
 std::shared_ptr<ClosureRecorder> RecorderOver(const std::shared_ptr<FakeDisk>& disk) {
   return std::make_shared<ClosureRecorder>(

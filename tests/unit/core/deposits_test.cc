@@ -118,12 +118,12 @@ TEST_CASE("the numbers of leases grow over a restart") {
   FakeDepositStore store;
   uint64_t before = 0;
   {
-    Scene scene(store, {.run = 7});
+    Scene scene(store, {.run = uint64_t{7}});
     REQUIRE(scene.Ask(Claim("a")) == "lease");
     before = scene.fence;
     scene.deposits.Leave(scene.seat);
   }
-  Scene scene(store, {.run = 8});
+  Scene scene(store, {.run = uint64_t{8}});
   REQUIRE(scene.Ask(Claim("a")) == "lease");
   CHECK(scene.fence > before);
   scene.deposits.Leave(scene.seat);

@@ -63,7 +63,7 @@ Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::Digest& key,
   std::promise<Result<Explanation>> promise;
   auto answer = promise.get_future();
   std::thread::id answered_by;
-  bench.coordinator->explainer().OfKey(key, peer.uid, [&](Result<Explanation> result) {
+  bench.coordinator->explainer().OfKey(key, peer, [&](Result<Explanation> result) {
     answered_by = std::this_thread::get_id();
     promise.set_value(std::move(result));
   });

@@ -40,7 +40,7 @@ struct Line {
   explicit Line(size_t per_uid = 100, size_t total = 100)
       : queue({.slots = 1, .per_uid = per_uid, .total = total, .relief_slots = 0},
               [this](uint64_t item) { recorder.Run(item); }) {
-    CHECK(queue.Add(1000, 0).ok());
+    CHECK(queue.Add(1000, Account(0)).ok());
     recorder.Wait(1);
   }
   ~Line() { recorder.Release(); }
@@ -50,8 +50,8 @@ struct Line {
 
 TEST_CASE("users take turns whatever the length of their lines") {
   Line line;
-  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, 7).ok());
-  CHECK(line.queue.Add(10, 8).ok());
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
+  CHECK(line.queue.Add(10, Account(8)).ok());
   line.recorder.Release();
   const auto order = line.recorder.Wait(5);
   CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
@@ -59,8 +59,8 @@ TEST_CASE("users take turns whatever the length of their lines") {
 
 TEST_CASE("an item that two users wait for runs once, at the better place") {
   Line line;
-  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, 7).ok());
-  CHECK(line.queue.Add(3, 8).ok());
+  for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7)).ok());
+  CHECK(line.queue.Add(3, Account(8)).ok());
   line.recorder.Release();
   CHECK(line.recorder.Wait(4) == std::vector<uint64_t>{1000, 1, 3, 2});
   CHECK(line.queue.waiting() == 0);
@@ -70,10 +70,10 @@ TEST_CASE("who has nothing running is not held up for long by slots that others 
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
-  for (uint64_t item : {1, 2, 3}) CHECK(queue.Add(item, 7).ok());
+  for (uint64_t item : {1, 2, 3}) CHECK(queue.Add(item, Account(7)).ok());
   CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
-  CHECK(queue.Add(10, 8).ok());
-  CHECK(queue.Add(11, 8).ok());
+  CHECK(queue.Add(10, Account(8)).ok());
+  CHECK(queue.Add(11, Account(8)).ok());
   CHECK(recorder.Wait(2) == std::vector<uint64_t>{1, 10});
   CHECK(queue.running() == 2);
   CHECK(queue.waiting() == 3);  // both have something running
@@ -91,21 +91,47 @@ TEST_CASE("an item wakes one slot") {
   Recorder recorder;
   recorder.Release();
   FairQueue queue({.slots = 64, .relief_slots = 4}, [&](uint64_t item) { recorder.Run(item); });
-  REQUIRE(queue.Add(0, 7).ok());
+  REQUIRE(queue.Add(0, Account(7)).ok());
   recorder.Wait(1);
   const long before = sleeps();
   for (size_t item = 1; item <= kItems; ++item) {
-    REQUIRE(queue.Add(item, 7).ok());
+    REQUIRE(queue.Add(item, Account(7)).ok());
     recorder.Wait(item + 1);
   }
   // Each item: its slot, the one who added it, one that looks whom to relieve; some of them twice.
   CHECK(sleeps() - before < static_cast<long>(kItems) * 16);
 }
 
+TEST_CASE("root has a relief slot although other users hold all that they may have") {
+  Recorder recorder;
+  FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
+                  [&](uint64_t item) { recorder.Run(item); });
+  for (uint64_t uid = 1; uid <= 6; ++uid) {
+    CHECK(queue.Add(uid, Account(static_cast<uid_t>(uid))).ok());
+  }
+  CHECK(recorder.Wait(4).size() == 4);  // a slot, and three of four for relief
+  CHECK(queue.Add(100, Account(0)).ok());
+  CHECK(recorder.Wait(5).back() == 100);
+  CHECK(queue.waiting() == 2);
+  recorder.Release();
+  CHECK(recorder.Wait(7).size() == 7);
+}
+
+TEST_CASE("a user leaves room in the queue for others, and all leave some for root") {
+  Line line(100, 16);
+  uint64_t item = 0;
+  for (const uid_t uid : {7, 8, 9, 10, 11}) {
+    while (line.queue.Add(++item, Account(uid)).ok()) continue;
+  }
+  CHECK(line.queue.waiting() == 15);
+  CHECK(line.queue.Add(1, Account(0)).ok());
+  CHECK(line.queue.Add(500, Account(0)).ok());
+}
+
 TEST_CASE("an item that was removed does not run") {
   Line line;
-  CHECK(line.queue.Add(1, 7).ok());
-  CHECK(line.queue.Add(2, 7).ok());
+  CHECK(line.queue.Add(1, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(7)).ok());
   CHECK(line.queue.Remove(1));
   CHECK_FALSE(line.queue.Remove(1));
   line.recorder.Release();
@@ -114,22 +140,23 @@ TEST_CASE("an item that was removed does not run") {
 
 TEST_CASE("an item that waits already is no worse off for another user's full line") {
   Line line(1, 10);
-  CHECK(line.queue.Add(1, 7).ok());
-  CHECK(line.queue.Add(2, 8).ok());
-  CHECK(line.queue.Add(1, 8).ok());
+  CHECK(line.queue.Add(1, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(8)).ok());
+  CHECK(line.queue.Add(1, Account(8)).ok());
   line.recorder.Release();
   CHECK(line.recorder.Wait(3) == std::vector<uint64_t>{1000, 1, 2});
 }
 
 TEST_CASE("a full line refuses its user and nobody else") {
   Line line(2, 3);
-  CHECK(line.queue.Add(1, 7).ok());
-  CHECK(line.queue.Add(2, 7).ok());
-  CHECK(line.queue.Add(2, 7).ok());
-  CHECK(line.queue.Add(3, 7).error().code == ErrorCode::kOverloaded);
-  CHECK(line.queue.Add(3, 7).error().message.find("queue_limit_per_uid") != std::string::npos);
-  CHECK(line.queue.Add(4, 8).ok());
-  CHECK(line.queue.Add(5, 9).error().code == ErrorCode::kOverloaded);
+  CHECK(line.queue.Add(1, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(7)).ok());
+  CHECK(line.queue.Add(2, Account(7)).ok());
+  CHECK(line.queue.Add(3, Account(7)).error().code == ErrorCode::kOverloaded);
+  CHECK(line.queue.Add(3, Account(7)).error().message.find("queue_limit_per_uid") !=
+        std::string::npos);
+  CHECK(line.queue.Add(4, Account(8)).ok());
+  CHECK(line.queue.Add(5, Account(9)).error().code == ErrorCode::kOverloaded);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ TEST_CASE("what follows a look runs after it") {
   std::promise<int> done;
   FileChecks checks({});
   int looked = 0;
-  REQUIRE(checks.Add(1, {[&] { looked = 7; }, [&] { done.set_value(looked); }, NeverLate}));
+  REQUIRE(
+      checks.Add(Account(1), {[&] { looked = 7; }, [&] { done.set_value(looked); }, NeverLate}));
   std::future<int> result = done.get_future();
   REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
   CHECK(result.get() == 7);
@@ -47,10 +48,10 @@ TEST_CASE("what follows a look runs after it") {
 TEST_CASE("a disk that hangs holds up its own user alone") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
-  REQUIRE(checks.Add(1, disk.Look()));
-  REQUIRE(checks.Add(1, disk.Look()));
+  REQUIRE(checks.Add(Account(1), disk.Look()));
+  REQUIRE(checks.Add(Account(1), disk.Look()));
   std::promise<void> done;
-  REQUIRE(checks.Add(2, {[] {}, [&] { done.set_value(); }, NeverLate}));
+  REQUIRE(checks.Add(Account(2), {[] {}, [&] { done.set_value(); }, NeverLate}));
   CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
   disk.Answer();
 }
@@ -61,7 +62,7 @@ TEST_CASE("who has too many checks waiting is told to come back") {
   std::optional<Error> refused;
   // The first may be running or waiting still.
   for (int i = 0; i < 4 && !refused; ++i) {
-    const Status added = checks.Add(1, disk.Look());
+    const Status added = checks.Add(Account(1), disk.Look());
     if (!added) refused = added.error();
   }
   REQUIRE(refused);
@@ -72,8 +73,8 @@ TEST_CASE("who has too many checks waiting is told to come back") {
 TEST_CASE("a user gets no thread while others have them all") {
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
-  REQUIRE(checks.Add(1, disk.Look()));
-  CHECK_FALSE(checks.Add(2, disk.Look()));
+  REQUIRE(checks.Add(Account(1), disk.Look()));
+  CHECK_FALSE(checks.Add(Account(2), disk.Look()));
   disk.Answer();
 }
 
@@ -81,20 +82,20 @@ TEST_CASE("who needs a thread that can't be started is told to come back, and ot
   HangingDisk disk;
   FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
   std::promise<void> done;
-  REQUIRE(checks.Add(1, disk.Look()));
+  REQUIRE(checks.Add(Account(1), disk.Look()));
   {
     const NoMoreThreads none;
-    const Status refused = checks.Add(2, disk.Look());
+    const Status refused = checks.Add(Account(2), disk.Look());
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == ErrorCode::kOverloaded);
     CHECK_THAT(refused.error().message, Catch::Contains("can't start a thread"));
     // This user's first thread does it later.
-    REQUIRE(checks.Add(1, {[] {}, [&] { done.set_value(); }, NeverLate}));
+    REQUIRE(checks.Add(Account(1), {[] {}, [&] { done.set_value(); }, NeverLate}));
   }
   disk.Answer();
   CHECK(done.get_future().wait_for(kPatience) == std::future_status::ready);
   std::promise<void> later;
-  REQUIRE(checks.Add(2, {[] {}, [&] { later.set_value(); }, NeverLate}));
+  REQUIRE(checks.Add(Account(2), {[] {}, [&] { later.set_value(); }, NeverLate}));
   CHECK(later.get_future().wait_for(kPatience) == std::future_status::ready);
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
   const auto followed = std::make_shared<std::promise<void>>();
   FileChecks checks({.threads_per_uid = 1, .time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(
-      1, disk.Look([followed] { followed->set_value(); }, [&late] { late.set_value(); })));
+      Account(1), disk.Look([followed] { followed->set_value(); }, [&late] { late.set_value(); })));
   CHECK(late.get_future().wait_for(kPatience) == std::future_status::ready);
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
@@ -114,7 +115,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
 TEST_CASE("what a look held is let go as soon as it has been followed") {
   FileChecks checks({});
   const auto held = std::make_shared<int>(7);
-  REQUIRE(checks.Add(1, {[held] {}, [held] {}, [held] { NeverLate(); }}));
+  REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (held.use_count() > 1 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
@@ -127,7 +128,7 @@ TEST_CASE("what would have followed a look that hangs is gone with the owner") {
   const auto held = std::make_shared<int>(7);
   {
     FileChecks checks({});
-    REQUIRE(checks.Add(1, disk.Look([held] {}, [held] { NeverLate(); })));
+    REQUIRE(checks.Add(Account(1), disk.Look([held] {}, [held] { NeverLate(); })));
   }
   CHECK(held.use_count() == 1);
   disk.Answer();
@@ -138,7 +139,7 @@ TEST_CASE("what hangs does not keep the owner from ending, and nothing follows i
   const auto followed = std::make_shared<std::promise<void>>();
   {
     FileChecks checks({});
-    REQUIRE(checks.Add(1, disk.Look([followed] { followed->set_value(); })));
+    REQUIRE(checks.Add(Account(1), disk.Look([followed] { followed->set_value(); })));
   }
   disk.Answer();
   CHECK(followed->get_future().wait_for(std::chrono::milliseconds(50)) ==
@@ -162,13 +163,13 @@ TEST_CASE("a look that takes longer than one may is late, and what stands behind
   Late first;
   Late behind;
   FileChecks checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
-  REQUIRE(checks.Add(1, disk.Look([] {}, first.Note())));
+  REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
   // Refused at once if it comes after the first is known to hang.
   const Status added =
-      checks.Add(1, {[] {}, [] { FAIL("the look before it hangs"); }, behind.Note()});
+      checks.Add(Account(1), {[] {}, [] { FAIL("the look before it hangs"); }, behind.Note()});
   CHECK(first.Wait());
   CHECK((!added.ok() || behind.Wait()));
-  CHECK(checks.Add(1, {[] {}, [] {}, NeverLate}).error().code == ErrorCode::kOverloaded);
+  CHECK(checks.Add(Account(1), {[] {}, [] {}, NeverLate}).error().code == ErrorCode::kOverloaded);
   disk.Answer();
 }
 
@@ -177,8 +178,8 @@ bool IsServed(FileChecks& checks, uid_t uid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     std::promise<bool> done;
-    const Status added =
-        checks.Add(uid, {[] {}, [&] { done.set_value(true); }, [&] { done.set_value(false); }});
+    const Status added = checks.Add(
+        Account(uid), {[] {}, [&] { done.set_value(true); }, [&] { done.set_value(false); }});
     if (added && done.get_future().get()) return true;
   }
   return false;
@@ -189,12 +190,12 @@ TEST_CASE("who has a thread that does not hang is served, and so are all once th
   Late first;
   Late second;
   FileChecks checks({.threads_per_uid = 2, .look_time = std::chrono::milliseconds(1)});
-  REQUIRE(checks.Add(1, disk.Look([] {}, first.Note())));
+  REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
   REQUIRE(first.Wait());
   CHECK(IsServed(checks, 1));
-  REQUIRE(checks.Add(1, disk.Look([] {}, second.Note())));
+  REQUIRE(checks.Add(Account(1), disk.Look([] {}, second.Note())));
   REQUIRE(second.Wait());
-  CHECK_FALSE(checks.Add(1, {[] {}, [] {}, NeverLate}).ok());
+  CHECK_FALSE(checks.Add(Account(1), {[] {}, [] {}, NeverLate}).ok());
   CHECK(IsServed(checks, 2));
   disk.Answer();
   CHECK(IsServed(checks, 1));
@@ -205,12 +206,12 @@ TEST_CASE("looks that use what goes after the owner are waited for") {
   std::atomic<bool> ended{false};
   {
     FileChecks checks({.close_awaits_looks = true});
-    REQUIRE(checks.Add(1, {[&] {
-                             begun.set_value();
-                             for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-                             ended = true;
-                           },
-                           [] {}, NeverLate}));
+    REQUIRE(checks.Add(Account(1), {[&] {
+                                      begun.set_value();
+                                      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+                                      ended = true;
+                                    },
+                                    [] {}, NeverLate}));
     begun.get_future().wait();
   }
   CHECK(ended);

@@ -24,7 +24,7 @@ TEST_CASE("an idle job waits until a slot is free") {
     if (!told.exchange(true)) asked.set_value();
     return busy.load();
   });
-  jobs.Add(1, 0, [&](std::stop_token) {
+  jobs.Add(Account(1), 0, [&](std::stop_token) {
     was_busy = busy.load();
     done.set_value();
   });
@@ -40,7 +40,7 @@ TEST_CASE("a job in a caller's way is stopped, and runs again once there is room
   std::promise<void> done;
   std::atomic<int> runs{0};
   IdleJobs jobs({.slots = 2}, [&] { return busy.load(); });
-  jobs.Add(1, 0, [&](const std::stop_token& stop) {
+  jobs.Add(Account(1), 0, [&](const std::stop_token& stop) {
     if (++runs > 1) return done.set_value();
     started.set_value();
     while (!stop.stop_requested()) std::this_thread::yield();
@@ -59,14 +59,14 @@ TEST_CASE("a job in a caller's way is stopped, and runs again once there is room
 /// Jobs that wait until the first one is told to end.
 struct Line {
   explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return size_t{0}; }) {
-    jobs.Add(0, 0, [this](std::stop_token) {
+    jobs.Add(Account(0), 0, [this](std::stop_token) {
       started.set_value();
       go.get_future().wait();
     });
     REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
   }
   void Add(uid_t uid, size_t bytes) {
-    jobs.Add(uid, bytes, [this, uid](std::stop_token) { served.push_back(uid); });
+    jobs.Add(Account(uid), bytes, [this, uid](std::stop_token) { served.push_back(uid); });
   }
   /// Whose jobs ran, in order, when each user has had `turns`.
   std::vector<uid_t> Finish(int turns) {
@@ -77,7 +77,7 @@ struct Line {
     return result.get();
   }
   void AddLast(int turns) {
-    jobs.Add(99, 0, [this, turns](std::stop_token) {
+    jobs.Add(Account(99), 0, [this, turns](std::stop_token) {
       if (turns > 1) return AddLast(turns - 1);
       last.set_value(served);
     });
@@ -111,12 +111,12 @@ TEST_CASE("the end of the daemon stops the job that runs and drops those that wa
   std::atomic<int> ran{0};
   {
     IdleJobs jobs({}, [] { return size_t{0}; });
-    jobs.Add(1, 0, [&](const std::stop_token& stop) {
+    jobs.Add(Account(1), 0, [&](const std::stop_token& stop) {
       ++ran;
       started.set_value();
       while (!stop.stop_requested()) std::this_thread::yield();
     });
-    jobs.Add(1, 0, [&](std::stop_token) { ++ran; });
+    jobs.Add(Account(1), 0, [&](std::stop_token) { ++ran; });
     REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
   }
   CHECK(ran == 1);

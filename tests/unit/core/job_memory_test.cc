@@ -14,18 +14,18 @@ namespace {
 using Clock = JobMemory::Clock;
 
 constexpr Clock::time_point kNow{};
-constexpr uid_t kAnn = 1001;
-constexpr uid_t kBob = 1002;
+constexpr Account kAnn(1001);
+constexpr Account kBob(1002);
 
 struct Scene {
   std::shared_ptr<JobMemory> memory = JobMemory::Make({.per_uid = 100, .in_all = 200});
 
   /// Null: there is no room now.
-  JobMemory::Share TakeNow(uid_t uid, uint64_t bytes) {
+  JobMemory::Share TakeNow(Account uid, uint64_t bytes) {
     Result<JobMemory::Share> taken = memory->Take(uid, bytes, kNow);
     return taken ? *taken : nullptr;
   }
-  bool Has(uid_t uid, uint64_t bytes) {
+  bool Has(Account uid, uint64_t bytes) {
     const Result<JobMemory::Share> taken = memory->Take(uid, bytes, kNow);
     return taken.ok();
   }
@@ -61,7 +61,7 @@ TEST_CASE("users who hold something leave the last quarter to those who hold not
   CHECK_FALSE(scene.Has(kBob, 41));
   const auto more = *scene.memory->Take(kBob, 40, kNow);
   CHECK_FALSE(scene.Has(kBob, 1));
-  CHECK(scene.Has(1003, 50));
+  CHECK(scene.Has(Account(1003), 50));
 }
 
 TEST_CASE("a call that finds no room waits until there is some") {

@@ -40,7 +40,7 @@ class PreamblePoolScene {
 
   void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
             uint64_t held = 0) {
-    pool->Want(cccl_cache::Sha256(key), uid, held, [this, bytes] {
+    pool->Want(cccl_cache::Sha256(key), Account(uid), held, [this, bytes] {
       PreamblePool::Order order;
       order.job.visible_working_directory = bytes;
       order.recorder = std::make_shared<ClosureRecorder>(

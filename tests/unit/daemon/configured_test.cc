@@ -62,8 +62,8 @@ TEST_CASE("what bounds clients reaches the service, of each user and of all") {
 
 TEST_CASE("what bounds deposits and leases reaches those who keep them") {
   const Configuration configuration = Distinct();
-  const Deposits::Options options = DepositOptionsOf(configuration, 7);
-  CHECK(options.run == 7);
+  const Deposits::Options options = DepositOptionsOf(configuration, uint64_t{7});
+  CHECK(options.run.value() == 7);
   CHECK(options.limits.bytes == configuration.deposit_limit);
   CHECK(options.limits.bytes_per_uid == configuration.deposit_limit_per_uid);
   CHECK(options.heartbeat == configuration.lease_heartbeat);
@@ -85,11 +85,11 @@ TEST_CASE("the socket's group is found by its name, and one that is not there is
   Configuration configuration;
   configuration.socket = "/run/s";
   configuration.socket_mode = 0660;
-  CHECK(ListenOptionsOf(configuration)->path == "/run/s");
-  CHECK(ListenOptionsOf(configuration)->mode == 0660);
-  CHECK_FALSE(ListenOptionsOf(configuration)->group);
+  CHECK(ListenOptionsOf(configuration)->front().path == "/run/s");
+  CHECK(ListenOptionsOf(configuration)->front().mode == 0660);
+  CHECK_FALSE(ListenOptionsOf(configuration)->front().group);
   configuration.socket_group = "root";
-  CHECK(ListenOptionsOf(configuration)->group == 0u);
+  CHECK(ListenOptionsOf(configuration)->front().group == 0u);
   configuration.socket_group = "no such group";
   const auto refused = ListenOptionsOf(configuration);
   REQUIRE_FALSE(refused.ok());
@@ -97,6 +97,33 @@ TEST_CASE("the socket's group is found by its name, and one that is not there is
   CHECK(refused.error().message ==
         "socket_group: this machine has no group \"no such group\": make it with groupadd, or "
         "name another one");
+}
+
+TEST_CASE("sockets for containers are like the first one, but for administrators") {
+  Configuration configuration;
+  configuration.socket = "/run/s";
+  configuration.socket_mode = 0666;
+  configuration.socket_group = "root";
+  configuration.container_socket = {"/run/a/s", "/run/b/s"};
+  const auto all = ListenOptionsOf(configuration);
+  REQUIRE(all->size() == 3);
+  CHECK(all->at(0).for_administrators);
+  for (const size_t i : {1, 2}) {
+    CHECK(all->at(i).path == configuration.container_socket[i - 1]);
+    CHECK(all->at(i).mode == 0666);
+    CHECK(all->at(i).group == 0u);
+    CHECK_FALSE(all->at(i).for_administrators);
+  }
+}
+
+TEST_CASE(
+    "the group of administrators is found by its name, and one that is not there is refused") {
+  Configuration configuration;
+  CHECK(AdminGroupOf(configuration).value() == std::nullopt);
+  configuration.admin_group = "root";
+  CHECK(AdminGroupOf(configuration).value() == 0u);
+  configuration.admin_group = "no such group";
+  CHECK(AdminGroupOf(configuration).error().code == ErrorCode::kInvalidRequest);
 }
 
 }  // namespace

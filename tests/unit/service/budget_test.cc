@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/budget.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <utility>
@@ -24,7 +26,8 @@ std::vector<size_t> TakenInTurn(const ServiceLimits& limits, Resource resource) 
   std::vector<size_t> counts;
   for (uid_t uid = 1; uid <= 7; ++uid) {
     const size_t before = held.size();
-    for (auto share = budget.Take(uid, resource); share.ok(); share = budget.Take(uid, resource)) {
+    for (auto share = budget.Take(Account(uid), resource); share.ok();
+         share = budget.Take(Account(uid), resource)) {
       held.push_back(*std::move(share));
     }
     counts.push_back(held.size() - before);
@@ -35,23 +38,23 @@ std::vector<size_t> TakenInTurn(const ServiceLimits& limits, Resource resource) 
 TEST_CASE("a share goes back to the budget when it ends") {
   Budget budget(FewCalls());
   {
-    auto first = budget.Take(1000, Resource::kCalls);
-    auto second = budget.Take(1000, Resource::kCalls);
+    auto first = budget.Take(Account(1000), Resource::kCalls);
+    auto second = budget.Take(Account(1000), Resource::kCalls);
     REQUIRE(first.ok());
     REQUIRE(second.ok());
-    CHECK_FALSE(budget.Take(1000, Resource::kCalls).ok());
+    CHECK_FALSE(budget.Take(Account(1000), Resource::kCalls).ok());
   }
   CHECK(budget.Used(Resource::kCalls) == 0);
-  CHECK(budget.Take(1000, Resource::kCalls).ok());
+  CHECK(budget.Take(Account(1000), Resource::kCalls).ok());
 }
 
 TEST_CASE("one user's bound does not touch another user, the bound of all does") {
   Budget budget(FewCalls());
-  auto a = budget.Take(1, Resource::kCalls);
-  auto b = budget.Take(1, Resource::kCalls);
-  auto c = budget.Take(2, Resource::kCalls);
+  auto a = budget.Take(Account(1), Resource::kCalls);
+  auto b = budget.Take(Account(1), Resource::kCalls);
+  auto c = budget.Take(Account(2), Resource::kCalls);
   REQUIRE(c.ok());
-  auto refused = budget.Take(2, Resource::kCalls);
+  auto refused = budget.Take(Account(2), Resource::kCalls);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kOverloaded);
   CHECK(refused.error().retry_after.count() > 0);
@@ -60,12 +63,48 @@ TEST_CASE("one user's bound does not touch another user, the bound of all does")
 
 TEST_CASE("no few users hold all leases, and each that comes gets some") {
   CHECK(TakenInTurn(ServiceLimits{}, Resource::kLeases) ==
-        std::vector<size_t>{64, 64, 64, 32, 16, 8, 4});
+        std::vector<size_t>{64, 64, 56, 28, 14, 7, 4});
 }
 
 TEST_CASE("no few users hold all streams of builds, and each that comes gets some") {
   CHECK(TakenInTurn(ServiceLimits{}, Resource::kBatches) ==
-        std::vector<size_t>{32, 32, 32, 16, 8, 4, 2});
+        std::vector<size_t>{32, 29, 15, 7, 4, 2, 1});
+}
+
+TEST_CASE("root and the daemon's own user have a part of everything for themselves") {
+  const ServiceLimits limits;
+  Budget budget(limits);
+  std::vector<Share> held;
+  for (uid_t uid = 1; uid <= 2'000; ++uid) {
+    auto share = budget.Take(Account(uid), Resource::kServers);
+    if (share) held.push_back(*std::move(share));
+  }
+  CHECK(held.size() == 960);
+  CHECK_FALSE(budget.Take(Account::OfNameless(), Resource::kServers).ok());
+  for (const uid_t uid : {uid_t{0}, geteuid()}) {
+    CHECK(budget.Take(Account(uid), Resource::kServers).ok());
+  }
+}
+
+TEST_CASE("one account leaves as much to others as it has, of each resource") {
+  for (size_t i = 0; i < static_cast<size_t>(Resource::kCount); ++i) {
+    const auto resource = static_cast<Resource>(i);
+    INFO(i);
+    ServiceLimits limits;
+    limits.calls_per_uid = limits.calls;
+    limits.connections_per_uid = limits.connections;
+    Budget budget(limits);
+    std::vector<Share> held;
+    for (auto share = budget.Take(Account(1), resource); share && held.size() < 20'000;
+         share = budget.Take(Account(1), resource)) {
+      held.push_back(*std::move(share));
+    }
+    for (size_t newcomer = 0; newcomer < held.size() && newcomer < 8; ++newcomer) {
+      auto share = budget.Take(Account(2), resource);
+      REQUIRE(share.ok());
+      held.push_back(*std::move(share));
+    }
+  }
 }
 
 TEST_CASE("streams of builds that say nothing leave half of the bytes to others") {
@@ -78,7 +117,7 @@ TEST_CASE("streams of builds that say nothing leave half of the bytes to others"
 
 TEST_CASE("what is more than a user may ever have gives no hint when to come back") {
   Budget budget(FewCalls());
-  const auto refused = budget.Take(1, Resource::kCalls, 3);
+  const auto refused = budget.Take(Account(1), Resource::kCalls, 3);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kOverloaded);
   CHECK(refused.error().retry_after.count() == 0);
@@ -86,9 +125,9 @@ TEST_CASE("what is more than a user may ever have gives no hint when to come bac
 
 TEST_CASE("an amount that would overflow is refused") {
   Budget budget(ServiceLimits{});
-  auto most = budget.Take(1, Resource::kBytes, 1);
+  auto most = budget.Take(Account(1), Resource::kBytes, 1);
   REQUIRE(most.ok());
-  CHECK_FALSE(budget.Take(1, Resource::kBytes, UINT64_MAX).ok());
+  CHECK_FALSE(budget.Take(Account(1), Resource::kBytes, UINT64_MAX).ok());
 }
 
 TEST_CASE("merged shares go back together") {
@@ -96,7 +135,7 @@ TEST_CASE("merged shares go back together") {
   {
     Share all;
     for (int i = 0; i < 3; ++i) {
-      auto more = budget.Take(1, Resource::kUploadBytes, 10);
+      auto more = budget.Take(Account(1), Resource::kUploadBytes, 10);
       REQUIRE(more.ok());
       all.Merge(std::move(*more));
     }

@@ -22,14 +22,14 @@ struct Scene {
 
   Result<CountedRequest> Read(std::string_view bytes, BuildReader reader) {
     message = BufferOf(bytes);
-    return ReadCounted(backend, kUser, message, reader);
+    return ReadCounted(backend, Peer{.uid = kUser}, message, reader);
   }
 
   const ServiceLimits limits;
   FakeBuilder builder;
   Statistics statistics;
   Budget budget{limits};
-  ReadGate gate{ReadGate::Limits{}};
+  ReadGate gate{{8, 8}};
   Uploads uploads{limits.upload_kept};
   FakeDepositStore store;
   Deposits deposits{{}, {store, statistics}};

@@ -17,10 +17,10 @@ TEST_CASE(
   DepositReaders readers(budget);
   const DepositContents contents = Contents();
   {
-    auto first = readers.Add(1, contents);
+    auto first = readers.Add(Account(1), contents);
     {
-      auto second = readers.Add(1, contents);
-      auto other = readers.Add(2, contents);
+      auto second = readers.Add(Account(1), contents);
+      auto other = readers.Add(Account(2), contents);
       REQUIRE(first.ok());
       REQUIRE(second.ok());
       REQUIRE(other.ok());
@@ -29,15 +29,15 @@ TEST_CASE(
     CHECK(budget.Used(Resource::kBytes) == 1000);
   }
   CHECK(budget.Used(Resource::kBytes) == 0);
-  auto again = readers.Add(1, contents);
+  auto again = readers.Add(Account(1), contents);
   CHECK(budget.Used(Resource::kBytes) == 1000);
 }
 
 TEST_CASE("equal bytes that lie elsewhere count for themselves") {
   Budget budget(ServiceLimits{});
   DepositReaders readers(budget);
-  auto one = readers.Add(1, Contents());
-  auto other = readers.Add(1, Contents());
+  auto one = readers.Add(Account(1), Contents());
+  auto other = readers.Add(Account(1), Contents());
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
@@ -46,11 +46,11 @@ TEST_CASE("who reads too much at one time is refused, and nobody else") {
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);
   DepositReaders readers(budget);
-  auto one = readers.Add(1, Contents());
-  auto refused = readers.Add(1, Contents());
+  auto one = readers.Add(Account(1), Contents());
+  auto refused = readers.Add(Account(1), Contents());
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kOverloaded);
-  CHECK(readers.Add(2, Contents()).ok());
+  CHECK(readers.Add(Account(2), Contents()).ok());
 }
 
 }  // namespace

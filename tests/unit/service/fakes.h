@@ -91,8 +91,8 @@ class FakeBuilder final : public Builder {
   std::function<Explanation(const cccl_cache::Digest&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  void ExplainKey(const cccl_cache::Digest& key, uid_t uid, Explainer::Done done) override {
-    if (explain_key) return done(explain_key(key, uid));
+  void ExplainKey(const cccl_cache::Digest& key, const Peer& peer, Explainer::Done done) override {
+    if (explain_key) return done(explain_key(key, peer.uid));
     std::lock_guard lock(mutex_);
     questions_.push_back(std::move(done));
     changed_.notify_all();

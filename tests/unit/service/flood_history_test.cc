@@ -17,9 +17,9 @@ struct History {
   FloodHistory::Clock::time_point now{1'000s};
   FloodHistory floods{[this] { return now; }};
 
-  [[nodiscard]] bool MayConnect(uid_t uid = kUser) { return floods.Admit(uid) != nullptr; }
+  [[nodiscard]] bool MayConnect(uid_t uid = kUser) { return floods.Admit(Account(uid)) != nullptr; }
   void CutOff(int times) {
-    for (int i = 0; i < times; ++i) floods.NoteCutOff(kUser);
+    for (int i = 0; i < times; ++i) floods.NoteCutOff(Account(kUser));
   }
 };
 
@@ -54,11 +54,11 @@ TEST_CASE("cut off connections are forgotten after two minutes without one") {
 
 TEST_CASE("connections of one user have one allowance as long as one of them is open") {
   History history;
-  const auto first = history.floods.Admit(kUser);
+  const auto first = history.floods.Admit(Account(kUser));
   history.now += 1'000s;
   history.floods.Forget();
-  CHECK(history.floods.Admit(kUser) == first);
-  CHECK(history.floods.Admit(kUser + 1) != first);
+  CHECK(history.floods.Admit(Account(kUser)) == first);
+  CHECK(history.floods.Admit(Account(kUser + 1)) != first);
 }
 
 }  // namespace

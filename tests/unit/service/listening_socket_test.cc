@@ -148,7 +148,9 @@ TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
 
 /// FromSystemd takes descriptors from 3 on, which this process uses for other things: so it runs in
 /// a child. The child's exit code says what it found.
-int FromSystemdInChild(const std::string& path, const std::string& count, int type) {
+int FromSystemdInChild(const std::string& path, const std::string& count, int type,
+                       const std::string& name = "cccl-cached.socket",
+                       bool for_administrators = true) {
   const int fd = socket(AF_UNIX, type, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -159,6 +161,7 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
   if (child == 0) {
     if (fd != 3) dup2(fd, 3);
     setenv("LISTEN_FDS", count.c_str(), 1);
+    setenv("LISTEN_FDNAMES", name.c_str(), 1);
     setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
     auto sockets = ListeningSocket::FromSystemd();
     if (getenv("LISTEN_FDS") != nullptr || getenv("LISTEN_PID") != nullptr) _exit(90);
@@ -167,6 +170,7 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
     const ListeningSocket& only = sockets->front();
     if (only.path() != path || only.fd() != 3) _exit(93);
     if ((fcntl(3, F_GETFD) & FD_CLOEXEC) == 0 || (fcntl(3, F_GETFL) & O_NONBLOCK) == 0) _exit(94);
+    if (only.for_administrators() != for_administrators) _exit(96);
     sockets->clear();
     // systemd's socket file is systemd's.
     _exit(std::filesystem::exists(path) ? 0 : 95);
@@ -181,6 +185,11 @@ int FromSystemdInChild(const std::string& path, const std::string& count, int ty
 TEST_CASE("a listening socket that systemd hands over is taken") {
   TemporaryDirectory directory;
   CHECK(FromSystemdInChild(directory.path() + "/socket", "1", SOCK_STREAM) == 0);
+}
+
+TEST_CASE("a socket that systemd hands over under the name container has no administrators") {
+  TemporaryDirectory directory;
+  CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", false) == 0);
 }
 
 TEST_CASE("descriptors that are not listening Unix stream sockets are refused") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/read_gate.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
 
@@ -10,7 +11,9 @@ namespace {
 
 struct Reader final : GatedReader {
   void StartReading() override { reading = true; }
+  void GiveUp() override { given_up = true; }
   bool reading = false;
+  bool given_up = false;
 };
 
 size_t Reading(const std::deque<Reader>& readers) {
@@ -20,64 +23,101 @@ size_t Reading(const std::deque<Reader>& readers) {
 }
 
 TEST_CASE("readers of one user take turns in the order in which they came") {
-  ReadGate gate({1, 2, 10});
+  ReadGate gate({2, 10});
   std::deque<Reader> readers(4);
-  for (Reader& reader : readers) gate.Enter(1, reader);
+  for (Reader& reader : readers) gate.Enter(Account(1), reader);
   CHECK(Reading(readers) == 2);
-  gate.Leave(1);
+  gate.Leave(Account(1), readers[1]);
   CHECK(readers[2].reading);
   CHECK_FALSE(readers[3].reading);
-  for (int i = 0; i < 3; ++i) gate.Leave(1);
+  for (const size_t i : {0, 2, 3}) gate.Leave(Account(1), readers[i]);
   CHECK(Reading(readers) == 4);
 }
 
-TEST_CASE("a user who reads all he may keeps nobody else from reading") {
-  ReadGate gate({1, 4, 4});
-  std::deque<Reader> greedy(10);
-  for (Reader& reader : greedy) gate.Enter(1, reader);
-  CHECK(Reading(greedy) == 4);
-  Reader other;
-  gate.Enter(2, other);
-  CHECK(other.reading);
+TEST_CASE("a user who reads all he may keeps neither newcomers nor root from reading") {
+  ReadGate gate({16, 16});
+  std::deque<Reader> greedy(16);
+  for (Reader& reader : greedy) gate.Enter(Account(1), reader);
+  CHECK(Reading(greedy) == 8);
+  std::deque<Reader> newcomer(1);
+  gate.Enter(Account(2), newcomer.front());
+  CHECK(Reading(newcomer) == 1);
+  std::deque<Reader> others(100);
+  for (uid_t uid = 3; uid < 103; ++uid) gate.Enter(Account(uid), others[uid - 3]);
+  CHECK(Reading(greedy) + Reading(newcomer) + Reading(others) == 15);
+  std::deque<Reader> root(2);
+  for (Reader& reader : root) gate.Enter(Account(0), reader);
+  CHECK(Reading(root) == 1);
+}
+
+TEST_CASE("many users together receive no more messages than the bound of all") {
+  ReadGate gate({32, 32});
+  std::deque<Reader> readers(280);
+  for (uid_t uid = 1; uid <= 140; ++uid) {
+    for (size_t i = 0; i < 2; ++i) gate.Enter(Account(uid), readers[2 * uid - 2 + i]);
+  }
+  CHECK(Reading(readers) == 30);
 }
 
 TEST_CASE("a reader whom the bound of all kept back goes on when another user leaves") {
-  ReadGate gate({1, 4, 2});
+  ReadGate gate({4, 3});
   std::deque<Reader> first(2);
-  for (Reader& reader : first) gate.Enter(1, reader);
+  for (Reader& reader : first) gate.Enter(Account(1), reader);
   std::deque<Reader> second(2);
-  for (Reader& reader : second) gate.Enter(2, reader);
+  for (Reader& reader : second) gate.Enter(Account(2), reader);
   CHECK(Reading(second) == 1);
-  gate.Leave(1);
-  gate.Leave(1);
+  for (Reader& reader : first) gate.Leave(Account(1), reader);
   CHECK(Reading(second) == 2);
 }
 
+TEST_CASE(
+    "users who fill the gate and go on for long give up as soon as another user has no turn") {
+  ReadGate gate({16, 16});
+  std::deque<Reader> slow(100);
+  for (uid_t uid = 1; uid <= 100; ++uid) gate.Enter(Account(uid), slow[uid - 1]);
+  REQUIRE(Reading(slow) == 15);
+  const auto given_up = [&] {
+    return std::ranges::count_if(slow, [](const Reader& reader) { return reader.given_up; });
+  };
+  gate.EndSlow();
+  CHECK(given_up() == 0);
+  gate.EndSlow(ReadGate::Clock::now() + ReadGate::kPatience);
+  CHECK(given_up() == 15);
+}
+
+TEST_CASE("a reader may take its time as long as each user has a turn") {
+  ReadGate gate({16, 16});
+  std::deque<Reader> readers(16);
+  for (Reader& reader : readers) gate.Enter(Account(1), reader);
+  gate.EndSlow(ReadGate::Clock::now() + 2 * ReadGate::kPatience);
+  CHECK(std::ranges::none_of(readers, [](const Reader& reader) { return reader.given_up; }));
+}
+
 TEST_CASE("a reader who withdraws from the line is not called, and the others keep their order") {
-  ReadGate gate({1, 1, 10});
+  ReadGate gate({1, 10});
   std::deque<Reader> readers(3);
-  for (Reader& reader : readers) gate.Enter(1, reader);
-  CHECK_FALSE(gate.Withdraw(1, readers[0]));
-  CHECK(gate.Withdraw(1, readers[1]));
-  CHECK_FALSE(gate.Withdraw(1, readers[1]));
-  gate.Leave(1);
+  for (Reader& reader : readers) gate.Enter(Account(1), reader);
+  CHECK_FALSE(gate.Withdraw(Account(1), readers[0]));
+  CHECK(gate.Withdraw(Account(1), readers[1]));
+  CHECK_FALSE(gate.Withdraw(Account(1), readers[1]));
+  gate.Leave(Account(1), readers[0]);
   CHECK_FALSE(readers[1].reading);
   CHECK(readers[2].reading);
-  gate.Leave(1);
-  CHECK_FALSE(gate.Withdraw(1, readers[2]));
+  gate.Leave(Account(1), readers[2]);
+  CHECK_FALSE(gate.Withdraw(Account(1), readers[2]));
 }
 
 TEST_CASE("the last one who withdraws leaves nothing behind") {
-  ReadGate gate({0, 1, 1});
+  ReadGate gate({1, 1});
   Reader first;
   Reader second;
-  gate.Enter(1, first);
-  gate.Enter(2, second);
-  CHECK(gate.Withdraw(2, second));
-  gate.Leave(1);
+  gate.Enter(Account(1), first);
+  gate.Enter(Account(2), second);
+  CHECK(gate.Withdraw(Account(2), second));
+  gate.Leave(Account(1), first);
   CHECK_FALSE(second.reading);
   Reader third;
-  gate.Enter(2, third);
+  gate.Enter(Account(2), third);
   CHECK(third.reading);
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("an upload is forgotten after its time and its bytes are given back") 
   Uploads uploads(std::chrono::seconds(600));
   const auto digest = cccl_cache::Sha256("bytes");
   const auto now = Clock::now();
-  auto share = budget.Take(1, Resource::kUploadBytes, 5);
+  auto share = budget.Take(Account(1), Resource::kUploadBytes, 5);
   REQUIRE(share.ok());
   uploads.Keep(1, digest, "bytes", std::move(*share), now);
   CHECK(uploads.Find(1, digest, now + std::chrono::seconds(599)) != nullptr);
@@ -39,7 +39,7 @@ TEST_CASE("the same upload again is counted once and starts its time anew") {
   const auto digest = cccl_cache::Sha256("bytes");
   const auto now = Clock::now();
   for (int i = 0; i < 2; ++i) {
-    auto share = budget.Take(1, Resource::kUploadBytes, 5);
+    auto share = budget.Take(Account(1), Resource::kUploadBytes, 5);
     REQUIRE(share.ok());
     uploads.Keep(1, digest, "bytes", std::move(*share), now + std::chrono::seconds(i * 100));
   }

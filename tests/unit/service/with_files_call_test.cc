@@ -268,7 +268,7 @@ TEST_CASE("an answer about files waits for its turn behind as many as are being 
   RunningServer running;
   ReadingBuilds builds(running, "/p/a.h");
   std::vector<std::unique_ptr<Conversation>> silent;
-  for (size_t i = 0; i < ReadGate::Limits{}.per_uid; ++i) {
+  for (size_t i = 0; i < ServiceLimits{}.gate_turns(); ++i) {
     silent.push_back(std::make_unique<Conversation>(running));
     REQUIRE(silent.back()->NextPath() == "/p/a.h");
   }

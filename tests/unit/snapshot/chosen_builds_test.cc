@@ -36,6 +36,7 @@ AnsweredBuild Build(const std::string& name, const std::string& version = "13.0"
 Peer PeerOf(uid_t uid) {
   Peer peer;
   peer.uid = uid;
+  peer.administrator = uid == 0 || uid == geteuid();
   return peer;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/snapshot/node_snapshots.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -38,6 +40,7 @@ constexpr uint64_t kDepositQuota = 1 << 20;
 Peer PeerOf(uid_t uid) {
   Peer peer;
   peer.uid = uid;
+  peer.administrator = uid == 0 || uid == geteuid();
   return peer;
 }
 

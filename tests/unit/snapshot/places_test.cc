@@ -19,13 +19,13 @@ using Place = std::shared_ptr<void>;
 struct Waiting {
   Waiting(Places& places, uid_t uid)
       : place(std::async(std::launch::async, [&places, uid, token = left.get_token()] {
-          return places.Take(uid, token);
+          return places.Take(Account(uid), token);
         })) {
     // Until it stands in line: then it can't stand there twice.
     while (true) {
       std::stop_source at_once;
       at_once.request_stop();
-      const auto again = places.Take(uid, at_once.get_token());
+      const auto again = places.Take(Account(uid), at_once.get_token());
       if (!again && again.error().code == ErrorCode::kOverloaded) break;
       std::this_thread::yield();
     }
@@ -36,7 +36,7 @@ struct Waiting {
 };
 
 Place TakeNow(Places& places, uid_t uid) {
-  auto place = places.Take(uid, {});
+  auto place = places.Take(Account(uid), {});
   REQUIRE(place.ok());
   return *std::move(place);
 }
@@ -55,7 +55,7 @@ TEST_CASE("a user has one place, and holds up nobody behind it") {
   Place one = TakeNow(places, 1);
   Waiting again(places, 1);
   CHECK(TakeNow(places, 2) != nullptr);
-  const auto third = places.Take(1, {});
+  const auto third = places.Take(Account(1), {});
   REQUIRE_FALSE(third.ok());
   CHECK(third.error().code == ErrorCode::kOverloaded);
   one.reset();

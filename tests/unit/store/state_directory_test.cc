@@ -114,6 +114,32 @@ TEST_CASE("a state directory of another user is refused", "[root]") {
   CHECK_THAT(directory.error().message, Contains("4242"));
 }
 
+TEST_CASE("a state directory is refused below a directory that another user can write", "[root]") {
+  RequireRoot();
+  const TemporaryDirectory temporary;
+  mkdir((temporary / "owned").c_str(), 0755);
+  REQUIRE(chown((temporary / "owned").c_str(), 4242, 4242) == 0);
+  mkdir((temporary / "open").c_str(), 0755);
+  chmod((temporary / "open").c_str(), 0777);
+  std::filesystem::create_directory_symlink(temporary / "owned", temporary / "link");
+  for (const char* name : {"owned/state", "open/state", "open/more/state", "link/state"}) {
+    INFO(name);
+    const auto directory = StateDirectory::Open(temporary / name);
+    REQUIRE_FALSE(directory);
+    CHECK_THAT(directory.error().message, Contains("--state-dir") && Contains("chmod go-w"));
+  }
+}
+
+TEST_CASE("a state directory may be a symlink where nobody else can make another one of it") {
+  const TemporaryDirectory temporary;
+  mkdir((temporary / "disk").c_str(), 0755);
+  std::filesystem::create_directory_symlink(temporary / "disk", temporary / "state");
+  auto directory = StateDirectory::Open(temporary / "state");
+  REQUIRE(directory);
+  CHECK(ModeOf(temporary / "disk") == 0700);
+  CHECK((*directory)->database_path() == temporary / "disk/database");
+}
+
 TEST_CASE("a database set aside takes the place of the one set aside before") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");

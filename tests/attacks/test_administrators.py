@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Who may insert for everybody and export what others were answered, and who may not although its uid is 0."""
+
+import grp
+import json
+import os
+
+import pytest
+from bystander import ATTACKER
+from places import PLACES
+from running_daemon import run_cli
+
+GROUP = 1
+KERNEL = "// a program\n"
+IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user")
+AS_A_MEMBER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={GROUP}", "--clear-groups")
+AS_ANOTHER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={ATTACKER}", "--clear-groups")
+
+
+@pytest.fixture
+def container_socket(directory):
+    return str(directory / "containers" / "socket")
+
+
+@pytest.fixture
+def daemon(make_daemon, container_socket):
+    daemon = make_daemon(
+        "--socket-mode", "0666", "--container-socket", container_socket, "--admin-group", grp.getgrgid(GROUP).gr_name,
+        roots=(PLACES.fake13,)).start()
+    daemon.build_json(KERNEL, cwd="/")
+    return daemon
+
+
+def may_export_everything(socket, directory, behind=()):
+    """What only an administrator may. The answer of the daemon counts, not that of a program which can't run."""
+    place = directory / "files"
+    place.mkdir(exist_ok=True)
+    place.chmod(0o777)
+    done = run_cli("--socket", socket, "snapshot", "create", str(place / "file"), "--all-users", behind=behind,
+                   check=False, cwd="/")
+    if done.returncode == 0:
+        (place / "file").unlink()
+        return True
+    assert done.returncode == 4 and b"root and the daemon's user" in done.stderr, done.stderr
+    return False
+
+
+def test_root_is_an_administrator_and_other_users_are_not(daemon, directory):
+    assert may_export_everything(daemon.socket, directory)
+    assert not may_export_everything(daemon.socket, directory, AS_ANOTHER)
+
+
+def test_a_member_of_the_configured_group_is_an_administrator(daemon, directory):
+    assert may_export_everything(daemon.socket, directory, AS_A_MEMBER)
+
+
+@pytest.mark.parametrize("become", [(), AS_A_MEMBER], ids=["root", "member"])
+def test_nobody_is_an_administrator_at_the_socket_for_containers(daemon, container_socket, directory, become):
+    assert not may_export_everything(container_socket, directory, become)
+
+
+@pytest.mark.parametrize("become", [(), AS_A_MEMBER], ids=["root", "member"])
+def test_nobody_is_an_administrator_from_a_user_namespace(daemon, directory, become):
+    assert not may_export_everything(daemon.socket, directory, (*become, *IN_A_NAMESPACE))
+
+
+def test_a_service_user_knows_root_from_root_of_a_container(make_daemon, directory):
+    daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,), uid=ATTACKER + 7)
+    os.chown(daemon.directory, ATTACKER + 7, ATTACKER + 7)
+    daemon.start().build_json(KERNEL, cwd="/")
+    assert may_export_everything(daemon.socket, directory)
+    assert not may_export_everything(daemon.socket, directory, IN_A_NAMESPACE)
+
+
+def test_what_root_inserts_from_a_container_is_for_itself(daemon, container_socket, directory):
+    file = directory / "all.snap"
+    daemon.cli("snapshot", "create", str(file))
+    told = json.loads(run_cli("--socket", container_socket, "--json", "snapshot", "insert", str(file), cwd="/").stdout)
+    assert told["shared"] is False

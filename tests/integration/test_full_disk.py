@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that starts on a full disk, or over damaged state, serves builds nevertheless."""
+
+import os
+import pathlib
+
+import pytest
+from lease_client import LeaseClient
+from patience import wait_for
+from places import PLACES
+
+KERNEL = 'extern "C" __global__ void k() {}\n'
+
+
+def is_denied_a_lease(daemon, value):
+    told = LeaseClient(daemon, value).hear()
+    assert not told.startswith("lease "), told
+    return "no leases are granted" in told
+
+
+@pytest.fixture
+def started_before(make_daemon):
+    """A daemon that has built and kept something, and has ended."""
+    daemon = make_daemon(roots=(PLACES.fake13,)).start()
+    daemon.build_json(KERNEL)
+    assert daemon.stop() == 0
+    return daemon
+
+
+def start_on_a_full_disk(daemon):
+    """Its state lies on a small disk of its own from here on, together with a file that takes all the rest."""
+    script = """
+        set -e
+        mount -t tmpfs -o size=64m,mode=0700 tmpfs "$1/disk"
+        cp -a "$1/state" "$1/disk/"
+        dd if=/dev/zero of="$1/disk/ballast" bs=1M 2>/dev/null || true
+        dd if=/dev/zero of="$1/disk/ballast2" bs=1 2>/dev/null || true
+        mount --bind "$1/disk/state" "$1/state"
+        shift
+        exec "$@"
+    """
+    (daemon.directory / "disk").mkdir()
+    daemon.launcher = ["unshare", "--mount", "sh", "-c", script, "sh", str(daemon.directory)]
+    daemon.start()
+
+
+def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_has_space(started_before):
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test mounts a small disk"
+    daemon = started_before
+    start_on_a_full_disk(daemon)
+    assert daemon.build_json(KERNEL)["outcome"] == "built"
+    assert daemon.build_json(KERNEL)["outcome"] == "hit"
+    assert is_denied_a_lease(daemon, "v")
+    assert "no leases are granted" in daemon.log_text()
+    seen_by_it = pathlib.Path(f"/proc/{daemon.process.pid}/root{daemon.directory}/disk")
+    for ballast in seen_by_it.glob("ballast*"):
+        ballast.unlink()
+    wait_for(lambda: "can be written again" in daemon.log_text())
+    assert daemon.build_json(KERNEL + "// another\n")["outcome"] == "built"
+    assert daemon.stop() == 0
+
+
+def test_a_daemon_whose_count_of_runs_is_damaged_builds_and_grants_no_leases(started_before):
+    daemon = started_before
+    runs = pathlib.Path(daemon.state) / "runs"
+    runs.write_text("garbage")
+    daemon.start()
+    assert daemon.build_json(KERNEL)["outcome"] == "hit"
+    assert is_denied_a_lease(daemon, "v")
+    assert f"{runs} holds no number" in daemon.log_text()
+    assert daemon.stop() == 0
+    runs.unlink()
+    daemon.start()
+    assert LeaseClient(daemon, "v").hear().startswith("lease ")

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/accounts.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <set>
+#include <string>
+
+namespace cccl_cached {
+namespace {
+
+/// A machine with users of its own; removed at the end.
+class Machine {
+ public:
+  Machine() {
+    std::string name = (std::filesystem::temp_directory_path() / "accounts.XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    directory_ = name;
+  }
+  ~Machine() { std::filesystem::remove_all(directory_); }
+
+  void WriteSubordinateUids(const std::string& text) { Write("subuid", text); }
+  void WriteLoginDefaults(const std::string& text) { Write("login.defs", text); }
+  [[nodiscard]] Accounts::Sources Sources() const {
+    return {.subordinate_uids = (directory_ / "subuid").string(),
+            .login_defaults = (directory_ / "login.defs").string(),
+            .find_uid = [](const std::string& name) -> std::optional<uid_t> {
+              if (name == "alice") return 1000;
+              if (name == "root") return 0;
+              return std::nullopt;
+            },
+            .has_name = [](uid_t uid) { return uid == 700'000; }};
+  }
+
+ private:
+  void Write(const char* name, const std::string& text) {
+    // Another file each time, as useradd does it.
+    std::ofstream(directory_ / "draft") << text;
+    std::filesystem::rename(directory_ / "draft", directory_ / name);
+  }
+  std::filesystem::path directory_;
+};
+
+TEST_CASE("a subordinate uid counts as its owner, named or numbered") {
+  Machine machine;
+  machine.WriteSubordinateUids("alice:100000:65536\n1001:165536:65536\nalice:300000:1\n");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  for (const uid_t uid : {1'000, 100'000, 165'535, 300'000}) {
+    CHECK(accounts.Of(uid) == Account(1000));
+  }
+  for (const uid_t uid : {1'001, 165'536, 231'071}) CHECK(accounts.Of(uid) == Account(1001));
+  CHECK(accounts.Of(300'001) == Account::OfNameless());
+}
+
+TEST_CASE("all uids that belong to no user are one account, and those of users are not") {
+  Machine machine;
+  machine.WriteSubordinateUids("");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  for (const uid_t uid : {100'000, 650'000, 700'000}) {
+    CHECK(accounts.Of(uid) == Account::OfNameless());  // before anybody was asked for its name
+  }
+  accounts.Settle();
+  CHECK(accounts.Of(650'000) == Account::OfNameless());
+  CHECK(accounts.Of(700'000) == Account(700'000));
+  for (const uid_t uid : {0, 999, 1000, 65'534, 99'999}) CHECK(accounts.Of(uid) == Account(uid));
+}
+
+TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
+  Machine machine;
+  machine.WriteLoginDefaults("# SUB_UID_MIN 5\nSUB_UID_MIN\t\t  500000\n");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  CHECK(accounts.Of(499'999) == Account(499'999));
+  CHECK(accounts.Of(500'000) == Account::OfNameless());
+}
+
+TEST_CASE("containers of root do not count as root, nor those of the daemon's user as it") {
+  Machine machine;
+  machine.WriteSubordinateUids("root:100000:65536\nroot:165536:65536\n" +
+                               std::to_string(geteuid()) + ":300000:65536\n");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  std::set<Account> all;
+  for (const uid_t uid : {100'007, 165'537, 300'001}) all.insert(accounts.Of(uid));
+  CHECK(all == std::set{Account(100'000), Account(165'536), Account(300'000)});
+  for (const Account account : all) CHECK_FALSE(account.privileged());
+}
+
+TEST_CASE("a range whose owner is unknown is an account of its own") {
+  Machine machine;
+  machine.WriteSubordinateUids("gone:100000:65536\n");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  CHECK(accounts.Of(100'001) == Account(100'000));
+}
+
+TEST_CASE("lines that are none are skipped") {
+  Machine machine;
+  machine.WriteSubordinateUids(
+      "\nalice\nalice:1\nalice:x:1\nalice:500:-1\nalice:500:0\nalice:99999999999:1\n"
+      "alice:4294967295:2\nalice:400000:10");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  CHECK(accounts.Of(500) == Account(500));
+  CHECK(accounts.Of(400'009) == Account(1000));
+}
+
+TEST_CASE("who gets subordinate uids while the daemon runs is known by them") {
+  Machine machine;
+  machine.WriteSubordinateUids("");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  machine.WriteSubordinateUids("alice:100000:65536\n");
+  accounts.Settle();
+  CHECK(accounts.Of(100'000) == Account(1000));
+}
+
+TEST_CASE("a search for names that hangs keeps nobody waiting") {
+  Machine machine;
+  std::promise<void> goes_on;
+  auto sources = machine.Sources();
+  sources.has_name = [hangs = goes_on.get_future().share()](uid_t) {
+    hangs.wait();
+    return true;
+  };
+  {
+    Accounts accounts(sources);
+    for (uid_t uid = 100'000; uid < 110'000; ++uid) {
+      CHECK(accounts.Of(uid) == Account::OfNameless());
+    }
+    CHECK(accounts.Of(1000) == Account(1000));
+  }
+  goes_on.set_value();
+}
+
+}  // namespace
+}  // namespace cccl_cached
