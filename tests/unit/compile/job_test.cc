@@ -161,7 +161,7 @@ TEST_CASE("a reply that is cut or too long is refused") {
   const std::string bytes = EncodeReply(sent).Joined();
   for (size_t length = 0; length < bytes.size(); ++length) {
     INFO("cut to " << length << " of " << bytes.size());
-    const Result<WorkerReply> reply = DecodeReply(std::string_view(bytes).substr(0, length));
+    const Result<WorkerReply> reply = DecodeReply(bytes.substr(0, length));
     REQUIRE_FALSE(reply);
     CHECK(reply.error().code == ErrorCode::kWorkerCrashed);
   }

@@ -32,7 +32,7 @@ struct Outcome {
   [[nodiscard]] WorkerReply Decoded() const {
     REQUIRE(wait_status == 0);
     REQUIRE(reply.size() > kFrameHeaderBytes);
-    Result<WorkerReply> decoded = DecodeReply(std::string_view(reply).substr(kFrameHeaderBytes));
+    Result<WorkerReply> decoded = DecodeReply(reply.substr(kFrameHeaderBytes));
     REQUIRE(decoded.ok());
     return *std::move(decoded);
   }
