@@ -125,7 +125,7 @@ class Compilers:
                 "--json", "build", "-", "--name", str(place / program.name), "--arch", program.arch, "--emit", emit, "-o", str(output),
                 *(f"--option={each}" for each in self.options(program, place)),
                 *(part for each in program.expressions for part in ("--name-expression", each)), *headers,
-                input=program.source, check=False)
+                input=program.source, check=False, cwd="/")  # as the others: -G shows it
             told = json.loads(done.stdout)
             contents = output.read_bytes() if output.exists() else b""
             return Answer(told["native_code"], told["log"], told["lowered_names"], {emit: contents} if contents else {},

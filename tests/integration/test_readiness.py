@@ -12,9 +12,12 @@ from conftest import wait_for
 from database import flip_a_bit
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-ROOT = True  # mounts a small file system
-
 UNITS = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def as_root():
+    assert os.geteuid() == 0, "run as root (scripts/test does): the test mounts a file system"
 
 
 def status(daemon, service="ready"):
