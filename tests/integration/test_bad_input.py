@@ -198,7 +198,7 @@ def test_a_state_directory_that_cannot_be_written(make_daemon, directory):
     daemon.state = "/proc/nowhere/state"
     message = start_and_fail(daemon)
     assert "state directory /proc/nowhere/state: cannot make /proc/nowhere: " in message
-    assert "Give that user write access to it" in message and "--state-dir" in message
+    assert "Give that user write access" in message and "--state-dir" in message
 
 
 def test_a_second_daemon_on_the_same_socket(fake, make_daemon):

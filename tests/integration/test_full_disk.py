@@ -56,7 +56,7 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
     seen_by_it = pathlib.Path(f"/proc/{daemon.process.pid}/root{daemon.directory}/disk")
     for ballast in seen_by_it.glob("ballast*"):
         ballast.unlink()
-    wait_for(lambda: "can be written again" in daemon.log_text())
+    wait_for(lambda: "can be written again" in daemon.log_text(), "the disk to be used")
     assert daemon.build_json(KERNEL + "// another\n")["outcome"] == "built"
     assert daemon.stop() == 0
 
