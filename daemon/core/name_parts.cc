@@ -77,7 +77,8 @@ NameParts::Needed NameParts::NeededFor(std::string_view name) const {
     if (needed[begin].parts == kImpossible) continue;
     for (size_t end = begin + 1; end <= name.size(); ++end) {
       const std::string_view part = name.substr(begin, end - begin);
-      if (part.size() == name.size() || !found_[*Parts().NumberOf(part)]) continue;
+      const std::optional<size_t> number = Parts().NumberOf(part);
+      if (part.size() == name.size() || !number || !found_[*number]) continue;
       Needed& other = needed[end];
       other.parts = std::min(other.parts, needed[begin].parts + 1);
       other.letters = std::min(other.letters, needed[begin].letters + (IsLetter(part) ? 1 : 0));

@@ -29,7 +29,7 @@ struct Scene {
     CompileJob job = fixture.NvrtcJob(source, {"-arch=sm_90", "-I/cccl-root-1"});
     job.mounts = {{"/cccl-root-0", "", false}, {"/cccl-root-1", "", false}};
     job.files = files;
-    job.requester = requester;
+    job.account = account;
     return fixture.compiler.Compile(job, limits, std::move(stop));
   }
   std::string Ptx(const std::string& source) { return PartOf(Compile(source), ArtifactKind::kPtx); }
@@ -43,7 +43,7 @@ struct Scene {
   }
 
   CompileFixture fixture;
-  std::optional<uid_t> requester;
+  Account account{geteuid()};
   std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
 };
 
@@ -164,9 +164,9 @@ TEST_CASE("hanging_disk: a user whose reads hang may ask for no more files, ever
   CHECK(refused.error().code == ErrorCode::kUnavailable);
   CHECK_THAT(refused.error().message, Contains("16") && Contains("hang"));
   CHECK(scene.Compile("").ok());
-  scene.requester = geteuid() + 1;
+  scene.account = Account(geteuid() + 1);
   CHECK(scene.Compile("//fake: stat /cccl-root-1/b.h").ok());
-  scene.requester.reset();
+  scene.account = Account(geteuid());
   scene.files->Release();
   CHECK(scene.NothingHangs());
   CHECK(scene.Compile("//fake: stat /cccl-root-1/b.h").ok());

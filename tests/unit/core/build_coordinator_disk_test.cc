@@ -139,7 +139,7 @@ TEST_CASE("questions to a disk that stalls hold up no build of the same user") {
   };
   const Explainer& explainer = scene.bench.coordinator->explainer();
   for (size_t i = 0; i < kDiskReads.threads_per_uid; ++i) {
-    explainer.OfKey(key, kAlice.uid, refused);
+    explainer.OfKey(key, kAlice, refused);
     explainer.OfRequest(MakeRequest("kept"), kAlice, refused);
   }
   scene.Ask("new");

@@ -210,7 +210,8 @@ TEST_CASE("closing waits for a read of the disk, which uses the store, and not f
     ended_before = ended.load();
   });
   // Once it has begun to close, it takes no more.
-  while (scene.looks.disk().Add(kBob.uid, {[] {}, [] {}, [] {}}).ok()) std::this_thread::yield();
+  while (scene.looks.disk().Add(kBob.account(), {[] {}, [] {}, [] {}}).ok())
+    std::this_thread::yield();
   disk.End();
   closing.join();
   CHECK(ended_before);

@@ -38,12 +38,19 @@ class Facts final : public MetaStore {
 /// One run of a daemon after the other, over the same facts.
 struct Run {
   explicit Run(Facts& facts)
-      : housekeeping({toolchains, compiler, facts, statistics, departures, log,
-                      [this] { return std::string(store_fails ? "no space" : ""); },
-                      [this](std::string problem) {
-                        const std::lock_guard lock(mutex);
-                        told = std::move(problem);
-                      }}) {}
+      : housekeeping({.toolchains = toolchains,
+                      .compiler = compiler,
+                      .meta = facts,
+                      .statistics = statistics,
+                      .departures = departures,
+                      .log = log,
+                      .store_problem = [this] { return store_fails ? "no space" : ""; },
+                      .lease_problem = {},
+                      .tell_problem =
+                          [this](std::string problem) {
+                            const std::lock_guard lock(mutex);
+                            told = std::move(problem);
+                          }}) {}
 
   /// Whether the problem that was told last comes to hold these words, or to hold them no more.
   [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {

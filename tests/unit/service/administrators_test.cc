@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -78,8 +79,10 @@ class Visitor {
 
 bool StayAsItIs() { return true; }
 
+// As a program that this user started, which may write to its own files in /proc.
 bool Become(uid_t uid, gid_t gid) {
-  return setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0;
+  return setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 &&
+         setresuid(uid, uid, uid) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
 bool Write(const std::string& path, const std::string& text) {
