@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/preamble_pool.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ TEST_CASE("a preamble is asked whether it is usable without the pool's lock") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
-  int asked = 0;
+  REQUIRE(scene.Find("a") != nullptr);
+  std::atomic<int> asked = 0;
   scene.last->when_asked = [&] {
     if (++asked % 2 == 1) CHECK(scene.Find("b") == nullptr);  // waits for ever if it is locked
   };
@@ -39,6 +41,7 @@ TEST_CASE("a preamble is asked whether it is usable without the pool's lock") {
   scene.Want("c");
   REQUIRE(scene.WaitForParsed(2));
   CHECK(asked > 1);
+  REQUIRE(scene.Find("c") != nullptr);
   scene.last->Spoil();
   CHECK(scene.Find("c") == nullptr);
   CHECK(scene.Find("a") != nullptr);
