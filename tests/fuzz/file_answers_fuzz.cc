@@ -51,8 +51,8 @@ std::string Seen(std::string_view bytes, size_t piece) {
   const auto files = exchange->Open({.roots = {"/p"}});
   std::vector<FileName> names;
   for (size_t i = 0; i < kQuestions; ++i) names.push_back({0, std::to_string(i)});
-  std::vector<const FileName*> expected;
-  for (const FileName& name : names) expected.push_back(&name);
+  std::vector<cccl_cached::ExpectedFile> expected;
+  for (const FileName& name : names) expected.push_back({&name});
   files->Expect(expected);
   for (const FileName& name : names) {
     const auto looked = files->Look(name);
