@@ -48,7 +48,7 @@ std::string_view DirectoryOf(std::string_view path) {
   return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
 }
 
-// What stands in names as they are usually written.
+// The characters that names usually consist of.
 bool IsOfName(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("_./~-+@%").find(c) != std::string_view::npos;

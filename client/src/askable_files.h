@@ -16,7 +16,7 @@ namespace cccl_cache {
 /// somebody else's build, or from a compiler that was taken over. Not thread-safe.
 class AskableFiles {
  public:
-  /// What a build says of files.
+  /// The files that a build names.
   struct Program {
     std::string working_directory;
     std::string name;

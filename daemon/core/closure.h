@@ -47,10 +47,11 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 [[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
                                        const Closure& closure);
 
-/// Whose build had a closure. A caller that sends its files is asked for all names of its user's
-/// closures together. Of others' closures it is asked for one name after the other, up to the first
-/// that differs, and for contents only once all names before are true: so they neither tell it
-/// other users' names nor have it open files that its own compile would not ask for (trust.md, 6).
+/// The user whose build had a closure. A caller that sends its files is asked for all names of its
+/// user's closures together. Of others' closures it is asked for one name after the other, up to
+/// the first that differs, and for contents only once all names before are true: so they neither
+/// tell it other users' names nor have it open files that its own compile would not ask for
+/// (trust.md, 6).
 enum class ClosureOf { kRequester, kOthers };
 
 /// The first entry that is not so in these files, or could not be looked at; its index.

@@ -31,7 +31,7 @@ struct VisibleRoot {
 /// Thread-safe: the closure may be taken while a call still hangs.
 class ClosureRecorder final : public JobFiles {
  public:
-  /// What the files' texts mean for the cache, besides their bytes. Names that can be pasted
+  /// The files' texts, as they concern the cache besides their bytes. Names that can be pasted
   /// together of what stands in several texts, the request's among them, count as the others.
   struct Traits {
     std::string time_token;  ///< the first that was found, and in which name: empty if none
@@ -78,7 +78,7 @@ class ClosureRecorder final : public JobFiles {
   void TellFirstQuestion();
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
-  /// What is recorded of a name is still so.
+  /// Whether the record of a name still holds.
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
                                              uint32_t place);

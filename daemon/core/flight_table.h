@@ -38,7 +38,7 @@ struct Waiter {
   /// build leaves a manifest that says so.
   bool shows_paths = false;
   bool missed = false;  ///< counted as a miss, once however often it starts again
-  /// What it is told if a tier holds its result: no longer a hit once it waited for that compile.
+  /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
   Outcome if_found = Outcome::kHit;
   bool leads = false;
   bool joined_before_start = false;

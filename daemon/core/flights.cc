@@ -21,7 +21,7 @@ constexpr size_t kCopiesInProof = 5;
 // What changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
 // So often a build gives up its turn because others of its fingerprint landed while it was queued.
-// What they made is seldom of use to it if it was not by then: they have other headers.
+// A result of theirs that did not serve it three times seldom will: they have other headers.
 constexpr int kMaxOvertaken = 3;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
@@ -130,10 +130,10 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
   parts_.compile.statistics.Add(Counter::kCancelled);
 }
 
-// With whom a waiter waits: with anybody who asks for the same, as long as nothing comes from
-// outside; else with the same user's, lest anybody keeps others waiting for a disk of his. Who
-// started again because the closure was not true for him, or has the real names because a file of
-// his names paths: only with those who have his files.
+// The key of a waiter's flight. All users share it as long as nothing is read outside the
+// toolchain; else only one user's callers do, so that nobody keeps others waiting for a disk. A
+// waiter that started again because the closure was not true for it, or that has the real names
+// because a file names paths, shares it with those who have the same files.
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
