@@ -14,7 +14,7 @@
 namespace cccl_cache {
 
 /// Version of the hashed layout below. A change of what is hashed, or of its meaning, bumps it.
-inline constexpr uint32_t kFingerprintLayout = 1;
+inline constexpr uint32_t kFingerprintLayout = 2;
 
 /// One directory in which an NVRTC build looks for headers, as the fingerprint sees it: known by
 /// its place in the order, not by its path.

@@ -87,12 +87,19 @@ std::optional<Result<FileAnswer>> FileConversation::Ask(std::string_view name) {
     if (closed_) return std::nullopt;
     asking_ = name;
   }
-  Result<FileAnswer> answer = files_->Ask(name);
+  Result<FileAnswer> answer = AnswerOf(name);
   const std::lock_guard lock(mutex_);
   asking_.clear();
   if (counted_) hung_.table->End(hung_.account);
   if (closed_) return std::nullopt;
   return answer;
+}
+
+Result<FileAnswer> FileConversation::AnswerOf(std::string_view name) {
+  if (!name.starts_with(kToolchainQuestion)) return files_->Ask(name);
+  name.remove_prefix(kToolchainQuestion.size());
+  if (const Status noted = files_->LookInToolchain(name); !noted) return noted.error();
+  return FileAnswer{FileKind::kDirectory, 1, nullptr};
 }
 
 std::optional<Error> FileConversation::CountAgainstBounds(const FileAnswer& answer) {

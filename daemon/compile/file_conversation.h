@@ -46,6 +46,7 @@ class FileConversation {
   [[nodiscard]] bool AnswerNext();
   /// No answer: closed meanwhile.
   [[nodiscard]] std::optional<Result<FileAnswer>> Ask(std::string_view name);
+  [[nodiscard]] Result<FileAnswer> AnswerOf(std::string_view name);
   /// What is wrong with the worker that asks so much, if anything.
   [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
   /// False: the worker is gone.

@@ -10,13 +10,17 @@
 #include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
 
-/// What a worker asks its daemon about names outside the toolchain, on the files socket of its job
+/// What a worker asks its daemon about names, on the files socket of its job
 /// (SOCK_SEQPACKET), one question after the other:
 ///   question = name                                        (bytes of the packet, no NUL)
 ///   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
 /// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
 /// that hold nothing else, each as full as can be.
 namespace cccl_cached {
+
+/// What a question begins with that announces a look into the toolchain's own directories
+/// (JobFiles::LookInToolchain); the name follows. The answer says nothing.
+inline constexpr std::string_view kToolchainQuestion = "/cccl-toolchain";
 
 /// Bounds of one job: far more than any compile needs.
 inline constexpr uint64_t kMaxFileQuestions = 200'000;

@@ -7,15 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
-#include <vector>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/core/toolchain_group.h"
 
 namespace cccl_cached {
 namespace {
@@ -26,21 +25,6 @@ namespace fs = std::filesystem;
 constexpr uint64_t kFirstIdentity = 1ull << 40;
 /// No toolchain has such a header.
 constexpr off_t kMaxHeaderBytes = 64 << 20;
-
-std::vector<Mount> TrustedOf(const std::vector<Mount>& mounts) {
-  std::vector<Mount> trusted;
-  std::ranges::copy_if(mounts, std::back_inserter(trusted), &Mount::trusted);
-  return trusted;
-}
-
-bool LiesIn(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) &&
-         (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
-bool GoesUp(std::string_view path) {
-  return path.find("/../") != std::string_view::npos || path.ends_with("/..");
-}
 
 Error CannotRead(const std::string& path, int error) {
   return Error{ErrorCode::kUnavailable,
@@ -62,39 +46,30 @@ Result<FileAnswer> ReadAll(const FileDescriptor& file, const std::string& path, 
 }  // namespace
 
 ToolchainFiles::ToolchainFiles(const CompileJob& job)
-    : toolchain_(job.toolchain), mounts_(TrustedOf(job.mounts)), others_(job.files) {}
+    : places_(job.toolchain, job.mounts), others_(job.files) {}
 
 Result<FileAnswer> ToolchainFiles::Ask(std::string_view name) {
-  if (const std::optional<std::string> path = PathOf(name)) return Read(*path);
+  if (const std::optional<std::string> path = PathOf(name)) {
+    if (const Status noted = LookInToolchain(places_.GroupOf(name)); !noted) return noted.error();
+    return Read(*path);
+  }
   if (others_ != nullptr) return others_->Ask(name);
   return FileAnswer{};
 }
 
-bool ToolchainFiles::InHeaders(std::string_view path) const {
-  // Python writes there when a tool of the toolchain runs: no part of it.
-  if (path.find("/__pycache__") != std::string_view::npos) return false;
-  return std::ranges::any_of(toolchain_->headers, [&](const HeaderDirectory& directory) {
-    return LiesIn(path, directory.path);
-  });
+Status ToolchainFiles::LookInToolchain(std::string_view name) {
+  return others_ == nullptr ? Status(Ok{}) : others_->LookInToolchain(name);
 }
 
 std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
-  const Mount* longest = nullptr;
-  for (const Mount& mount : mounts_) {
-    const bool longer = longest == nullptr || mount.visible.size() > longest->visible.size();
-    if (LiesIn(name, mount.visible) && longer) longest = &mount;
-  }
-  std::string path = longest == nullptr ? std::string(name)
-                                        : fmt::format("{}{}", longest->target,
-                                                      name.substr(longest->visible.size()));
   // First: elsewhere the daemon looks at nothing with rights of its own.
-  if (!InHeaders(path)) return std::nullopt;
-  if (!GoesUp(path)) return path;
+  std::optional<std::string> path = places_.PathOf(name);
+  if (!path || !GoesUp(*path)) return path;
   // Where ".." leads behind a symlink only the kernel knows. Nobody outside can make such names
   // lead into the toolchain or out of it between this look and the reading.
   std::error_code error;
-  std::string real = fs::canonical(path, error).string();
-  if (error || !InHeaders(real)) return std::nullopt;
+  const std::string real = fs::canonical(*path, error).string();
+  if (error || !places_.LieIn(real)) return std::nullopt;
   return real;
 }
 

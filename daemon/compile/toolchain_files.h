@@ -11,27 +11,27 @@
 
 #include "daemon/core/compiler.h"
 #include "daemon/core/job_files.h"
+#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 
 /// The files of a job whose worker opens nothing by itself: the toolchain's own headers from where
-/// they lie, as a worker that may open them would find them, and all else from the job's files.
-/// What is the toolchain's own is in no closure: its id covers it. Used by one thread at a time.
+/// they lie, as a worker that may open them would find them, and all else from the job's files,
+/// which are told of both as by such a worker. Used by one thread at a time.
 class ToolchainFiles final : public JobFiles {
  public:
   explicit ToolchainFiles(const CompileJob& job);
 
   Result<FileAnswer> Ask(std::string_view name) override;
+  Status LookInToolchain(std::string_view name) override;
 
  private:
   /// The real path of a name in the toolchain's header directories; none: it lies elsewhere.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view name) const;
-  [[nodiscard]] bool InHeaders(std::string_view path) const;
   [[nodiscard]] Result<FileAnswer> Read(const std::string& path);
   [[nodiscard]] uint64_t IdentityOf(std::pair<uint64_t, uint64_t> inode);
 
-  const ToolchainPtr toolchain_;
-  const std::vector<Mount> mounts_;  ///< the trusted ones
+  const ToolchainPlaces places_;
   const std::shared_ptr<JobFiles> others_;
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> identities_;
 };

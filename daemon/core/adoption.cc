@@ -39,7 +39,8 @@ std::optional<Result<bool>> AdoptSoon(FileChecks& checks, Account account,
                                       const std::shared_ptr<ClosureRecorder>& recorder,
                                       const ParsedPreamblePtr& parsed,
                                       const std::stop_token& stop) {
-  if (parsed->record.closure.entries.empty()) return Result<bool>(true);
+  // What is the toolchain's is told without a look at a file.
+  if (!parsed->record.asked) return recorder->Adopt(parsed->record);
   const auto finding = std::make_shared<Finding>();
   const Status added = checks.Add(
       account,

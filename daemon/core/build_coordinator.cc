@@ -185,9 +185,9 @@ class BuildCoordinator::Impl {
   void CheckFiles(WaiterPtr waiter) {
     const std::shared_ptr<const Manifest> manifest = waiter->manifest.all;
     if (manifest == nullptr) return LookFurther(std::move(waiter), nullptr);
-    const KnownClosure* always = manifest->FindAlwaysTrue();
-    if (manifest->closures.empty() || always != nullptr) {
-      return LookFurther(std::move(waiter), always);
+    if (manifest->closures.empty()) return LookFurther(std::move(waiter), nullptr);
+    if (const KnownClosure* known = manifest->FindTrueWith(*waiter->plan->job.toolchain)) {
+      return Checked(std::move(waiter), known);
     }
     const auto found = std::make_shared<Found>();
     const bool sends = waiter->files != nullptr;

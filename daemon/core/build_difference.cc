@@ -241,7 +241,7 @@ std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& 
     difference.is = seen ? TextOf(seen->kind, seen->digest) : seen.error().message;
     if (difference.was != difference.is) {
       differences.push_back(std::move(difference));
-    } else if (entry.kind != FileKind::kAbsent &&
+    } else if (HasInode(entry.kind) &&
                first_of.try_emplace(seen->inode, i).first->second != entry.same_as) {
       difference.was =
           fmt::format("one file with {}", ClientPath(was, entries[entry.same_as].name));

@@ -148,7 +148,7 @@ void BuildMemory::NoteHad(const Digest& key, uid_t uid) {
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
-  return failures_.Find(plan.fingerprint);
+  return failures_.Find(plan.flight);
 }
 
 QuarantinedPtr BuildMemory::QuarantineOf(const BuildPlan& plan, uid_t uid) {
@@ -233,7 +233,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
     }
   } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {
-    failures_.Remember(plan.fingerprint, uid, landing.output, log);
+    failures_.Remember(plan.flight, uid, landing.output, log);
   }
 }
 

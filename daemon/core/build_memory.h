@@ -99,7 +99,7 @@ class BuildMemory {
   PrivateEntries* const own_;
   Departures& departures_;
   ManifestTable manifests_;
-  FailureMemory<CompileOutput> failures_;     // by fingerprint
+  FailureMemory<CompileOutput> failures_;     // by flight
   FailureMemory<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
   FailureMemory<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
   FailureMemory<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths

@@ -142,6 +142,13 @@ std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, 
   return hasher.Finish();
 }
 
+cccl_cache::Digest FlightOf(const BuildPlan& plan) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("fingerprint", plan.fingerprint.View());
+  hasher.AppendValue("headers", plan.job.toolchain->contents->Find("")->View());
+  return hasher.Finish();
+}
+
 // For each root the place of the first one that is the same directory, which compilers notice;
 // none if all differ.
 std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
@@ -208,6 +215,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.job.request = request;
   plan.directories.working_directory = request->working_directory;
   plan.directories.view = request->files_view;
+  plan.directories.toolchain = toolchain->contents;
   const RequestTraits traits = TraitsOf(*request, parsed);
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
   plan.base_name_token = traits.written.base_name_token || traits.pasted.base_name_token;
@@ -229,6 +237,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
     plan.fingerprint = cccl_cache::FingerprintWithTwins(plan.fingerprint, *twins);
   }
   plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
+  plan.flight = FlightOf(plan);
   return plan;
 }
 

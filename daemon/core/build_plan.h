@@ -25,8 +25,11 @@ namespace cccl_cached {
 
 /// What follows from a request and the toolchain that serves it, before anything is looked up.
 struct BuildPlan {
-  cccl_cache::Digest fingerprint;
+  cccl_cache::Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
   cccl_cache::Digest key;
+  /// Of the fingerprint and all of the toolchain's headers: builds with the same one are the same
+  /// as long as nothing comes from outside.
+  cccl_cache::Digest flight;
   /// Hash of the places where this requester's files lie, and of whose they are: what was made of
   /// the files of one build is an answer to another only if these agree, or once it was checked.
   cccl_cache::Digest view;

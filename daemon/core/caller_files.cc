@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/toolchain_places.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -68,8 +70,10 @@ bool IsAloneWithSentFiles(uid_t uid, const RootDirectories& directories) {
 std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& caller,
                                           const RootDirectories& directories) {
   std::unique_ptr<RequesterFiles> files = access.Of(caller.peer, directories);
-  if (caller.files == nullptr) return files;
-  return std::make_unique<FilesOfBoth>(std::move(files), caller.files->Open(directories));
+  if (caller.files != nullptr) {
+    files = std::make_unique<FilesOfBoth>(std::move(files), caller.files->Open(directories));
+  }
+  return WithToolchain(std::move(files), directories.toolchain);
 }
 
 }  // namespace cccl_cached

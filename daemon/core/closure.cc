@@ -83,8 +83,8 @@ size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whos
     const ClosureEntry& entry = closure.entries[i];
     const Result<SeenFile> seen = files.Compare(entry.name, entry.digest);
     if (!seen || seen->kind != entry.kind) return i;
-    if (entry.kind == FileKind::kAbsent) continue;
-    if (entry.kind == FileKind::kFile && seen->digest != entry.digest) return i;
+    if (HasDigest(entry.kind) && seen->digest != entry.digest) return i;
+    if (!HasInode(entry.kind)) continue;
     if (places->try_emplace(seen->inode, i).first->second != entry.same_as) return i;
   }
   return closure.entries.size();

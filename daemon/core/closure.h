@@ -15,11 +15,11 @@
 
 namespace cccl_cached {
 
-/// One name outside the toolchain that a compiler was answered about.
+/// One name that a compiler was answered about.
 struct ClosureEntry {
   FileName name;
   FileKind kind = FileKind::kAbsent;
-  cccl_cache::Digest digest;  ///< of a file's contents; zero for all else
+  cccl_cache::Digest digest;  ///< where HasDigest says so; else zero
   /// Place in the closure of the first entry that is the same inode: its own if there is none
   /// earlier. `#pragma once` joins hard links and symlinks, not copies.
   uint32_t same_as = 0;
@@ -27,8 +27,8 @@ struct ClosureEntry {
   bool operator==(const ClosureEntry&) const = default;
 };
 
-/// All that a compiler was answered about files outside the toolchain, in the order in which it
-/// asked first.
+/// All that a compiler was answered about files, in the order in which it asked first. Of the
+/// toolchain's own headers it holds what the compiler may have read: whole directories.
 struct Closure {
   std::vector<ClosureEntry> entries;
 

@@ -28,10 +28,9 @@ bool IsImplied(const FileName& name) {
 Error JobIsOver() { return {ErrorCode::kCancelled, "the job is over"}; }
 
 Error TooMuch(std::string_view what) {
-  return Error{ErrorCode::kDenied,
-               fmt::format("the program asked for more than {} outside the toolchain; is a header "
-                           "including itself under ever new names?",
-                           what)};
+  return Error{ErrorCode::kDenied, fmt::format("the program asked for more than {}; is a header "
+                                               "including itself under ever new names?",
+                                               what)};
 }
 
 }  // namespace
@@ -48,6 +47,22 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
   }
   if (first) TellFirstQuestion();
   return Look(std::move(name));
+}
+
+Status ClosureRecorder::LookInToolchain(std::string_view visible) {
+  std::optional<FileName> name = names_.toolchain.NameOf(visible);
+  if (!name) {
+    return Error{ErrorCode::kWorkerCrashed,
+                 fmt::format("the compiler takes {:.200} for the toolchain's", visible)};
+  }
+  const SeenFile seen = SeenIn(names_.toolchain.headers(), *name);
+  const std::lock_guard lock(mutex_);
+  if (finished_) return JobIsOver();
+  const auto place = static_cast<uint32_t>(record_.closure.entries.size());
+  if (!places_.try_emplace(*name, place).second) return Ok{};
+  if (const Status fits = CountName(*name); !fits) return fits.error();
+  record_.closure.entries.push_back({*std::move(name), seen.kind, seen.digest, 0});
+  return Ok{};
 }
 
 void ClosureRecorder::TellFirstQuestion() {
@@ -185,7 +200,7 @@ ClosureRecorder::Record ClosureRecorder::Finish() {
 
 FileName ClosureRecorder::NameOf(std::string_view name) const {
   const VisibleRoot* longest = nullptr;
-  for (const VisibleRoot& root : roots_) {
+  for (const VisibleRoot& root : names_.roots) {
     const bool inside = name.starts_with(root.visible) &&
                         (name.size() == root.visible.size() || name[root.visible.size()] == '/');
     if (inside && (longest == nullptr || root.visible.size() > longest->visible.size())) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "daemon/core/closure.h"
 #include "daemon/core/job_files.h"
 #include "daemon/core/name_parts.h"
+#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 
@@ -47,23 +49,30 @@ class ClosureRecorder final : public JobFiles {
     std::function<Status()> path_token;
   };
 
+  /// What the compiler's names mean.
+  struct Names {
+    std::vector<VisibleRoot> roots;
+    ToolchainPlaces toolchain = {};
+  };
+
   /// `request_parts`: of the texts that the request itself holds.
-  ClosureRecorder(std::unique_ptr<RequesterFiles> files, std::vector<VisibleRoot> roots,
-                  Events events, const NameParts& request_parts = {})
+  ClosureRecorder(std::unique_ptr<RequesterFiles> files, Names names, Events events,
+                  const NameParts& request_parts = {})
       : files_(std::move(files)),
-        roots_(std::move(roots)),
+        names_(std::move(names)),
         events_(std::move(events)),
         request_parts_(request_parts) {
     record_.traits.parts = request_parts;
   }
 
   Result<FileAnswer> Ask(std::string_view name) override;
+  Status LookInToolchain(std::string_view name) override;
 
   /// All that was answered so far.
   struct Record {
     Closure closure;
     Traits traits;
-    bool asked = false;  ///< anything, answered or not
+    bool asked = false;  ///< anything outside the toolchain, answered or not
   };
   /// Before the job, which begins with what was parsed from these answers to another: they become
   /// the first of its own, if all are true still. False: they are not, and this recorder is used
@@ -89,7 +98,7 @@ class ClosureRecorder final : public JobFiles {
   void NotePastedNames(std::string_view below);
 
   const std::unique_ptr<RequesterFiles> files_;
-  const std::vector<VisibleRoot> roots_;
+  const Names names_;
   const Events events_;
   const NameParts request_parts_;
 

@@ -242,7 +242,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
                died = question->died, same = question->same, nearest = question->nearest,
                roots = question->plan->directories.roots.size(),
                files = std::shared_ptr<RequesterFiles>(
-                   parts_.files.Of(question->peer, question->plan->directories))] {
+                   OpenFiles(parts_.files, {question->peer}, question->plan->directories))] {
                 looked->died = died != nullptr && died->IsStillSo(*files);
                 if (looked->died) return;
                 looked->closure = manifest->FindTrue(*files, whose);

@@ -8,6 +8,7 @@
 
 #include "daemon/core/adoption.h"
 #include "daemon/core/canonical_names.h"
+#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 namespace {
@@ -25,9 +26,14 @@ std::unique_ptr<RequesterFiles> OpenFilesOf(const FlightOrder& order,
                                             const std::shared_ptr<SentContents>& sent) {
   if (order.recalled == nullptr) return OpenFiles(access, order.caller, directories);
   const Peer& peer = order.caller.peer;
-  return std::make_unique<RecalledFiles>(
-      order.recalled, directories,
-      RecalledFiles::Sources{peer.uid, sent, access.Of(peer, directories)});
+  return WithToolchain(std::make_unique<RecalledFiles>(
+                           order.recalled, directories,
+                           RecalledFiles::Sources{peer.uid, sent, access.Of(peer, directories)}),
+                       directories.toolchain);
+}
+
+ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
+  return {plan.visible_roots, {plan.job.toolchain, plan.job.mounts}};
 }
 
 }  // namespace
@@ -130,7 +136,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
                                                                std::stop_token stop) {
   const ParsedPreamblePtr parsed = parts_.preambles->Find(preamble.key);
   if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
-  if (!parsed->record.closure.entries.empty() && order.first_question) order.first_question();
+  if (parsed->record.asked && order.first_question) order.first_question();
   Prepared prepared = Prepare(plan, order);
   const CallerFilesPtr& sent = order.caller.files;
   const std::optional<Result<bool>> adopted =
@@ -180,11 +186,12 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
-  Prepared prepared{plan.job,
-                    std::make_shared<ClosureRecorder>(
-                        OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
-                        plan.visible_roots, std::move(events), NamePartsOf(plan)),
-                    ended_for_paths};
+  Prepared prepared{
+      plan.job,
+      std::make_shared<ClosureRecorder>(
+          OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents), NamesOf(plan),
+          std::move(events), NamePartsOf(plan)),
+      ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
@@ -215,11 +222,11 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
   }
   parts_.preambles->Want(preamble.key, later.caller.peer.account(), bytes,
                          [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job),
-                          later, directories = plan.directories, roots = plan.visible_roots,
+                          later, directories = plan.directories, names = NamesOf(plan),
                           parts = NamePartsOf(plan)]() mutable {
                            PreamblePool::Order made{std::move(job), nullptr};
                            made.recorder = std::make_shared<ClosureRecorder>(
-                               OpenFilesOf(later, directories, files, sent), std::move(roots),
+                               OpenFilesOf(later, directories, files, sent), std::move(names),
                                ClosureRecorder::Events{}, parts);
                            made.job.requester = later.caller.peer.uid;
                            made.job.account = later.caller.peer.account();

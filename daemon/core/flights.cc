@@ -26,7 +26,7 @@ constexpr int kMaxOvertaken = 3;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   cccl_cache::Hasher hasher;
-  hasher.AppendValue("flight", plan.fingerprint.View());
+  hasher.AppendValue("flight", plan.flight.View());
   hasher.AppendValue("view", plan.view.View());
   hasher.AppendValue("sent files", files == nullptr ? 0 : 1);
   return hasher.Finish();
@@ -34,7 +34,7 @@ Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
 
 Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
   cccl_cache::Hasher hasher;
-  hasher.AppendValue("flight", plan.fingerprint.View());
+  hasher.AppendValue("flight", plan.flight.View());
   hasher.AppendValue("uid", caller.peer.uid);
   hasher.AppendValue("sent files", caller.files == nullptr ? 0 : 1);
   return hasher.Finish();
@@ -49,7 +49,7 @@ IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = qu
 // Of one caller alone.
 Digest FlightOfCaller(const Waiter& waiter) {
   cccl_cache::Hasher hasher;
-  hasher.AppendValue("flight", waiter.plan->fingerprint.View());
+  hasher.AppendValue("flight", waiter.plan->flight.View());
   hasher.AppendValue("ticket", waiter.ticket);
   return hasher.Finish();
 }
@@ -138,7 +138,7 @@ Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
   if (waiter.restarts == 0 && !under_real_names && !parts_.memory.LooksOutside(plan)) {
-    return plan.fingerprint;
+    return plan.flight;
   }
   if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
   return waiter.restarts > 0 || under_real_names ? FlightOfView(plan, waiter.files)

@@ -22,8 +22,9 @@ struct FileAnswer {
   std::shared_ptr<const std::string> contents;  ///< of a file
 };
 
-/// Answers what the compiler of one job asks for outside the toolchain's trusted directories, and
-/// records what it answered: that record is the closure, whatever the worker says.
+/// Answers what the compiler of one job asks for, and records what it answered: that record is the
+/// closure, whatever the worker says. The worker opens the toolchain's own headers by itself, once
+/// it has said so: bytes that could take it over are on record before it reads them.
 class JobFiles {
  public:
   virtual ~JobFiles() = default;
@@ -32,6 +33,9 @@ class JobFiles {
   /// same name always has the same answer. An error is the end of the job: it fails with it. Blocks
   /// as long as the disk does; one call at a time.
   virtual Result<FileAnswer> Ask(std::string_view name) = 0;
+  /// The compiler is about to look at what lies under a name in the toolchain's trusted
+  /// directories, or below it, and may do so once this has returned. Waits for no disk.
+  virtual Status LookInToolchain(std::string_view name) = 0;
 };
 
 }  // namespace cccl_cached

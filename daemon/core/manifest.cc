@@ -6,19 +6,20 @@
 #include <utility>
 
 #include "daemon/core/bytes.h"
+#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 namespace {
 
 using cccl_cache::Digest;
 
-// The format, version 3 (values: bytes.h).
+// The format, version 4 (values: bytes.h).
 //
 //   manifest = u32 version, u32 count, count * closure
 //   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry
-//   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file], [u32 same_as unless
-//              absent]
-constexpr uint32_t kVersion = 3;
+//   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file or the toolchain's],
+//              [u32 same_as unless absent]
+constexpr uint32_t kVersion = 4;
 static_assert(kMostClosureNames * sizeof(ClosureEntry) + kMostClosureNameBytes <=
               Manifest::kMostBytes);
 constexpr size_t kClosureMinimum = 2 * sizeof(uint8_t) + sizeof(uint32_t);
@@ -28,7 +29,7 @@ void AppendEntry(std::string& out, const ClosureEntry& entry) {
   AppendInteger(out, entry.name.root);
   AppendString(out, entry.name.below);
   AppendInteger(out, static_cast<uint8_t>(entry.kind));
-  if (entry.kind == FileKind::kFile) out.append(entry.digest.View());
+  if (HasDigest(entry.kind)) out.append(entry.digest.View());
   if (entry.kind != FileKind::kAbsent) AppendInteger(out, entry.same_as);
 }
 
@@ -38,13 +39,13 @@ std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
   const auto root = reader.TakeInteger<uint32_t>();
   const auto name = reader.TakeString();
   const auto kind = reader.TakeInteger<uint8_t>();
-  if (!root || !name || !kind || *kind > static_cast<uint8_t>(FileKind::kDirectory)) {
+  if (!root || !name || !kind || *kind > static_cast<uint8_t>(FileKind::kToolchain)) {
     return std::nullopt;
   }
   entry.name = {*root, std::string(*name)};
   entry.kind = static_cast<FileKind>(*kind);
   if (entry.kind == FileKind::kAbsent) return entry;
-  if (entry.kind == FileKind::kFile) {
+  if (HasDigest(entry.kind)) {
     const auto digest = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
     if (!digest) return std::nullopt;
     entry.digest = *digest;
@@ -108,9 +109,18 @@ const KnownClosure* Manifest::FindTrue(RequesterFiles& files,
   return nullptr;
 }
 
-const KnownClosure* Manifest::FindAlwaysTrue() const {
-  const auto found = std::ranges::find_if(
-      closures, [](const KnownClosure& known) { return known.closure.entries.empty(); });
+const KnownClosure* Manifest::FindTrueWith(const Toolchain& toolchain) const {
+  const auto is_true = [&](const KnownClosure& known) {
+    if (known.true_for.Is(toolchain.serial)) return true;
+    const bool all = std::ranges::all_of(known.closure.entries, [&](const ClosureEntry& entry) {
+      if (entry.name.root != kToolchainRoot) return false;
+      const SeenFile seen = SeenIn(*toolchain.contents, entry.name);
+      return seen.kind == entry.kind && seen.digest == entry.digest;
+    });
+    if (all) known.true_for.Set(toolchain.serial);
+    return all;
+  };
+  const auto found = std::ranges::find_if(closures, is_true);
   return found == closures.end() ? nullptr : &*found;
 }
 

@@ -4,7 +4,9 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,9 +16,27 @@
 
 #include "daemon/core/artifact.h"
 #include "daemon/core/closure.h"
+#include "daemon/core/toolchain.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {
+
+/// Remembers a toolchain for all threads. Copies remember none, and all are equal.
+class LastToolchain {
+ public:
+  LastToolchain() = default;
+  LastToolchain(const LastToolchain& /*other*/) {}
+  LastToolchain& operator=(const LastToolchain& /*other*/) { return *this; }
+  bool operator==(const LastToolchain& /*other*/) const { return true; }
+
+  [[nodiscard]] bool Is(uint64_t serial) const {
+    return serial_.load(std::memory_order_relaxed) == serial;
+  }
+  void Set(uint64_t serial) const { serial_.store(serial, std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<uint64_t> serial_{~uint64_t{0}};  ///< at first: no toolchain's
+};
 
 /// A closure that a compile of some fingerprint had.
 struct KnownClosure {
@@ -28,6 +48,8 @@ struct KnownClosure {
   /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
   /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
   cccl_cache::Digest key = {};
+  /// The last toolchain of which all is true that the closure says of its headers, by its serial.
+  LastToolchain true_for = {};
 
   bool operator==(const KnownClosure&) const = default;
 };
@@ -55,8 +77,9 @@ struct Manifest {
   /// is. `whose`: of each closure. Blocks as long as the disk does.
   [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
                                              std::span<const ClosureOf> whose) const;
-  /// The same where no file need be looked at; null if one must be.
-  [[nodiscard]] const KnownClosure* FindAlwaysTrue() const;
+  /// The same of those that need no look at a file: nothing but this toolchain's headers is in
+  /// them. Found out once for a toolchain. Null: none is true.
+  [[nodiscard]] const KnownClosure* FindTrueWith(const Toolchain& toolchain) const;
 
   /// Whether this one holds a closure that `before` does not, or knows of one that it shows paths.
   /// Both with the keys of their closures.

@@ -112,6 +112,12 @@ PastBuild MarkOf(const BuildPlan& plan) {
 }
 
 std::string ClientPath(const PastBuild& build, const FileName& name) {
+  if (name.root == kToolchainRoot) {
+    const size_t number = name.below.find('/');
+    return number == std::string::npos
+               ? std::string("the toolchain's headers")
+               : fmt::format("the toolchain's {}", std::string_view(name.below).substr(number + 1));
+  }
   if (name.root >= build.client_prefixes.size()) return name.below;
   return build.client_prefixes[name.root] + name.below;
 }

@@ -40,7 +40,7 @@ bool SameFiles(const Closure& one, const Closure& other) {
   const auto digests = [](const Closure& closure) {
     std::vector<cccl_cache::Digest> found;
     for (const ClosureEntry& entry : closure.entries) {
-      if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
+      if (HasDigest(entry.kind)) found.push_back(entry.digest);
     }
     std::ranges::sort(found);
     return found;

@@ -23,6 +23,7 @@ RecalledFiles::RecalledFiles(AnsweredFilesPtr answered, RootDirectories director
       directories_(std::move(directories)),
       sources_(std::move(sources)) {
   for (const ClosureEntry& entry : answered_->closure.entries) {
+    if (entry.name.root == kToolchainRoot) continue;
     by_path_.try_emplace(answered_->directories.PathOf(entry.name), &entry);
   }
 }

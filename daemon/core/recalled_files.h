@@ -14,16 +14,16 @@
 
 namespace cccl_cached {
 
-/// All that one build was answered about files outside the toolchain, and under which directories.
+/// All that one build was answered about files, and under which directories.
 struct AnsweredFiles {
   RootDirectories directories;
   Closure closure;
 };
 using AnsweredFilesPtr = std::shared_ptr<const AnsweredFiles>;
 
-/// The files of a caller that sent them and may be gone, as one build of its was answered about
-/// them: the same names are there, and are the same inodes. Contents are what the caller's user
-/// sent lately, or what still lies where the daemon may open it.
+/// The files outside the toolchain of a caller that sent them and may be gone, as one build of its
+/// was answered about them: the same names are there, and are the same inodes. Contents are what
+/// the caller's user sent lately, or what still lies where the daemon may open it.
 ///
 /// kFilesNeeded: the build was not answered about that path, or the contents are gone.
 class RecalledFiles final : public RequesterFiles {

@@ -12,6 +12,7 @@
 
 #include "daemon/core/peer.h"
 #include "daemon/core/result.h"
+#include "daemon/core/toolchain_headers.h"
 #include "proto/digest.h"
 #include "proto/files_view.h"
 
@@ -22,6 +23,10 @@ namespace cccl_cached {
 inline constexpr uint32_t kAbsoluteRoot = 0xffffffff;
 inline constexpr uint32_t kWorkingDirectoryRoot = 0xfffffffe;
 
+/// The root number of the toolchain's own headers: the name is a place in ToolchainHeaders. What
+/// lies there is known without a look at a file.
+inline constexpr uint32_t kToolchainRoot = 0xfffffffd;
+
 /// A name as a compiler asked for it: a root's number and what follows, relative to it. ".." and
 /// symlinks are left to the kernel; so a name may leave its root.
 struct FileName {
@@ -31,12 +36,22 @@ struct FileName {
   auto operator<=>(const FileName&) const = default;
 };
 
-enum class FileKind : uint8_t { kAbsent = 0, kFile = 1, kDirectory = 2 };
+/// kToolchain: a file of the toolchain's headers, or a directory with all that lies in it.
+enum class FileKind : uint8_t { kAbsent = 0, kFile = 1, kDirectory = 2, kToolchain = 3 };
+
+/// Whether what lies under a name is known by its digest.
+[[nodiscard]] inline bool HasDigest(FileKind kind) {
+  return kind == FileKind::kFile || kind == FileKind::kToolchain;
+}
+/// Whether what lies under a name is an inode, which may have other names.
+[[nodiscard]] inline bool HasInode(FileKind kind) {
+  return kind == FileKind::kFile || kind == FileKind::kDirectory;
+}
 
 /// What lies under a name.
 struct SeenFile {
   FileKind kind = FileKind::kAbsent;
-  cccl_cache::Digest digest;  ///< of a file's contents
+  cccl_cache::Digest digest;  ///< of a file's contents, or of the toolchain's headers
   /// Device and inode of a file or directory: equal for hard links and for symlinks to one file.
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
@@ -55,6 +70,8 @@ struct RootDirectories {
   std::string working_directory;
   /// What these paths mean to the requester; none: unknown.
   std::optional<cccl_cache::FilesView> view = std::nullopt;
+  /// Of the toolchain that serves the build; null: no name is in it.
+  std::shared_ptr<const ToolchainHeaders> toolchain = nullptr;
 
   /// Absolute, as the requester spells it; empty: nowhere.
   [[nodiscard]] std::string PathOf(const FileName& name) const;

@@ -39,7 +39,7 @@ std::optional<std::string_view> Below(std::string_view path, std::string_view di
   return path;
 }
 
-std::optional<ToolchainPlace> PlaceOf(std::string_view path, const Toolchain& toolchain) {
+std::optional<ToolchainPlace> FindPlace(std::string_view path, const Toolchain& toolchain) {
   if (path.empty() || path.find("/..") != path.npos) return std::nullopt;
   std::optional<ToolchainPlace> best;
   const auto consider = [&](size_t index, std::string_view directory) {
@@ -79,10 +79,11 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   if (!named.ends_with('/')) root.client_prefix += '/';
   root.mount.target = path;
   root.fingerprint.path = path;
-  if (const auto place = layout.elsewhere ? std::nullopt : PlaceOf(path, toolchain)) {
+  if (const auto place = layout.elsewhere ? std::nullopt : FindPlace(path, toolchain)) {
     root.mount.target = toolchain.headers[place->index].path + place->below;
     root.mount.trusted = true;
-    root.fingerprint.toolchain_directory = fmt::format("{}{}", place->index, place->below);
+    root.fingerprint.toolchain_directory =
+        fmt::format("{}{}", PlaceOf(toolchain.headers, place->index), place->below);
   }
   root.mount.visible = path_dependent ? path : fmt::format("{}{}", kCanonicalPrefix, number);
   root.for_compiler = path_dependent ? std::string(named) : root.mount.visible;

@@ -6,6 +6,17 @@
 
 namespace cccl_cached {
 
+std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index) {
+  const std::string& path = directories[index].path;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    const std::string& outer = directories[i].path;
+    if (i != index && path.starts_with(outer + "/")) {
+      return fmt::format("{}{}", i, path.substr(outer.size()));
+    }
+  }
+  return std::to_string(index);
+}
+
 std::string Toolchain::version() const { return fmt::format("{}.{}", major, minor); }
 
 const CompilerLibrary* Toolchain::Library(cccl_cache::BuildKind kind) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/core/result.h"
+#include "daemon/core/toolchain_headers.h"
 #include "proto/digest.h"
 #include "proto/request.h"
 
@@ -20,7 +21,7 @@ struct CompilerLibrary {
   std::string path;                  ///< absolute
   std::vector<std::string> preload;  ///< opened before it, in order (NVRTC's builtins)
   std::string version;               ///< "13.0"
-  /// SHA-256 over the bytes of its files, and for NVRTC over those of the toolchain's headers.
+  /// SHA-256 over the bytes of its files: equal ones elsewhere have the same.
   cccl_cache::Digest id;
 };
 
@@ -30,6 +31,10 @@ struct HeaderDirectory {
   /// Other absolute spellings under which the same directory was found ("/usr/local/cuda/include").
   std::vector<std::string> aliases;
 };
+
+/// Where a header directory stands in ToolchainHeaders: its number, or the number of the one that
+/// it lies in and the way there ("0/cccl").
+[[nodiscard]] std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index);
 
 /// What the probe found this NVRTC to accept.
 struct Capabilities {
@@ -52,6 +57,8 @@ struct Toolchain {
   std::optional<CompilerLibrary> nvvm;
   std::string libdevice;                 ///< path of libdevice.10.bc, or empty
   std::vector<HeaderDirectory> headers;  ///< in search order
+  /// What lies in these. Never null.
+  std::shared_ptr<const ToolchainHeaders> contents = std::make_shared<const ToolchainHeaders>();
   Capabilities capabilities;
 
   [[nodiscard]] std::string version() const;

@@ -15,7 +15,7 @@ namespace cccl_cached {
 namespace {
 
 // The version of everything in the database, entries included; a change of any of it bumps this.
-constexpr std::string_view kFormat = "1";
+constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatName = "store.format";
 
 using Attempt = std::variant<std::unique_ptr<Database>, DatabaseError>;

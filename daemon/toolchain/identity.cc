@@ -30,67 +30,94 @@ Digest Combine(std::string_view what, std::initializer_list<std::string_view> pa
   return hasher.Finish();
 }
 
+/// Of no files: a digest that no file has.
+Digest DigestOf(std::string_view name, const SurveyedPart& part,
+                const std::vector<Digest>& contents) {
+  if (part.files.empty()) return Combine(name, {"none"});
+  Hasher hasher;
+  hasher.AppendValue("shape", part.shape);
+  for (size_t i = 0; i < part.files.size(); ++i) {
+    hasher.AppendValue("name", part.files[i].name);
+    hasher.AppendValue("contents", contents[i].View());
+  }
+  return hasher.Finish();
+}
+
+std::shared_ptr<const ToolchainHeaders> HeadersOf(const SurveyedPart& part,
+                                                  const std::vector<Digest>& contents) {
+  std::vector<ToolchainHeaders::File> files;
+  files.reserve(part.files.size());
+  for (size_t i = 0; i < part.files.size(); ++i) {
+    const SurveyedFile& file = part.files[i];
+    files.push_back({file.name, contents[i], {file.stamp.device, file.stamp.inode}});
+  }
+  return std::make_shared<const ToolchainHeaders>(std::move(files), part.linked);
+}
+
 }  // namespace
 
 Result<Identity> Identifier::Identify(const Survey& survey, const std::stop_token& stop) {
   // A change time in the future (the clock was set back) orders nothing.
   const bool remember = survey.stamps_are_local && Age(survey) >= kStampResolution;
-  const OptionalDigest compiler = PartDigest("nvrtc", survey.nvrtc, remember, stop);
-  const OptionalDigest headers = PartDigest("headers", survey.headers, remember, stop);
-  const OptionalDigest linker = PartDigest("nvjitlink", survey.nvjitlink, remember, stop);
-  const OptionalDigest nvvm = PartDigest("nvvm", survey.nvvm, remember, stop);
+  const auto compiler = DigestsOf("nvrtc", survey.nvrtc, remember, stop);
+  const auto headers = DigestsOf("headers", survey.headers, remember, stop);
+  const auto linker = DigestsOf("nvjitlink", survey.nvjitlink, remember, stop);
+  const auto nvvm = DigestsOf("nvvm", survey.nvvm, remember, stop);
   if (!compiler || !headers || !linker || !nvvm) {
     return Error{ErrorCode::kUnavailable,
                  "its files can't be read, or change at this moment; it is looked at again soon"};
   }
-  Identity identity{.nvrtc = Combine("nvrtc", {compiler->View(), headers->View()}),
-                    .nvjitlink = *linker,
-                    .nvvm = *nvvm};
-  identity.whole = Combine("toolchain", {identity.nvrtc.View(), linker->View(), nvvm->View()});
+  Identity identity{.nvrtc = DigestOf("nvrtc", survey.nvrtc, *compiler),
+                    .nvjitlink = DigestOf("nvjitlink", survey.nvjitlink, *linker),
+                    .nvvm = DigestOf("nvvm", survey.nvvm, *nvvm),
+                    .whole = {},
+                    .headers = HeadersOf(survey.headers, *headers)};
+  const Digest all_headers = DigestOf("headers", survey.headers, *headers);
+  identity.whole = Combine("toolchain", {identity.nvrtc.View(), all_headers.View(),
+                                         identity.nvjitlink.View(), identity.nvvm.View()});
   return identity;
 }
 
-Identifier::OptionalDigest Identifier::PartDigest(std::string_view name, const SurveyedPart& part,
-                                                  bool remember, const std::stop_token& stop) {
-  if (part.files.empty()) return Combine(name, {"none"});
-  const Digest place = Combine(name, {part.files.front().path});
-  const std::string record = "toolchain/files/1/" + place.Hex();
+std::optional<Identifier::Digests> Identifier::DigestsOf(std::string_view name,
+                                                         const SurveyedPart& part, bool remember,
+                                                         const std::stop_token& stop) {
+  if (part.files.empty()) return Digests{};
+  const std::string record = "toolchain/files/2/" + Combine(name, {part.files.front().path}).Hex();
   if (remember) {
-    if (OptionalDigest digest = Remembered(record, part)) return digest;
+    if (auto digests = Remembered(record, part)) return digests;
   }
-  const OptionalDigest digest = ReadPart(part, stop);
-  if (digest && remember) Remember(record, part, *digest);
-  return digest;
-}
-
-Identifier::OptionalDigest Identifier::ReadPart(const SurveyedPart& part,
-                                                const std::stop_token& stop) {
-  Hasher hasher;
-  hasher.AppendValue("shape", part.shape);
+  Digests digests;
   for (const SurveyedFile& file : part.files) {
-    const OptionalDigest contents = DigestOfFile(file, stop);
+    const std::optional<Digest> contents = DigestOfFile(file, stop);
     if (!contents) return std::nullopt;
-    hasher.AppendValue("name", file.name);
-    hasher.AppendValue("contents", contents->View());
+    digests.push_back(*contents);
   }
-  return hasher.Finish();
+  if (remember) Remember(record, part, digests);
+  return digests;
 }
 
-Identifier::OptionalDigest Identifier::Remembered(const std::string& record,
-                                                  const SurveyedPart& part) {
+std::optional<Identifier::Digests> Identifier::Remembered(const std::string& record,
+                                                          const SurveyedPart& part) {
   const auto recent = recent_.find(record);
   const std::optional<std::string> value =
       recent != recent_.end() ? recent->second : meta_.GetMeta(record);
-  if (!value || value->size() != 64) return std::nullopt;
-  const std::string_view view = *value;
-  if (view.substr(0, 32) != part.stamps.View()) return std::nullopt;
-  return Digest::FromBytes(view.substr(32));
+  if (!value || value->size() != (1 + part.files.size()) * sizeof(Digest::bytes)) {
+    return std::nullopt;
+  }
+  std::string_view view = *value;
+  if (view.substr(0, sizeof(Digest::bytes)) != part.stamps.View()) return std::nullopt;
+  Digests digests;
+  for (size_t i = 1; i <= part.files.size(); ++i) {
+    digests.push_back(
+        *Digest::FromBytes(view.substr(i * sizeof(Digest::bytes), sizeof(Digest::bytes))));
+  }
+  return digests;
 }
 
 void Identifier::Remember(const std::string& record, const SurveyedPart& part,
-                          const Digest& digest) {
+                          const Digests& digests) {
   std::string value(part.stamps.View());
-  value += digest.View();
+  for (const Digest& digest : digests) value += digest.View();
   meta_.PutMeta(record, value);
   recent_[record] = std::move(value);
 }

@@ -3,13 +3,16 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/result.h"
 #include "daemon/core/tier.h"
+#include "daemon/core/toolchain_headers.h"
 #include "daemon/toolchain/survey.h"
 #include "proto/digest.h"
 
@@ -17,17 +20,18 @@ namespace cccl_cached {
 
 /// What an installation is, by content alone: the same files elsewhere have the same digests.
 struct Identity {
-  cccl_cache::Digest nvrtc;  ///< library, builtins and headers
+  cccl_cache::Digest nvrtc;  ///< library and builtins
   cccl_cache::Digest nvjitlink;
-  cccl_cache::Digest nvvm;  ///< library and libdevice
-  cccl_cache::Digest whole;
+  cccl_cache::Digest nvvm;   ///< library and libdevice
+  cccl_cache::Digest whole;  ///< the headers too
+  std::shared_ptr<const ToolchainHeaders> headers;
 };
 
 /// Computes identities, and remembers them under the stamps of the files so that each state of a
 /// file is read once. One record per part of an installation, named after where the part lies:
 ///
-///   name  = "toolchain/files/1/" hex(SHA-256(part, path of its first file))
-///   value = stamps (32 bytes) digest (32 bytes)
+///   name  = "toolchain/files/2/" hex(SHA-256(part, path of its first file))
+///   value = stamps (32 bytes) n*digest (32 bytes each, of each file in the order of names)
 ///
 /// Not thread-safe.
 class Identifier {
@@ -39,15 +43,13 @@ class Identifier {
   Result<Identity> Identify(const Survey& survey, const std::stop_token& stop);
 
  private:
-  using OptionalDigest = std::optional<cccl_cache::Digest>;
+  using Digests = std::vector<cccl_cache::Digest>;
 
-  /// Of no files: a digest that no file has.
-  OptionalDigest PartDigest(std::string_view name, const SurveyedPart& part, bool remember,
-                            const std::stop_token& stop);
-  static OptionalDigest ReadPart(const SurveyedPart& part, const std::stop_token& stop);
-  OptionalDigest Remembered(const std::string& record, const SurveyedPart& part);
-  void Remember(const std::string& record, const SurveyedPart& part,
-                const cccl_cache::Digest& digest);
+  /// Of each file; none: one changed meanwhile, or can't be read.
+  std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part, bool remember,
+                                   const std::stop_token& stop);
+  std::optional<Digests> Remembered(const std::string& record, const SurveyedPart& part);
+  void Remember(const std::string& record, const SurveyedPart& part, const Digests& digests);
 
   MetaStore& meta_;
   std::map<std::string, std::string> recent_;  ///< what was written: meta_ writes behind

@@ -90,6 +90,7 @@ class Surveyor {
     return WalkHeaderTree(
         *top, own_uid_, observer_,
         [&](std::string name, std::string path, const struct stat& status) {
+          if (path != fmt::format("{}/{}", headers.path, name)) survey_.headers.linked = true;
           Add(survey_.headers, fmt::format("{}/{}", index, name), {std::move(path), status});
         });
   }

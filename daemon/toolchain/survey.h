@@ -40,6 +40,7 @@ struct SurveyedPart {
   /// What identifies the part besides its files: which header directory lies in which other.
   std::string shape;
   std::vector<SurveyedFile> files;  ///< sorted by name
+  bool linked = false;              ///< of headers: some lie elsewhere than their names say
   cccl_cache::Digest stamps;        ///< over names and stamps
 };
 

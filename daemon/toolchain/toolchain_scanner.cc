@@ -27,6 +27,7 @@ Toolchain Describe(const Installation& installation, const Survey& survey,
   toolchain.minor = installation.minor;
   toolchain.root = installation.root;
   toolchain.headers = survey.header_directories;
+  toolchain.contents = identity.headers;
   toolchain.libdevice = installation.libdevice.path;
   const std::string version = toolchain.version();
   if (installation.nvrtc.present()) {

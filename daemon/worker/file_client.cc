@@ -26,6 +26,11 @@ const FileAnswer& FileClient::Ask(const std::string& name) {
   return answers_.emplace(name, std::move(answer)).first->second;
 }
 
+bool FileClient::LookInToolchain(std::string_view name) {
+  std::string question(kToolchainQuestion);
+  return Ask(question.append(name)).kind == FileKind::kDirectory;
+}
+
 FileAnswer FileClient::AskDaemon(std::string_view name) {
   ssize_t sent;
   do {

@@ -25,6 +25,9 @@ class FileClient {
   /// `name`: absolute, as the compiler sees it, without "." and "//". One that can't be asked for
   /// is absent. The answer lives as long as this.
   [[nodiscard]] const FileAnswer& Ask(const std::string& name);
+  /// Announces a look into the toolchain's own directories. False: it can't be told, so it must not
+  /// be done.
+  [[nodiscard]] bool LookInToolchain(std::string_view name);
 
  private:
   [[nodiscard]] FileAnswer AskDaemon(std::string_view name);

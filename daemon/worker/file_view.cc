@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/core/toolchain_group.h"
 #include "daemon/worker/lexical_path.h"
 #include "daemon/worker/made_up_status.h"
 #include "daemon/worker/memory_file.h"
@@ -47,6 +48,7 @@ bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.
 FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
                    Others others)
     : paths_(job),
+      header_directories_(trusted_directories),
       asked_(others.asked),
       pch_(others.pch),
       trusted_([&] {
@@ -82,12 +84,24 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
       *status = made_up_status::OutsideDirectory(answer.identity);
       return 0;
     case FileKind::kAbsent:
+    case FileKind::kToolchain:  // announced, never asked for
       break;
   }
   // A process is somewhere, also where nobody has a directory of that name.
   if (visible != paths_.working_directory()) return -ENOENT;
   *status = made_up_status::Directory(1);
   return 0;
+}
+
+bool FileView::Announce(const VisiblePaths::Path& path) {
+  if (asked_ == nullptr) return true;
+  std::string_view top = path.mount;
+  if (top.empty()) {
+    for (const std::string& directory : header_directories_) {
+      if (directory.size() > top.size() && LiesIn(path.path, directory)) top = directory;
+    }
+  }
+  return asked_->LookInToolchain(GroupOf(path.visible, top));
 }
 
 int FileView::OpenOwn(const std::string& path, int directory) {
@@ -110,7 +124,9 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   if (Writes(flags)) return -ENOENT;
   if (path->made_up) opened_.insert(path->visible);
   const bool directory = NamesDirectory(name);
-  if (!IsAsked(path->path)) return OpenOwn(path->path, directory ? O_DIRECTORY : 0);
+  if (!IsAsked(path->path)) {
+    return Announce(*path) ? OpenOwn(path->path, directory ? O_DIRECTORY : 0) : -ENOENT;
+  }
   Opened opened = OpenAsked(path->visible);
   const auto* answer = std::get_if<FileAnswer>(&opened);
   if (directory && answer != nullptr && answer->kind == FileKind::kFile) return -ENOTDIR;
@@ -157,7 +173,7 @@ int FileView::StatAny(std::string_view name, struct stat* status) {
   }
   if (path->made_up && !opened_.contains(path->visible)) return -ENOENT;
   if (IsAsked(path->path)) return StatAsked(path->visible, status);
-  return StatOwn(path->path, status);
+  return Announce(*path) ? StatOwn(path->path, status) : -ENOENT;
 }
 
 int FileView::OpenDirectory(std::string_view name) {
@@ -173,6 +189,8 @@ int FileView::OpenDirectory(std::string_view name) {
   if (!trusted_.Contain(LexicallyNormal(path)) || trusted_.Judge(path) != Verdict::kTrusted) {
     return -ENOENT;
   }
+  // A listing is made of all that lies there.
+  if (asked_ != nullptr && !asked_->LookInToolchain(VisiblePath(name))) return -ENOENT;
   return real_files::Open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 

@@ -65,12 +65,15 @@ class FileView {
   int StatAny(std::string_view name, struct stat* status);
   [[nodiscard]] Opened OpenAsked(const std::string& visible);
   int StatAsked(const std::string& visible, struct stat* status);
+  /// Announces a look at the toolchain's own file. False: there is none to be had.
+  [[nodiscard]] bool Announce(const VisiblePaths::Path& path);
   /// The toolchain's own file: its descriptor, or -errno. `directory`: O_DIRECTORY if it has to be
   /// one, else 0.
   int OpenOwn(const std::string& path, int directory);
   int StatOwn(const std::string& path, struct stat* status);
 
   const VisiblePaths paths_;
+  const std::vector<std::string> header_directories_;  ///< the toolchain's, real paths
   FileClient* const asked_;  ///< its use is guarded by mutex_, as that of the next
   PchFile* const pch_;
   std::mutex mutex_;

@@ -67,9 +67,9 @@ VisiblePaths::Place VisiblePaths::Find(std::string_view name) const {
   }
   if (absolute == "/") return Directory{"", InodeOf(absolute)};
   const bool made_up = made_up_.contains(absolute);
-  if (mount == nullptr) return Path{absolute, absolute, made_up};
+  if (mount == nullptr) return Path{absolute, absolute, made_up, ""};
   const size_t prefix = mount->visible == "/" ? 0 : mount->visible.size();
-  return Path{mount->target + absolute.substr(prefix), absolute, made_up};
+  return Path{mount->target + absolute.substr(prefix), absolute, made_up, mount->visible};
 }
 
 }  // namespace cccl_cached

@@ -31,6 +31,7 @@ class VisiblePaths {
     std::string path;
     std::string visible;   ///< as the compiler sees it
     bool made_up = false;  ///< the compiler's own name of a text that it has in memory
+    std::string mount;     ///< the visible directory of the job's that it lies in; empty: none
   };
   using Place = std::variant<Nowhere, Directory, Path>;
 

@@ -48,13 +48,33 @@ def test_an_unknown_toolchain_is_refused_with_those_present(fake):
 
 def test_toolchain_replaced(fake, toolkit):
     """A header that changes on disk is another toolchain, without a restart."""
-    first = fake.build_json(KERNEL)
+    include = ("-I", os.path.join(toolkit.root, "include"))
+    user, other = "#include <cuda_runtime.h>\n" + KERNEL, KERNEL
+    first, alone = fake.build_json(user, *include), fake.build_json(other, *include)
     header = pathlib.Path(toolkit.root, "include", "cuda_runtime.h")
     header.write_text(header.read_text() + "// patched\n")
-    second = fake.build_json(KERNEL)
+    second = fake.build_json(user, *include)
     assert second["outcome"] == "built"
     assert second["toolchain"]["id"] != first["toolchain"]["id"]
     assert second["key"] != first["key"]
+    again = fake.build_json(other, *include)  # reads no header
+    assert again["outcome"] == "hit"
+    assert again["key"] == alone["key"]
+
+
+def test_the_same_compiler_at_two_places_shares_what_is_made_of_equal_headers(make_daemon, directory):
+    """A wheel and a toolkit: equal libraries, of the headers one has more."""
+    one, two = (FakeToolkit(PLACES.fake13, directory / name) for name in ("one", "two"))
+    pathlib.Path(two.root, "include", "more.h").write_text("// more\n")
+    source = "#include <cuda_runtime.h>\n" + KERNEL
+    daemon = make_daemon(roots=(one.root, two.root)).start()
+    known = json.loads(daemon.cli("--json", "toolchains").stdout)["toolchains"]
+    assert len(known) == 2
+    told = [
+        daemon.build_json(source, "-I", os.path.join(each["root"], "include"), "--toolchain", each["id"]) for each in known
+    ]
+    assert [each["outcome"] for each in told] == ["built", "hit"]
+    assert told[0]["key"] == told[1]["key"]
 
 
 def test_toolchain_replaced_by_rename(fake, toolkit, directory):

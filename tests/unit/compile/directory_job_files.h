@@ -19,6 +19,7 @@ class DirectoryJobFiles final : public JobFiles {
   }
 
   Result<FileAnswer> Ask(std::string_view name) override;
+  Status LookInToolchain(std::string_view /*name*/) override { return Ok{}; }
 
  private:
   [[nodiscard]] std::string PathOf(const std::string& name) const;

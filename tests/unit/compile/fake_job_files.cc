@@ -54,4 +54,15 @@ Result<FileAnswer> FakeJobFiles::Ask(std::string_view name) {
   return answer == answers_.end() ? FileAnswer{} : answer->second;
 }
 
+Status FakeJobFiles::LookInToolchain(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  looked_in_toolchain_.emplace_back(name);
+  return Ok{};
+}
+
+std::vector<std::string> FakeJobFiles::looked_in_toolchain() const {
+  const std::lock_guard lock(mutex_);
+  return looked_in_toolchain_;
+}
+
 }  // namespace cccl_cached

@@ -31,6 +31,9 @@ class FakeJobFiles final : public JobFiles {
   [[nodiscard]] std::vector<std::string> asked() const;
 
   Result<FileAnswer> Ask(std::string_view name) override;
+  Status LookInToolchain(std::string_view name) override;
+  /// What was announced.
+  [[nodiscard]] std::vector<std::string> looked_in_toolchain() const;
 
  private:
   std::map<std::string, FileAnswer> answers_;
@@ -41,6 +44,7 @@ class FakeJobFiles final : public JobFiles {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> asked_;  ///< guarded by mutex_, as all below
+  std::vector<std::string> looked_in_toolchain_;
   bool hangs_ = false;
   bool released_ = false;
 };

@@ -26,7 +26,12 @@ class Others final : public JobFiles {
     asked.emplace_back(name);
     return FileAnswer{};
   }
+  Status LookInToolchain(std::string_view name) override {
+    looked_in.emplace_back(name);
+    return Ok{};
+  }
   std::vector<std::string> asked;
+  std::vector<std::string> looked_in;  ///< of the toolchain
 };
 
 struct Scene {
@@ -75,6 +80,11 @@ TEST_CASE("the toolchain's headers are answered under their real and under canon
   CHECK(files.Ask("/cccl-root-1/cub")->kind == FileKind::kDirectory);
   CHECK(files.Ask("/cccl-root-1/absent.h")->kind == FileKind::kAbsent);
   CHECK(scene.others->asked.empty());
+  // As a worker announces that opens them by itself.
+  CHECK(scene.others->looked_in ==
+        std::vector<std::string>{scene.headers + "/cuda.h", "/cccl-root-1/cuda.h",
+                                 "/cccl-root-1/cub/../cuda.h", "/cccl-root-1/cub",
+                                 "/cccl-root-1/absent.h"});
 }
 
 TEST_CASE("two names of one header have one identity, and no other file has it") {

@@ -21,7 +21,7 @@ constexpr Account kUser(1);
 std::shared_ptr<ClosureRecorder> RecorderOver(const std::shared_ptr<FakeDisk>& disk) {
   return std::make_shared<ClosureRecorder>(
       std::make_unique<FakeRequesterFiles>(disk, RootDirectories{{"/include"}, "/work"}),
-      std::vector<VisibleRoot>{{"/cccl-root-0", 0}}, ClosureRecorder::Events{});
+      ClosureRecorder::Names{{{"/cccl-root-0", 0}}}, ClosureRecorder::Events{});
 }
 
 /// A preamble for which a.h was read.

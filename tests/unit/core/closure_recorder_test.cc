@@ -18,12 +18,23 @@ using cccl_cache::Sha256;
 using testing::FakeDisk;
 using testing::FakeRequesterFiles;
 
+ToolchainPtr SmallToolchain() {
+  auto toolchain = std::make_shared<Toolchain>();
+  toolchain->headers = {{"/cuda/include", {}}};
+  toolchain->contents = std::make_shared<const ToolchainHeaders>(
+      std::vector<ToolchainHeaders::File>{{"0/cub/cub.cuh", Sha256("cub"), {1, 1}}}, false);
+  return toolchain;
+}
+
 struct Job {
   explicit Job(const std::shared_ptr<FakeDisk>& disk, ClosureRecorder::Events events = {},
                const NameParts& request_parts = {})
       : recorder(std::make_unique<FakeRequesterFiles>(
                      disk, RootDirectories{{"/src", "/include"}, "/src"}),
-                 {{"/cccl-root-0", 0}, {"/cccl-root-1", 1}, {"/cccl-work", kWorkingDirectoryRoot}},
+                 {.roots = {{"/cccl-root-0", 0},
+                            {"/cccl-root-1", 1},
+                            {"/cccl-work", kWorkingDirectoryRoot}},
+                  .toolchain = {SmallToolchain(), {{"/cccl-root-2", "/cuda/include", true}}}},
                  std::move(events), request_parts) {}
 
   FileAnswer Ask(const std::string& name) {
@@ -34,6 +45,23 @@ struct Job {
 
   ClosureRecorder recorder;
 };
+
+TEST_CASE("a look into the toolchain is recorded before it is done, and is nobody's file") {
+  bool asked = false;
+  Job job(std::make_shared<FakeDisk>(), {.first_question = [&] { asked = true; }});
+  REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
+  REQUIRE(job.recorder.LookInToolchain("/cuda/include/cub").ok());  // the same place
+  REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/absent.h").ok());
+  CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-1/cub").ok());
+  CHECK_FALSE(asked);
+  const auto record = job.recorder.Finish();
+  CHECK_FALSE(record.asked);
+  REQUIRE(record.closure.entries.size() == 2);
+  CHECK(record.closure.entries[0].name == FileName{kToolchainRoot, "0/cub"});
+  CHECK(record.closure.entries[0].kind == FileKind::kToolchain);
+  CHECK(record.closure.entries[1].kind == FileKind::kAbsent);
+  CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-2/late.h").ok());
+}
 
 TEST_CASE("what a job is answered is recorded, by root and relative name") {
   const auto disk = std::make_shared<FakeDisk>();

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 namespace {
@@ -80,14 +84,48 @@ TEST_CASE("what is learnt last of a closure counts") {
   CHECK(manifest.closures == std::vector<KnownClosure>{shows});
 }
 
+Toolchain WithHeader(uint64_t serial, const std::string& contents) {
+  Toolchain toolchain;
+  toolchain.serial = serial;
+  toolchain.contents = std::make_shared<const ToolchainHeaders>(
+      std::vector<ToolchainHeaders::File>{{"0/cub/cub.cuh", cccl_cache::Sha256(contents), {1, 1}},
+                                          {"0/other.h", cccl_cache::Sha256("other"), {1, 2}}},
+      false);
+  return toolchain;
+}
+
 TEST_CASE("a closure without files is true without a look at any") {
+  const Toolchain toolchain = WithHeader(1, "cub");
   Manifest manifest;
   manifest.Add(OneFile("a"));
-  CHECK(manifest.FindAlwaysTrue() == nullptr);
+  CHECK(manifest.FindTrueWith(toolchain) == nullptr);
   manifest.Add({.closure = {}, .shows_paths = true});
   manifest.Add(OneFile("b"));
-  REQUIRE(manifest.FindAlwaysTrue() != nullptr);
-  CHECK(manifest.FindAlwaysTrue()->shows_paths);
+  REQUIRE(manifest.FindTrueWith(toolchain) != nullptr);
+  CHECK(manifest.FindTrueWith(toolchain)->shows_paths);
+}
+
+TEST_CASE("a closure of the toolchain's headers is true where these are the same") {
+  const Toolchain toolchain = WithHeader(1, "cub");
+  Manifest manifest;
+  const auto entry = [&](const std::string& place) {
+    const SeenFile seen = SeenIn(*toolchain.contents, {kToolchainRoot, place});
+    return ClosureEntry{{kToolchainRoot, place}, seen.kind, seen.digest, 0};
+  };
+  manifest.Add({.closure = {{entry("0/cub"), entry("0/absent.h")}}});
+  CHECK(manifest.closures[0].closure.entries[0].kind == FileKind::kToolchain);
+  CHECK(manifest.closures[0].closure.entries[1].kind == FileKind::kAbsent);
+  CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
+  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);
+  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);  // as remembered
+  CHECK(manifest.FindTrueWith(WithHeader(2, "another")) == nullptr);
+  CHECK(manifest.FindTrueWith(WithHeader(3, "cub")) == &manifest.closures[0]);
+  Toolchain more = WithHeader(4, "cub");
+  more.contents = std::make_shared<const ToolchainHeaders>(
+      std::vector<ToolchainHeaders::File>{{"0/absent.h", cccl_cache::Sha256(""), {1, 3}},
+                                          {"0/cub/cub.cuh", cccl_cache::Sha256("cub"), {1, 1}}},
+      false);
+  CHECK(manifest.FindTrueWith(more) == nullptr);
 }
 
 TEST_CASE("a manifest that is cut short, longer or of another version is none") {

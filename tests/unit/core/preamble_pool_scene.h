@@ -43,8 +43,8 @@ class PreamblePoolScene {
     pool->Want(cccl_cache::Sha256(key), Account(uid), held, [this, bytes] {
       PreamblePool::Order order;
       order.job.visible_working_directory = bytes;
-      order.recorder = std::make_shared<ClosureRecorder>(
-          files.Of({}, {}), std::vector<VisibleRoot>{}, ClosureRecorder::Events{});
+      order.recorder = std::make_shared<ClosureRecorder>(files.Of({}, {}), ClosureRecorder::Names{},
+                                                         ClosureRecorder::Events{});
       order.job.files = order.recorder;
       return order;
     });

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/compiler.h"
+#include "daemon/core/requester_files.h"
+#include "daemon/core/toolchain.h"
+
+namespace cccl_cached {
+
+/// Where the names that the compiler of one job sees lie among its toolchain's headers. Looks at no
+/// file. Immutable.
+class ToolchainPlaces {
+ public:
+  /// No name is a toolchain's.
+  ToolchainPlaces() : ToolchainPlaces(std::make_shared<const Toolchain>(), {}) {}
+  ToolchainPlaces(ToolchainPtr toolchain, const std::vector<Mount>& mounts);
+
+  /// Where the toolchain's file with this visible name lies on disk, by the letters of the name;
+  /// none: it is not the toolchain's. What Python writes beside headers is not.
+  [[nodiscard]] std::optional<std::string> PathOf(std::string_view visible) const;
+  /// Whether a real path is the toolchain's.
+  [[nodiscard]] bool LieIn(std::string_view path) const;
+  /// What the closure calls it; none: it is not the toolchain's. A name whose ".." leads who knows
+  /// where is the whole of all headers.
+  [[nodiscard]] std::optional<FileName> NameOf(std::string_view visible) const;
+  /// What a worker announces that opens the toolchain's headers by itself, for one that asks for
+  /// each.
+  [[nodiscard]] std::string GroupOf(std::string_view visible) const;
+
+  [[nodiscard]] const ToolchainHeaders& headers() const { return *toolchain_->contents; }
+
+ private:
+  struct Place {
+    std::string path;  ///< of a header directory
+    std::string place;
+  };
+  [[nodiscard]] const Mount* MountOf(std::string_view visible) const;
+  [[nodiscard]] const Place* PlaceIn(std::string_view path) const;
+
+  const ToolchainPtr toolchain_;
+  std::vector<Mount> mounts_;  ///< the trusted ones
+  std::vector<Place> places_;
+};
+
+/// The requester's files, and the toolchain's headers without a look at a file.
+[[nodiscard]] std::unique_ptr<RequesterFiles> WithToolchain(
+    std::unique_ptr<RequesterFiles> files, std::shared_ptr<const ToolchainHeaders> toolchain);
+
+/// What lies at a place: kToolchain or kAbsent.
+[[nodiscard]] SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name);
+
+}  // namespace cccl_cached
