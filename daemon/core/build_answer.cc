@@ -48,7 +48,7 @@ BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
   } else if (!waiter.leads) {
     answer.outcome = Outcome::kJoined;
   }
-  answer.closed = landing.keepable() && answer.key == waiter.plan->key;
+  answer.closed = landing.keepable() && IsOfToolchain(landing.closure);
   return answer;
 }
 

@@ -299,7 +299,7 @@ class BuildCoordinator::Impl {
   void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
     // What a user inserted is the user's affair, and says nothing of what others have.
     if (!hit.private_to_user) flights_.Hit(*waiter, hit, closure);
-    responder_.AnswerHit(std::move(waiter), hit);
+    responder_.AnswerHit(std::move(waiter), hit, closure);
   }
 
   const Parts parts_;

@@ -210,7 +210,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
                        const Manifest* known) {
   if (landing.looked_outside) NoteLooksOutside(plan, uid);
   const Digest key = KeyOf(plan.fingerprint, landing.closure);
-  if (!landing.closure.entries.empty()) NoteHad(key, uid);
+  if (landing.looked_outside) NoteHad(key, uid);
   const ArtifactPtr& artifact = landing.output.artifact;
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/closure.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "proto/fingerprint.h"
@@ -42,6 +43,11 @@ uint64_t BytesOf(const Closure& closure) {
   uint64_t bytes = closure.entries.size() * sizeof(ClosureEntry);
   for (const ClosureEntry& entry : closure.entries) bytes += entry.name.below.size();
   return bytes;
+}
+
+bool IsOfToolchain(const Closure& closure) {
+  return std::ranges::all_of(
+      closure.entries, [](const ClosureEntry& entry) { return entry.name.root == kToolchainRoot; });
 }
 
 Digest KeyOf(const Digest& fingerprint, const Closure& closure) {

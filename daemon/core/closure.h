@@ -43,6 +43,9 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 /// What it takes in memory.
 [[nodiscard]] uint64_t BytesOf(const Closure& closure);
 
+/// Whether it holds nothing but the toolchain's headers: true of a toolchain or not, whoever asks.
+[[nodiscard]] bool IsOfToolchain(const Closure& closure);
+
 /// Names exactly one artifact. Of a closure without entries: KeyWithoutClosure.
 [[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
                                        const Closure& closure);

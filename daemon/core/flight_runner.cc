@@ -186,12 +186,11 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
       return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
     };
   }
-  Prepared prepared{
-      plan.job,
-      std::make_shared<ClosureRecorder>(
-          OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents), NamesOf(plan),
-          std::move(events), NamePartsOf(plan)),
-      ended_for_paths};
+  Prepared prepared{plan.job,
+                    std::make_shared<ClosureRecorder>(
+                        OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
+                        NamesOf(plan), std::move(events), NamePartsOf(plan)),
+                    ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
@@ -220,19 +219,19 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
     later.recalled = Recall(plan, attempt.record.closure);
     bytes += BytesOf(attempt.record.closure);
   }
-  parts_.preambles->Want(preamble.key, later.caller.peer.account(), bytes,
-                         [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job),
-                          later, directories = plan.directories, names = NamesOf(plan),
-                          parts = NamePartsOf(plan)]() mutable {
-                           PreamblePool::Order made{std::move(job), nullptr};
-                           made.recorder = std::make_shared<ClosureRecorder>(
-                               OpenFilesOf(later, directories, files, sent), std::move(names),
-                               ClosureRecorder::Events{}, parts);
-                           made.job.requester = later.caller.peer.uid;
-                           made.job.account = later.caller.peer.account();
-                           made.job.files = made.recorder;
-                           return made;
-                         });
+  parts_.preambles->Want(
+      preamble.key, later.caller.peer.account(), bytes,
+      [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
+       directories = plan.directories, names = NamesOf(plan), parts = NamePartsOf(plan)]() mutable {
+        PreamblePool::Order made{std::move(job), nullptr};
+        made.recorder =
+            std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
+                                              std::move(names), ClosureRecorder::Events{}, parts);
+        made.job.requester = later.caller.peer.uid;
+        made.job.account = later.caller.peer.account();
+        made.job.files = made.recorder;
+        return made;
+      });
 }
 
 void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time) {

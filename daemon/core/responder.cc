@@ -45,12 +45,12 @@ void Responder::Refuse(WaiterPtr waiter, const Error& error) {
   Answer(std::move(waiter), error);
 }
 
-void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit) {
+void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
   const std::chrono::microseconds compile_time = hit.output.artifact->compile_time;
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
   answer.key = hit.key;
   answer.outcome = waiter->if_found;
-  answer.closed = hit.key == waiter->plan->key;
+  answer.closed = IsOfToolchain(closure);
   if (answer.outcome == Outcome::kHit) {
     answer.tier = hit.tier;
     const bool memory = hit.tier == TierName::kMemory;
@@ -71,7 +71,8 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
     error.message = WithClientNames(*waiter->plan, error.message);
     return Answer(std::move(waiter), std::move(error));
   }
-  if (landing.tier != TierName::kNone) return AnswerHit(std::move(waiter), landing);
+  if (landing.tier != TierName::kNone)
+    return AnswerHit(std::move(waiter), landing, landing.closure);
   BuildAnswer answer = AnswerOf(*waiter, landing);
   Record(*waiter, answer, landing);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {

@@ -34,8 +34,9 @@ class Responder {
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
   /// With an error that the request, or too many of them, is to be blamed for.
   void Refuse(WaiterPtr waiter, const Error& error);
-  /// With what lay in a tier, as a hit or as what the waiter waited for.
-  void AnswerHit(WaiterPtr waiter, const Landing& hit);
+  /// With what lay in a tier, as a hit or as what the waiter waited for. `closure`: the one that is
+  /// true for the waiter, and led there.
+  void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure);
   /// With what the flight came to that this one waited in.
   void AnswerLanding(WaiterPtr waiter, const Landing& landing);
 

@@ -92,7 +92,7 @@ TEST_CASE("every part of a closure is in the key") {
 
 TEST_CASE("no release changes the key of a closure by accident") {
   CHECK(KeyOf(kFingerprint, Example()).Hex() ==
-        "24d617da694e89f1f8e0ab10a40541fb822761911ebffe8123987b83b9cb533a");
+        "36af073c18def1eca0751af07ab810db609d8576a79887d100f2bdbad479f91f");
 }
 
 // What a caller is asked whose files are these, for a closure of others or of its own.

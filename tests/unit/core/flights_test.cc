@@ -245,11 +245,13 @@ TEST_CASE("a second directory's build is made under canonical names and proves b
     if (output->artifact->parts[0].bytes == "other") end.wait();
     return output;
   });
+  scene.compiler.Shut();
   scene.Join(MayShowPaths(scene, "/tmp/tmp1"));
   scene.Join("other");
+  scene.compiler.Open();
   CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
   REQUIRE(scene.compiler.WaitUntilStarted(2));
-  // The only slot is taken until this one waits for it: no proof was made before.
+  // The only slot was never free, and is not until this one waits for it: no proof was made before.
   scene.Join(MayShowPaths(scene, "/tmp/tmp2"));
   end_of_other.set_value();
   const BuildAnswer second = scene.Answer(2);

@@ -49,7 +49,7 @@ struct Scene {
 
 TEST_CASE("what a user is told is noted before it is told") {
   Scene scene;
-  scene.responder.AnswerHit(scene.Waits(), Scene::Hit());
+  scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   CHECK(scene.noted_before_told == 1);
   CHECK(scene.answered.Of(kAlice.uid).front().key == Scene::Hit().key);
 }
@@ -58,7 +58,7 @@ TEST_CASE("what a user left before it was told is not noted") {
   Scene scene;
   WaiterPtr waiter = scene.Waits();
   scene.table.Leave(waiter->ticket);
-  scene.responder.AnswerHit(std::move(waiter), Scene::Hit());
+  scene.responder.AnswerHit(std::move(waiter), Scene::Hit(), {});
   CHECK_FALSE(scene.noted_before_told);
   CHECK(scene.answered.Of(kAlice.uid).empty());
 }

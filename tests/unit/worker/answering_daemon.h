@@ -21,7 +21,7 @@
 namespace cccl_cached {
 
 /// The daemon's end of a files socket, on a thread: answers from a table, everything else is
-/// absent. Contents must fit into one packet.
+/// absent; takes note of looks into the toolchain. Contents must fit into one packet.
 class AnsweringDaemon {
  public:
   struct Answer {
@@ -48,23 +48,35 @@ class AnsweringDaemon {
   AnsweringDaemon& operator=(const AnsweringDaemon&) = delete;
 
   [[nodiscard]] int socket() const { return worker_.get(); }
+  /// The names that were asked for.
   [[nodiscard]] std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
+  /// The names of the toolchain that a look was announced at.
+  [[nodiscard]] std::vector<std::string> announced() const {
+    const std::lock_guard lock(mutex_);
+    return announced_;
+  }
 
  private:
+  Answer AnswerTo(std::string question) {
+    const bool announcement = question.starts_with(kToolchainQuestion);
+    if (announcement) question.erase(0, kToolchainQuestion.size());
+    {
+      const std::lock_guard lock(mutex_);
+      (announcement ? announced_ : asked_).push_back(question);
+    }
+    if (announcement) return {FileKind::kDirectory, 1};
+    if (when_asked_) when_asked_();
+    const auto found = answers_.find(question);
+    return found == answers_.end() ? Answer{} : found->second;
+  }
+
   void Run() {
     char name[PATH_MAX];
     for (ssize_t size; (size = recv(daemon_.get(), name, sizeof(name), 0)) > 0;) {
-      const std::string question(name, static_cast<size_t>(size));
-      {
-        const std::lock_guard lock(mutex_);
-        asked_.push_back(question);
-      }
-      if (when_asked_) when_asked_();
-      const auto found = answers_.find(question);
-      const Answer answer = found == answers_.end() ? Answer{} : found->second;
+      const Answer answer = AnswerTo({name, static_cast<size_t>(size)});
       const std::string header =
           EncodeFileAnswerHeader({answer.kind, answer.identity, answer.contents.size()});
       if (!SendPacket(daemon_.get(), header + answer.contents)) return;
@@ -76,7 +88,8 @@ class AnsweringDaemon {
   FileDescriptor daemon_;
   FileDescriptor worker_;
   mutable std::mutex mutex_;
-  std::vector<std::string> asked_;  ///< guarded by mutex_
+  std::vector<std::string> asked_;  ///< guarded by mutex_, as the next
+  std::vector<std::string> announced_;
   std::thread thread_;
 };
 

@@ -36,6 +36,7 @@ struct Scene {
     directory.Write("user/mine.h", "mine");
   }
   [[nodiscard]] std::vector<std::string> asked() const { return daemon.asked(); }
+  [[nodiscard]] std::vector<std::string> announced() const { return daemon.announced(); }
 
   TemporaryDirectory directory;
   std::string trusted = directory.path() + "/trusted";
@@ -80,6 +81,18 @@ TEST_CASE("the toolchain's own files are given and not asked for, absent ones ne
     CHECK_FALSE(Exists(view, name));
   }
   CHECK(scene.asked().empty());
+}
+
+TEST_CASE("a look into the toolchain is announced before it, by the entry that it lies in") {
+  Scene scene;
+  FileView& view = scene.view;
+  CHECK(Read(view, "/cccl-root-1/cub/cub.cuh") == "cub");
+  CHECK(Read(view, "/cccl-root-1/cub/none.cuh") == kNone);
+  CHECK_FALSE(Exists(view, "/cccl-root-1/none.h"));
+  CHECK(Read(view, "/cccl-root-1/cub/../top.h") == "top");
+  CHECK(Read(view, scene.trusted + "/top.h") == "top");
+  CHECK(scene.announced() == Names{"/cccl-root-1/cub", "/cccl-root-1/none.h",
+                                   "/cccl-root-1/cub/../top.h", scene.trusted + "/top.h"});
 }
 
 TEST_CASE("where nobody is to be asked nothing outside exists") {
