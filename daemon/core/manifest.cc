@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "daemon/core/bytes.h"
-#include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
 namespace {

@@ -16,4 +16,10 @@ std::string RootDirectories::PathOf(const FileName& name) const {
   return fmt::format("{}{}{}", root, root.ends_with('/') ? "" : "/", name.below);
 }
 
+SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name) {
+  const std::optional<cccl_cache::Digest> digest = toolchain.Find(name.below);
+  if (!digest) return {};
+  return {.kind = FileKind::kToolchain, .digest = *digest};
+}
+
 }  // namespace cccl_cached

@@ -56,6 +56,9 @@ struct SeenFile {
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
 
+/// What lies under a name whose root is kToolchainRoot: kToolchain or kAbsent.
+[[nodiscard]] SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name);
+
 /// A name that is about to be compared with an entry of a closure.
 struct ExpectedFile {
   const FileName* name;

@@ -107,12 +107,6 @@ std::string ToolchainPlaces::GroupOf(std::string_view visible) const {
                               : cccl_cached::GroupOf(visible, directory->path);
 }
 
-SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name) {
-  const std::optional<cccl_cache::Digest> digest = toolchain.Find(name.below);
-  if (!digest) return {};
-  return {.kind = FileKind::kToolchain, .digest = *digest};
-}
-
 std::unique_ptr<RequesterFiles> WithToolchain(std::unique_ptr<RequesterFiles> files,
                                               std::shared_ptr<const ToolchainHeaders> toolchain) {
   if (toolchain == nullptr) return files;

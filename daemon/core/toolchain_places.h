@@ -53,7 +53,4 @@ class ToolchainPlaces {
 [[nodiscard]] std::unique_ptr<RequesterFiles> WithToolchain(
     std::unique_ptr<RequesterFiles> files, std::shared_ptr<const ToolchainHeaders> toolchain);
 
-/// What lies at a place: kToolchain or kAbsent.
-[[nodiscard]] SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name);
-
 }  // namespace cccl_cached

@@ -53,6 +53,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
                       cccl_cache::Sha256("cub"),
                       1},
                      {{2, ""}, FileKind::kDirectory, {}, 3}};
+  closure.entries.push_back(
+      {{cccl_cached::kToolchainRoot, "0/cub"}, FileKind::kToolchain, cccl_cache::Sha256("cub"), 0});
   Closure shorter = closure;
   shorter.entries.pop_back();
   Closure renamed = closure;

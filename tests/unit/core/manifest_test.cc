@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/toolchain_places.h"
-
 namespace cccl_cached {
 namespace {
 
