@@ -291,15 +291,22 @@ TEST_CASE("what the next message of a stream can hold is counted before it comes
 
 TEST_CASE("an answer is counted until its caller reads it") {
   ServiceLimits limits;
+  // The stream's next message, and one answer of 10 MB, but not two.
   limits.bytes_in_flight_per_uid = limits.message_bytes + 15'000'000;
   RunningServer running(limits);
-  running.builder.AnswerWith(
-      [](const auto&, const Peer&) { return MakeAnswer(std::string(10'000'000, 'c')); });
-  const auto other = running.BuildStub();
+  const BuildAnswer answer = MakeAnswer(std::string(10'000'000, 'c'));
+  running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
   many.Ask(1);
-  CHECK(Eventually([&] { return Ask(*other, SmallRequest()).error == "overloaded"; }));
+  REQUIRE(running.builder.WaitForWaiting(1));
+  // The answer is counted once AnswerAll returns. Only then may another one ask for the same bytes:
+  // if that came first, the stream's answer would be the one that is refused.
+  running.builder.AnswerAll(answer);
+  running.builder.AnswerWith([&](const auto&, const Peer&) { return answer; });
+  const auto other = running.BuildStub();
+  CHECK(Ask(*other, SmallRequest()).error == "overloaded");
   REQUIRE(many.Next() == 1u);
+  CHECK(many.reply.has_reply());
   CHECK(Eventually([&] { return Ask(*other, SmallRequest()).status.ok(); }));
 }
 
