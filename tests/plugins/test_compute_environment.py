@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from cccl_cache.compute._canonical import Refused
-from cccl_cache.compute._environment import loaded_library, nvrtc_builtins
+from cccl_cache.compute._environment import loaded_copies, nvrtc_builtins
 
 
 @pytest.fixture
@@ -33,24 +33,24 @@ def loaded(tmp_path):
 
 def test_a_library_that_is_loaded_is_found_by_its_name(loaded):
     path = loaded("one/libplain.so.12", "1")
-    assert loaded_library("libplain.so") == path
+    assert loaded_copies("libplain.so") == [path]
 
 
 def test_a_library_that_is_not_loaded_is_refused():
     with pytest.raises(Refused, match="libnowhere.so is not loaded"):
-        loaded_library("libnowhere.so")
+        loaded_copies("libnowhere.so")
 
 
 def test_two_libraries_of_one_name_are_refused_with_their_paths(loaded):
     paths = loaded("one/libtwo.so.12", "1"), loaded("other/libtwo.so.13", "2")
     with pytest.raises(Refused, match="more than one libtwo.so is loaded") as refused:
-        loaded_library("libtwo.so")
+        loaded_copies("libtwo.so")
     assert all(path in str(refused.value) for path in paths)
 
 
-def test_two_copies_of_one_library_are_one(loaded):
-    paths = loaded("one/libsame.so.12", "1"), loaded("other/libsame.so.12", "1")
-    assert loaded_library("libsame.so") in paths
+def test_two_copies_of_one_library_are_both_found(loaded):
+    paths = {loaded("one/libsame.so.12", "1"), loaded("other/libsame.so.12", "1")}
+    assert set(loaded_copies("libsame.so")) == paths
 
 
 BUILTINS = "libnvrtc-builtins.so.77.0"  # of a CUDA that no process has loaded
@@ -82,7 +82,7 @@ def asked_by_a_process(nvrtc, library_path):
     code = (
         "import os, sys; os.environ.pop('LD_LIBRARY_PATH')\n"
         "from cccl_cache.compute._environment import nvrtc_builtins\n"
-        "print(nvrtc_builtins(sys.argv[1]))"
+        "print(nvrtc_builtins(sys.argv[1:]))"
     )
     environment = {**os.environ, "LD_LIBRARY_PATH": library_path}
     done = subprocess.run([sys.executable, "-c", code, nvrtc], env=environment, capture_output=True, text=True)
@@ -91,7 +91,7 @@ def asked_by_a_process(nvrtc, library_path):
 
 def test_the_builtins_of_a_compiler_are_those_beside_it(nvrtc, elsewhere):
     place, _ = elsewhere("its own")
-    assert BUILTINS in asked_by_a_process(nvrtc, place)
+    assert asked_by_a_process(nvrtc, place) == f"{nvrtc_builtins([nvrtc])}\n"
 
 
 def test_builtins_that_the_loader_would_prefer_are_refused(nvrtc, elsewhere):
@@ -101,16 +101,47 @@ def test_builtins_that_the_loader_would_prefer_are_refused(nvrtc, elsewhere):
 
 def test_a_path_that_is_set_later_is_none_of_the_loaders(nvrtc, elsewhere, monkeypatch):
     place, _ = elsewhere("others")
+    before = nvrtc_builtins([nvrtc])
     monkeypatch.setenv("LD_LIBRARY_PATH", place)
-    assert list(nvrtc_builtins(nvrtc)) == [BUILTINS]
+    assert nvrtc_builtins([nvrtc]) == before
 
 
 def test_builtins_that_are_loaded_from_elsewhere_are_refused(nvrtc, loaded):
     path = loaded(f"loaded/{BUILTINS}", "others")
     with pytest.raises(Refused, match=f"come from {path}"):
-        nvrtc_builtins(nvrtc)
+        nvrtc_builtins([nvrtc])
 
 
 def test_a_compiler_without_its_builtins_is_refused(tmp_path):
     with pytest.raises(Refused, match="do not lie beside"):
-        nvrtc_builtins(str(tmp_path / "libnvrtc.so.77"))
+        nvrtc_builtins([str(tmp_path / "libnvrtc.so.77")])
+
+
+@pytest.fixture
+def copy_of_nvrtc(tmp_path):
+    """A copy of the compiler as another package installs it: with more names, and the builtins of its other variant."""
+
+    def put(contents):
+        place = tmp_path / "package"
+        place.mkdir()
+        (place / f"{BUILTINS}.88").write_text(contents)
+        (place / BUILTINS).symlink_to(f"{BUILTINS}.88")
+        (place / "libnvrtc-builtins.so").symlink_to(BUILTINS)
+        (place / BUILTINS.replace(".so", ".alt.so")).write_text("the variant's")
+        return str(place / "libnvrtc.so.77")
+
+    return put
+
+
+def test_copies_of_a_compiler_have_the_same_builtins_under_whatever_names(nvrtc, copy_of_nvrtc):
+    copy = copy_of_nvrtc("its own")
+    alone = nvrtc_builtins([nvrtc])
+    assert len(alone) == 1
+    assert alone == nvrtc_builtins([copy]) == nvrtc_builtins([nvrtc, copy]) == nvrtc_builtins([copy, nvrtc])
+
+
+def test_copies_of_a_compiler_with_other_builtins_beside_them_are_refused(nvrtc, copy_of_nvrtc):
+    copy = copy_of_nvrtc("others")
+    assert nvrtc_builtins([nvrtc]) != nvrtc_builtins([copy])
+    with pytest.raises(Refused, match="other builtins beside them"):
+        nvrtc_builtins([nvrtc, copy])

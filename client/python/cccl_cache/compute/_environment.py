@@ -19,6 +19,7 @@ from ._canonical import Description, Refused, digest
 from ._file_digests import contents_digest
 
 _LOADED = ("libnvrtc.so", "libnvJitLink.so")
+_BUILTINS = "libnvrtc-builtins.so"
 _VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "numpy")
 _SETTINGS = (
     "OPT",
@@ -50,12 +51,11 @@ def _native_files() -> Description:
         "cuda.cccl": os.path.dirname(cuda.cccl.__file__),
         "headers": str(get_include_paths().cuda),
     }
-    for name in _LOADED:
-        roots[name] = loaded_library(name)
-    roots.update(nvrtc_builtins(roots["libnvrtc.so"]))
+    copies = {name: loaded_copies(name) for name in _LOADED}
+    roots.update((name, paths[0]) for name, paths in copies.items())
     contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
     versions = tuple((name, _version(name)) for name in _VERSIONED)
-    return (contents, versions, platform.machine())
+    return (contents, nvrtc_builtins(copies["libnvrtc.so"]), versions, platform.machine())
 
 
 def python_environment() -> str:
@@ -91,8 +91,8 @@ def _found(name: str, path: object) -> str:
     return path
 
 
-def loaded_library(name: str) -> str:
-    """The path of the library that this process has loaded under a name that starts so.
+def loaded_copies(name: str) -> list[str]:
+    """The paths of the library that this process has loaded under a name that starts so: several if it has copies.
 
     Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
     """
@@ -101,23 +101,27 @@ def loaded_library(name: str) -> str:
         raise Refused(f"{name} is not loaded")
     if len({_contents(path) for path in paths}) > 1:
         raise Refused(f"more than one {name} is loaded: {', '.join(paths)}")
-    return paths[0]
+    return paths
 
 
-def nvrtc_builtins(nvrtc: str) -> dict[str, str]:
-    """The paths, by their names, of what an NVRTC loads at its first compile: those beside it.
+def nvrtc_builtins(copies: Iterable[str]) -> Description:
+    """The digests of what NVRTC loads at its first compile: the files beside it, or beside each of its copies.
 
-    Raises Refused if there are none, or if the loader took or would take one with other contents from elsewhere.
+    Their names don't count: installations of one release give them different ones. Raises Refused if there are none, or
+    if the loader took or would take one with other contents from elsewhere.
     """
-    beside = glob.escape(os.path.dirname(nvrtc)) + "/libnvrtc-builtins*.so*"
-    found = {os.path.basename(path): path for path in glob.glob(beside)}
-    known = {_contents(path) for path in found.values()}
-    for path in _loaded("libnvrtc-builtins") or _preferred_to(found):
-        if _contents(path) not in known:
-            raise Refused(f"NVRTC's builtins come from {path}, and not from beside {nvrtc}")
-    if not found:
-        raise Refused(f"NVRTC's builtins do not lie beside {nvrtc}")
-    return found
+    known: dict[str, Description] = {}
+    for nvrtc in copies:
+        beside = glob.glob(f"{glob.escape(os.path.dirname(nvrtc))}/{_BUILTINS}*")
+        if not beside:
+            raise Refused(f"NVRTC's builtins do not lie beside {nvrtc}")
+        known[nvrtc] = tuple(sorted({_contents(path) for path in beside}))
+        for path in _loaded(_BUILTINS) or _preferred_to(map(os.path.basename, beside)):
+            if _contents(path) not in known[nvrtc]:
+                raise Refused(f"NVRTC's builtins come from {path}, and not from beside {nvrtc}")
+    if len(set(known.values())) > 1:
+        raise Refused(f"copies of NVRTC have other builtins beside them: {', '.join(known)}")
+    return next(iter(known.values()))
 
 
 def _preferred_to(names: Iterable[str]) -> list[str]:
