@@ -8,6 +8,7 @@ using cccl_cache::Deadline;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::ToBytes;
+using cccl_cache::ZeroStruct;
 
 namespace {
 
@@ -36,7 +37,7 @@ size_t cccl_cache_stats_count(const cccl_cache_stats* stats) { return stats->rep
 
 void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
                            cccl_cache_statistic* statistic) {
-  if (index >= stats->reply->n_statistics) return FillStruct(cccl_cache_statistic{}, statistic);
+  if (index >= stats->reply->n_statistics) return ZeroStruct(statistic);
   const CcclCache__V1__Statistic& fields = *stats->reply->statistics[index];
   cccl_cache_statistic known = {};
   known.name = ToBytes(fields.name);
@@ -69,7 +70,7 @@ size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains) {
 void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t index,
                                 cccl_cache_toolchain* toolchain) {
   const CcclCache__V1__Toolchain* found = At(toolchains, index);
-  if (found == nullptr) return FillStruct(cccl_cache_toolchain{}, toolchain);
+  if (found == nullptr) return ZeroStruct(toolchain);
   const CcclCache__V1__Toolchain& fields = *found;
   cccl_cache_toolchain known = {};
   known.id = ToBytes(fields.id);
@@ -86,7 +87,7 @@ void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, si
                                      size_t index, cccl_cache_component* component) {
   const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
   if (found == nullptr || index >= found->n_components) {
-    return FillStruct(cccl_cache_component{}, component);
+    return ZeroStruct(component);
   }
   const CcclCache__V1__ToolchainComponent& fields = *found->components[index];
   cccl_cache_component known = {};
@@ -118,7 +119,7 @@ size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolcha
 void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains, size_t index,
                                     cccl_cache_rejected_toolchain* rejected) {
   if (index >= toolchains->reply->n_rejected) {
-    return FillStruct(cccl_cache_rejected_toolchain{}, rejected);
+    return ZeroStruct(rejected);
   }
   cccl_cache_rejected_toolchain known = {};
   known.root = ToBytes(toolchains->reply->rejected[index]->root);

@@ -18,6 +18,7 @@ using cccl_cache::MessagePtr;
 using cccl_cache::ReadStruct;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
+using cccl_cache::ZeroStruct;
 
 namespace {
 
@@ -100,7 +101,7 @@ void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
 void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation, size_t index,
                                        cccl_cache_difference* difference) {
   if (index >= explanation->reply->n_differences) {
-    return FillStruct(cccl_cache_difference{}, difference);
+    return ZeroStruct(difference);
   }
   const CcclCache__V1__Difference& fields = *explanation->reply->differences[index];
   cccl_cache_difference known = {};

@@ -64,6 +64,14 @@ void FillStruct(T known, T* given) {
   std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
 }
 
+/// Fills with zeros as much as the caller's version knows, padding too; its struct_size stays.
+template <typename T>
+void ZeroStruct(T* given) {
+  const size_t size = given->struct_size;
+  std::memset(given, 0, std::min(size, sizeof(T)));
+  given->struct_size = size;
+}
+
 /// Of a build that is asked for now.
 inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
   constexpr std::chrono::minutes kDefault{10};

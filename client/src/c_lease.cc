@@ -18,6 +18,7 @@ using cccl_cache::HeldLease;
 using cccl_cache::ReadStruct;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
+using cccl_cache::ZeroStruct;
 
 struct cccl_cache_deposit {
   FoundDeposit found;
@@ -119,7 +120,7 @@ size_t cccl_cache_deposits_count(const cccl_cache_deposits* deposits) {
 
 void cccl_cache_deposits_item(const cccl_cache_deposits* deposits, size_t index,
                               cccl_cache_deposit_info* info) {
-  if (index >= deposits->all.size()) return FillStruct(cccl_cache_deposit_info{}, info);
+  if (index >= deposits->all.size()) return ZeroStruct(info);
   const DepositDescription& fields = deposits->all[index];
   cccl_cache_deposit_info known = {};
   known.key = ToBytes(fields.key);

@@ -6,6 +6,7 @@
 using cccl_cache::FillStruct;
 using cccl_cache::FromWire;
 using cccl_cache::ToBytes;
+using cccl_cache::ZeroStruct;
 
 void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
@@ -40,7 +41,7 @@ void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_resu
 void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
                                 cccl_cache_artifact* artifact) {
   const cccl_cache::BuildReply& reply = *result->timed.reply;
-  if (index >= reply.artifact_count()) return FillStruct(cccl_cache_artifact{}, artifact);
+  if (index >= reply.artifact_count()) return ZeroStruct(artifact);
   const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
   cccl_cache_artifact known = {};
   known.kind = FromWire(fields.kind, CCCL_CACHE_OPTIXIR);
@@ -52,7 +53,7 @@ void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
 void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
                                     cccl_cache_lowered_name* name) {
   const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
-  if (index >= fields.n_lowered_names) return FillStruct(cccl_cache_lowered_name{}, name);
+  if (index >= fields.n_lowered_names) return ZeroStruct(name);
   cccl_cache_lowered_name known = {};
   known.expression = ToBytes(fields.lowered_names[index]->expression);
   known.lowered = ToBytes(fields.lowered_names[index]->lowered);

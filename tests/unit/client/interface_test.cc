@@ -61,7 +61,8 @@ TEST_CASE("an index that is not below the count is answered with nothing, by eac
     std::memset(&item, 0x5a, sizeof(item));
     item.struct_size = sizeof(item);
     fill(&item);
-    decltype(item) zeros = {};
+    decltype(item) zeros;
+    std::memset(&zeros, 0, sizeof(zeros));
     zeros.struct_size = sizeof(zeros);
     return std::memcmp(&item, &zeros, sizeof(zeros)) == 0;
   };
