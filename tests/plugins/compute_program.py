@@ -7,6 +7,7 @@ Usage: compute_program.py NAME...
 
 import json
 import sys
+import types
 
 import numpy
 
@@ -47,6 +48,7 @@ MAKE = {
         op=OpKind.NEGATE, compute_capability=90),
     "here": lambda: on_a_device_of_capability_90(
         lambda: compute.make_unary_transform(d_in=INTS, d_out=INTS, op=scale)),
+    "elsewhere": lambda: on_a_device_of_another_capability(MAKE["transform"]),
     "select": lambda: compute.make_select(
         d_in=INTS, d_out=INTS, d_num_selected_out=ProxyArray("uint64"), cond=positive, compute_capability=90),
 }
@@ -61,6 +63,25 @@ def on_a_device_of_capability_90(make):
     algorithm = make()
     assert algorithm._bound_build_result == ("loaded", 90, 0)
     return algorithm
+
+
+def on_a_device_of_another_capability(make):
+    """Makes an algorithm as where a device is that can't run it: the package then refuses to load it."""
+    from cuda.compute._serialization.serializable import Serializable, _BuildResults
+
+    def loader(results):
+        def deserialize(data, load, check_cc):
+            if check_cc:
+                raise RuntimeError("the current device can't run it")
+            return results.deserialize(data, load=load, check_cc=False)
+
+        return types.SimpleNamespace(deserialize=deserialize)
+
+    for wrapper in Serializable._registry.values():
+        for _, kind in wrapper.__serialization_schema__:
+            if isinstance(kind, _BuildResults):
+                kind.cls = loader(kind.cls)
+    return make()
 
 
 def counted(module, name, calls):

@@ -50,6 +50,14 @@ def test_what_was_built_for_a_capability_serves_a_device_that_has_it(fake):
     assert second["made"]["here"] == first["made"]["transform"]
 
 
+def test_what_was_built_for_another_device_is_not_built_again(fake):
+    first = finish(start(fake, "transform"))
+    second = finish(start(fake, "elsewhere"))
+    assert second["status"]["errors"] == {}
+    assert second["calls"] == [] and second["status"]["hits"] == 1
+    assert second["made"]["elsewhere"] == first["made"]["transform"]
+
+
 def test_two_at_the_same_moment_build_once(fake):
     answers = [finish(process) for process in [start(fake, "transform") for _ in range(2)]]
     assert sorted(answer["status"]["builds"] for answer in answers) == [0, 1]

@@ -74,6 +74,11 @@ def current_key() -> Optional[str]:
     return getattr(_current, "key", None)
 
 
+def for_named_capabilities() -> bool:
+    """Whether this thread is reading a build for capabilities that the program names, which need not be this device's."""
+    return getattr(_current, "named", False)
+
+
 class Builds:
     """Takes the place of building in each wrapper's constructor. Thread-safe."""
 
@@ -220,12 +225,13 @@ class Builds:
 
     def _adopt(self, key: Key, call: Construction, build: bytes, results: list[Any]) -> bool:
         """Fills in the wrapper from a build, with `results`, if any, as its loaded code. False if that can't be done."""
+        named = call.kwargs.get("compute_capability") is not None
         try:
-            loaded = type(call.wrapper).deserialize(build)
+            loaded = _read(type(call.wrapper), build, named)
             holders = list(_holders(loaded))
             for holder, shared in zip(holders, results):
                 holder.build_results = shared
-            if call.kwargs.get("compute_capability") is None:
+            if not named:
                 for holder in holders:
                     holder._bound_build_result = _bound(holder.build_results)
             _copy_slots(loaded, call.wrapper)
@@ -241,6 +247,14 @@ class Builds:
             self._kept.move_to_end(key.digest)
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
+
+
+def _read(kind: Any, build: bytes, named: bool) -> Any:
+    _current.named = named
+    try:
+        return kind.deserialize(build)
+    finally:
+        _current.named = False
 
 
 def _holders(wrapper: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ import functools
 from typing import Any, Callable
 
 from . import _arguments
-from ._builds import Builds, current_key
+from ._builds import Builds, current_key, for_named_capabilities
 from ._canonical import Refused, digest
 from ._frozen import record_compiled
 
@@ -25,10 +25,11 @@ class Hooks:
     def attach(self) -> None:
         """Changes the package. What was built before stays as it is."""
         from cuda.compute import _caching, op
-        from cuda.compute._serialization.serializable import Serializable
+        from cuda.compute._serialization.serializable import Serializable, _BuildResults
 
         for wrapper in set(Serializable._registry.values()):
             self._replace(wrapper, "__init__", self._constructor(wrapper.__init__))
+        self._replace(_BuildResults, "read", _unbound(_BuildResults.read))
         self._replace(_caching.CachableFunction, "__init__", _strict(_caching.CachableFunction.__init__))
         self._replace(_caching, "_make_cache_key_from_args", _kept_apart(_caching._make_cache_key_from_args))
         _caching._process_wide_cache_registry["cccl_cache.compute"] = _Clearing(self._builds)
@@ -106,6 +107,28 @@ def _kept_apart(original: Callable[..., Any]) -> Callable[..., Any]:
         return key if strict is None else (*key, strict)
 
     return make_cache_key
+
+
+class _OnAnyDevice:
+    """Stands for a class of build results while they are read: those for another device than this are as good."""
+
+    def __init__(self, results: Any):
+        self._results = results
+
+    def deserialize(self, data: Any, *, load: bool, check_cc: bool) -> Any:
+        return self._results.deserialize(data, load=load, check_cc=False)
+
+
+def _unbound(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Reads a build for named capabilities as the package builds it: without asking whether this device could run it."""
+
+    @functools.wraps(original)
+    def read(self: Any, reader: Any, wrapper: Any) -> Any:
+        if not for_named_capabilities():
+            return original(self, reader, wrapper)
+        return original(type(self)(_OnAnyDevice(self.cls)), reader, wrapper)
+
+    return read
 
 
 def _recording(original: Any) -> Callable[..., Any]:
