@@ -45,16 +45,15 @@ struct FingerprintInput {
 [[nodiscard]] Digest FingerprintWithTwins(const Digest& fingerprint,
                                           const std::vector<size_t>& first_same);
 
-/// The key of the artifact of a build that was given no file from outside the request and the
-/// toolchain.
+/// The key of the artifact of a build that was given no file from outside the request.
 [[nodiscard]] Digest KeyWithoutClosure(const Digest& fingerprint);
 
-/// One name outside the toolchain that the compiler was answered about.
+/// One name that the compiler was answered about, or one entry of the toolchain's headers.
 struct ClosureRecord {
   uint32_t root = 0;      ///< in search order; the largest numbers stand for no root
   std::string_view name;  ///< below the root
-  uint8_t kind = 0;       ///< absent, file, directory: 0, 1, 2
-  Digest digest;          ///< of a file's contents
+  uint8_t kind = 0;       ///< absent, file, directory, the toolchain's: 0, 1, 2, 3
+  Digest digest;          ///< of a file's contents, or of all that lies in the entry
   uint32_t same_as = 0;   ///< place of the first record of the same inode
 };
 

@@ -63,12 +63,12 @@ bool FileConversation::AnswerNext() {
   } while (received < 0 && errno == EINTR);
   if (received <= 0) return false;
   const size_t size = std::min(static_cast<size_t>(received), packet.size());
-  const Result<std::string_view> name = DecodeFileQuestion({packet.data(), size});
-  if (!name) {
-    Fail(name.error());
+  const Result<FileQuestion> question = DecodeFileQuestion({packet.data(), size});
+  if (!question) {
+    Fail(question.error());
     return false;
   }
-  const std::optional<Result<FileAnswer>> answer = Ask(*name);
+  const std::optional<Result<FileAnswer>> answer = Ask(*question);
   if (!answer) return false;
   if (!*answer) {
     Fail(answer->error());
@@ -81,13 +81,13 @@ bool FileConversation::AnswerNext() {
   return Send(**answer);
 }
 
-std::optional<Result<FileAnswer>> FileConversation::Ask(std::string_view name) {
+std::optional<Result<FileAnswer>> FileConversation::Ask(const FileQuestion& question) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return std::nullopt;
-    asking_ = name;
+    asking_ = question.name;
   }
-  Result<FileAnswer> answer = AnswerOf(name);
+  Result<FileAnswer> answer = AnswerTo(question);
   const std::lock_guard lock(mutex_);
   asking_.clear();
   if (counted_) hung_.table->End(hung_.account);
@@ -95,18 +95,16 @@ std::optional<Result<FileAnswer>> FileConversation::Ask(std::string_view name) {
   return answer;
 }
 
-Result<FileAnswer> FileConversation::AnswerOf(std::string_view name) {
-  if (!name.starts_with(kToolchainQuestion)) return files_->Ask(name);
-  name.remove_prefix(kToolchainQuestion.size());
-  if (const Status noted = files_->LookInToolchain(name); !noted) return noted.error();
+Result<FileAnswer> FileConversation::AnswerTo(const FileQuestion& question) {
+  if (!question.announces_look) return files_->Ask(question.name);
+  if (const Status noted = files_->LookInToolchain(question.name); !noted) return noted.error();
   return FileAnswer{FileKind::kDirectory, 1, nullptr};
 }
 
 std::optional<Error> FileConversation::CountAgainstBounds(const FileAnswer& answer) {
   if (++questions_ > kMaxFileQuestions) {
     return Error{ErrorCode::kWorkerCrashed,
-                 fmt::format("the compiler asked for more than {} names outside the toolchain",
-                             kMaxFileQuestions)};
+                 fmt::format("the compiler asked for more than {} names", kMaxFileQuestions)};
   }
   if (answer.contents != nullptr) handed_over_ += answer.contents->size();
   if (handed_over_ <= kMaxHandedOverBytes) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/compile/file_question.h"
 #include "daemon/compile/hung_reads.h"
 #include "daemon/core/file_descriptor.h"
 #include "daemon/core/job_files.h"
@@ -45,8 +46,8 @@ class FileConversation {
   /// False: there will be no more questions.
   [[nodiscard]] bool AnswerNext();
   /// No answer: closed meanwhile.
-  [[nodiscard]] std::optional<Result<FileAnswer>> Ask(std::string_view name);
-  [[nodiscard]] Result<FileAnswer> AnswerOf(std::string_view name);
+  [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
+  [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
   /// What is wrong with the worker that asks so much, if anything.
   [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
   /// False: the worker is gone.

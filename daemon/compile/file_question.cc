@@ -38,10 +38,15 @@ bool IsFileQuestion(std::string_view name) {
   return name == "/" || ComponentsAreNames(name.substr(1));
 }
 
-Result<std::string_view> DecodeFileQuestion(std::string_view packet) {
-  if (IsFileQuestion(packet)) return packet;
+Result<FileQuestion> DecodeFileQuestion(std::string_view packet) {
+  if (IsFileQuestion(packet)) return FileQuestion{packet};
+  if (packet.starts_with('/') && IsFileQuestion(packet.substr(1))) {
+    return FileQuestion{packet.substr(1), true};
+  }
   return Error{ErrorCode::kWorkerCrashed, "the worker asked for a file in no way that it may"};
 }
+
+std::string EncodeAnnouncement(std::string_view name) { return std::string("/").append(name); }
 
 std::string EncodeFileAnswerHeader(const FileAnswerHeader& header) {
   WireWriter writer;

@@ -12,15 +12,13 @@
 
 /// What a worker asks its daemon about names, on the files socket of its job
 /// (SOCK_SEQPACKET), one question after the other:
-///   question = name                                        (bytes of the packet, no NUL)
+///   question = name         what lies there               (bytes of the packet, no NUL)
+///            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
 ///   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
+/// An announcement is answered with a directory of identity 1 once it is on record.
 /// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
 /// that hold nothing else, each as full as can be.
 namespace cccl_cached {
-
-/// What a question begins with that announces a look into the toolchain's own directories
-/// (JobFiles::LookInToolchain); the name follows. The answer says nothing.
-inline constexpr std::string_view kToolchainQuestion = "/cccl-toolchain";
 
 /// Bounds of one job: far more than any compile needs.
 inline constexpr uint64_t kMaxFileQuestions = 200'000;
@@ -41,8 +39,14 @@ struct FileAnswerHeader {
 /// slash at its end. ".." stands as the compiler wrote it.
 [[nodiscard]] bool IsFileQuestion(std::string_view name);
 
-/// The name that a packet asks for, a view into it. kWorkerCrashed: no worker of ours asks that.
-[[nodiscard]] Result<std::string_view> DecodeFileQuestion(std::string_view packet);
+struct FileQuestion {
+  std::string_view name;
+  bool announces_look = false;
+};
+/// The question that a packet holds; the name is a view into it. kWorkerCrashed: no worker of ours
+/// asks that.
+[[nodiscard]] Result<FileQuestion> DecodeFileQuestion(std::string_view packet);
+[[nodiscard]] std::string EncodeAnnouncement(std::string_view name);
 
 [[nodiscard]] std::string EncodeFileAnswerHeader(const FileAnswerHeader& header);
 

@@ -33,8 +33,8 @@
 ///   incomplete.
 namespace cccl_cached {
 
-/// Raised when any message of this file or job.h changes.
-inline constexpr uint32_t kWorkerProtocol = 6;
+/// Raised when any message of this file, job.h or file_question.h changes.
+inline constexpr uint32_t kWorkerProtocol = 7;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be
 /// read; the daemon's end of the reply socket was gone; that of the files socket was gone.

@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "daemon/core/file_descriptor.h"
-#include "daemon/core/toolchain_group.h"
+#include "daemon/core/toolchain_paths.h"
 
 namespace cccl_cached {
 namespace {
@@ -50,7 +50,9 @@ ToolchainFiles::ToolchainFiles(const CompileJob& job)
 
 Result<FileAnswer> ToolchainFiles::Ask(std::string_view name) {
   if (const std::optional<std::string> path = PathOf(name)) {
-    if (const Status noted = LookInToolchain(places_.GroupOf(name)); !noted) return noted.error();
+    const std::string announced = places_.AnnouncedFor(name);
+    const Status noted = announced.empty() ? Status(Ok{}) : LookInToolchain(announced);
+    if (!noted) return noted.error();
     return Read(*path);
   }
   if (others_ != nullptr) return others_->Ask(name);

@@ -218,7 +218,9 @@ class BuildCoordinator::Impl {
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
     const uid_t uid = waiter->peer.uid;
     // A caller by path is asked for nothing, so its hits are spared this.
-    if (closure != nullptr && waiter->files != nullptr) memory_.NoteHad(closure->key, uid);
+    if (closure != nullptr && waiter->files != nullptr && !IsOfToolchain(closure->closure)) {
+      memory_.NoteHad(closure->key, uid);
+    }
     if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
     if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
       return AnswerHit(std::move(waiter), *hit, closure->closure);

@@ -15,7 +15,7 @@ namespace cccl_cached {
 /// Sent: values never change; the same numbers as in admin.proto.
 enum class DifferenceField : uint8_t {
   kOption = 1,
-  kHeader = 2,  ///< a file from outside the toolchain
+  kHeader = 2,  ///< a file from outside the request, or an entry of the toolchain's headers
   kToolchain = 3,
   kSource = 4,
   kNameExpression = 5,

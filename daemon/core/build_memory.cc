@@ -87,6 +87,17 @@ std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
 
 std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key) { return FindIn(at_once_, key); }
 
+std::optional<Landing> BuildMemory::FindClosedAtOnce(const BuildPlan& plan) {
+  if (auto hit = FindAtOnce(plan.key)) return hit;
+  const std::shared_ptr<const Manifest> manifest = SharedManifestAtOnce(plan);
+  if (manifest == nullptr) return std::nullopt;
+  const KnownClosure* const known = manifest->FindTrueWith(*plan.job.toolchain);
+  if (known == nullptr || known->shows_paths) return std::nullopt;
+  std::optional<Landing> hit = FindAtOnce(known->key);
+  if (hit) hit->closure = known->closure;
+  return hit;
+}
+
 std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key, uid_t uid) {
   if (!MayHaveOwn(uid, key)) return FindAtOnce(key);
   PrivateEntries::Found own = own_->GetAtOnce(uid, key);

@@ -143,6 +143,7 @@ std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, 
 }
 
 cccl_cache::Digest FlightOf(const BuildPlan& plan) {
+  if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return plan.fingerprint;
   cccl_cache::Hasher hasher;
   hasher.AppendValue("fingerprint", plan.fingerprint.View());
   hasher.AppendValue("headers", plan.job.toolchain->contents->Find("")->View());

@@ -27,8 +27,8 @@ namespace cccl_cached {
 struct BuildPlan {
   cccl_cache::Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
   cccl_cache::Digest key;
-  /// Of the fingerprint and all of the toolchain's headers: builds with the same one are the same
-  /// as long as nothing comes from outside.
+  /// Of the fingerprint and, where a compiler reads headers, all of the toolchain's: builds with
+  /// the same one are the same as long as nothing comes from outside.
   cccl_cache::Digest flight;
   /// Hash of the places where this requester's files lie, and of whose they are: what was made of
   /// the files of one build is an answer to another only if these agree, or once it was checked.

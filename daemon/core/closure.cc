@@ -17,10 +17,12 @@ namespace {
 // Their entries say no more than the first of them does, so they are asked for together.
 size_t EndOfSearch(const Closure& closure, size_t first) {
   const std::vector<ClosureEntry>& entries = closure.entries;
+  bool absent = entries[first].kind == FileKind::kAbsent;
   size_t end = first + 1;
-  while (end < entries.size() && entries[end - 1].kind == FileKind::kAbsent &&
-         entries[end].name.below == entries[first].name.below) {
-    ++end;
+  for (; end < entries.size(); ++end) {
+    if (entries[end].name.root == kToolchainRoot) continue;  // nobody is asked for it
+    if (!absent || entries[end].name.below != entries[first].name.below) break;
+    absent = entries[end].kind == FileKind::kAbsent;
   }
   return end;
 }

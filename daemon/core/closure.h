@@ -20,8 +20,8 @@ struct ClosureEntry {
   FileName name;
   FileKind kind = FileKind::kAbsent;
   cccl_cache::Digest digest;  ///< where HasDigest says so; else zero
-  /// Place in the closure of the first entry that is the same inode: its own if there is none
-  /// earlier. `#pragma once` joins hard links and symlinks, not copies.
+  /// Where HasInode says so: place in the closure of the first entry that is the same inode, its
+  /// own if there is none earlier. `#pragma once` joins hard links and symlinks, not copies.
   uint32_t same_as = 0;
 
   bool operator==(const ClosureEntry&) const = default;

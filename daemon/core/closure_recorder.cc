@@ -14,6 +14,10 @@ namespace {
 // A whole CCCL tree has 25 MB.
 constexpr uint64_t kMostBytes = 512u << 20;
 
+// A toolkit has some 200 entries, and a program looks for some hundred more there in vain. All of
+// them are compared on the thread that answers hits.
+constexpr size_t kMostLooksInToolchain = 4096;
+
 // Identities beyond all that a closure can have: one more than a place in it.
 constexpr uint64_t kFirstImplied = kMostClosureNames + 1;
 
@@ -50,18 +54,23 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
 }
 
 Status ClosureRecorder::LookInToolchain(std::string_view visible) {
-  std::optional<FileName> name = names_.toolchain.NameOf(visible);
-  if (!name) {
+  std::vector<FileName> names = names_.toolchain.NamesOf(visible);
+  if (names.empty()) {
     return Error{ErrorCode::kWorkerCrashed,
                  fmt::format("the compiler takes {:.200} for the toolchain's", visible)};
   }
-  const SeenFile seen = SeenIn(names_.toolchain.headers(), *name);
   const std::lock_guard lock(mutex_);
   if (finished_) return JobIsOver();
-  const auto place = static_cast<uint32_t>(record_.closure.entries.size());
-  if (!places_.try_emplace(*name, place).second) return Ok{};
-  if (const Status fits = CountName(*name); !fits) return fits.error();
-  record_.closure.entries.push_back({*std::move(name), seen.kind, seen.digest, 0});
+  for (FileName& name : names) {
+    if (places_.contains(name)) continue;
+    if (++looks_in_toolchain_ > kMostLooksInToolchain) {
+      return TooMuch(fmt::format("{} names in the toolchain", kMostLooksInToolchain));
+    }
+    if (const Status fits = CountName(name); !fits) return fits.error();
+    const SeenFile seen = SeenIn(names_.toolchain.headers(), name).value_or(SeenFile{});
+    places_.emplace(name, static_cast<uint32_t>(record_.closure.entries.size()));
+    record_.closure.entries.push_back({std::move(name), seen.kind, seen.digest, 0});
+  }
   return Ok{};
 }
 

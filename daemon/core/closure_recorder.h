@@ -110,6 +110,7 @@ class ClosureRecorder final : public JobFiles {
   InodePlaces first_of_;
   uint64_t bytes_ = 0;  // handed over; none of them is kept
   uint64_t name_bytes_ = 0;
+  size_t looks_in_toolchain_ = 0;
   Record record_;
 };
 

@@ -157,7 +157,7 @@ void Flights::Join(WaiterPtr waiter) {
   if (joined.flight == 0 || joined.started) return;
   if (joined.leads && shared) {
     // Another flight of this key may have landed between our look-up and our joining: in memory.
-    const std::optional<Landing> hit = parts_.memory.FindAtOnce(plan->key);
+    const std::optional<Landing> hit = parts_.memory.FindClosedAtOnce(*plan);
     if (hit) return Land(joined.flight, plan, uid, *hit, nullptr);
   }
   const Status queued = queue_.Add(joined.flight, account);
@@ -233,7 +233,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
   parts_.memory.Keep(*plan, uid, landing, known);
   for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
-    if (canonical != nullptr && canonical->fingerprint == plan->fingerprint) {
+    if (canonical != nullptr && canonical->flight == plan->flight) {
       waiter->plan = canonical;
     }
     if (Suits(*waiter, *plan, landing)) {

@@ -43,6 +43,10 @@ std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
   }
   entry.name = {*root, std::string(*name)};
   entry.kind = static_cast<FileKind>(*kind);
+  const bool of_toolchain = entry.name.root == kToolchainRoot;
+  if (entry.kind != FileKind::kAbsent && of_toolchain != (entry.kind == FileKind::kToolchain)) {
+    return std::nullopt;
+  }
   if (entry.kind == FileKind::kAbsent) return entry;
   if (HasDigest(entry.kind)) {
     const auto digest = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
@@ -110,13 +114,13 @@ const KnownClosure* Manifest::FindTrue(RequesterFiles& files,
 
 const KnownClosure* Manifest::FindTrueWith(const Toolchain& toolchain) const {
   const auto is_true = [&](const KnownClosure& known) {
-    if (known.true_for.Is(toolchain.serial)) return true;
+    if (!IsOfToolchain(known.closure)) return false;
+    if (const auto remembered = known.true_of.Find(toolchain.serial)) return *remembered;
     const bool all = std::ranges::all_of(known.closure.entries, [&](const ClosureEntry& entry) {
-      if (entry.name.root != kToolchainRoot) return false;
-      const SeenFile seen = SeenIn(*toolchain.contents, entry.name);
-      return seen.kind == entry.kind && seen.digest == entry.digest;
+      const auto seen = SeenIn(*toolchain.contents, entry.name);
+      return seen && seen->kind == entry.kind && seen->digest == entry.digest;
     });
-    if (all) known.true_for.Set(toolchain.serial);
+    known.true_of.Remember(toolchain.serial, all);
     return all;
   };
   const auto found = std::ranges::find_if(closures, is_true);

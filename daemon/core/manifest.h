@@ -21,21 +21,30 @@
 
 namespace cccl_cached {
 
-/// Remembers a toolchain for all threads. Copies remember none, and all are equal.
-class LastToolchain {
+/// Remembers of the toolchain that was asked for last whether something is true of it, for all
+/// threads. Copies remember nothing, and all are equal.
+class TrueOfToolchain {
  public:
-  LastToolchain() = default;
-  LastToolchain(const LastToolchain& /*other*/) {}
-  LastToolchain& operator=(const LastToolchain& /*other*/) { return *this; }
-  bool operator==(const LastToolchain& /*other*/) const { return true; }
-
-  [[nodiscard]] bool Is(uint64_t serial) const {
-    return serial_.load(std::memory_order_relaxed) == serial;
+  TrueOfToolchain() = default;
+  TrueOfToolchain(const TrueOfToolchain& /*other*/) {}
+  TrueOfToolchain& operator=(const TrueOfToolchain& /*other*/) {
+    known_.store(kNothing, std::memory_order_relaxed);
+    return *this;
   }
-  void Set(uint64_t serial) const { serial_.store(serial, std::memory_order_relaxed); }
+  bool operator==(const TrueOfToolchain& /*other*/) const { return true; }
+
+  [[nodiscard]] std::optional<bool> Find(uint64_t serial) const {
+    const uint64_t known = known_.load(std::memory_order_relaxed);
+    if (known / 2 != serial) return std::nullopt;
+    return known % 2 == 1;
+  }
+  void Remember(uint64_t serial, bool value) const {
+    known_.store(serial * 2 + (value ? 1 : 0), std::memory_order_relaxed);
+  }
 
  private:
-  mutable std::atomic<uint64_t> serial_{~uint64_t{0}};  ///< at first: no toolchain's
+  static constexpr uint64_t kNothing = ~uint64_t{0};
+  mutable std::atomic<uint64_t> known_{kNothing};  ///< serial * 2 + whether it is true
 };
 
 /// A closure that a compile of some fingerprint had.
@@ -48,8 +57,8 @@ struct KnownClosure {
   /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
   /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
   cccl_cache::Digest key = {};
-  /// The last toolchain of which all is true that the closure says of its headers, by its serial.
-  LastToolchain true_for = {};
+  /// Of a closure of nothing but a toolchain's headers: whether all that it says is true.
+  TrueOfToolchain true_of = {};
 
   bool operator==(const KnownClosure&) const = default;
 };

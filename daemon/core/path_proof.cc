@@ -40,7 +40,7 @@ bool SameFiles(const Closure& one, const Closure& other) {
   const auto digests = [](const Closure& closure) {
     std::vector<cccl_cache::Digest> found;
     for (const ClosureEntry& entry : closure.entries) {
-      if (HasDigest(entry.kind)) found.push_back(entry.digest);
+      if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
     }
     std::ranges::sort(found);
     return found;
@@ -84,7 +84,7 @@ PathFinding FindOut(const PathProof& proof, CompilePurpose purpose, FlightRunner
 }
 
 std::shared_ptr<OpenProofs::Open> OpenProofs::Add(PathProof proof) {
-  const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->fingerprint);
+  const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->flight);
   const auto open = std::make_shared<Open>(Open{std::move(proof), {}});
   const std::lock_guard lock(mutex_);
   return open_.try_emplace(key, open).second ? open : nullptr;
@@ -94,7 +94,7 @@ std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, u
   std::shared_ptr<Open> open;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = open_.find({uid, canonical.fingerprint});
+    const auto found = open_.find({uid, canonical.flight});
     if (found == open_.end()) return nullptr;
     open = std::move(found->second);
     open_.erase(found);
@@ -105,7 +105,7 @@ std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, u
 
 void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
   const std::lock_guard lock(mutex_);
-  const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->fingerprint});
+  const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->flight});
   if (found != open_.end() && found->second == open) open_.erase(found);
 }
 

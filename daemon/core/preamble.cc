@@ -35,8 +35,8 @@ std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name
 
 std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-/// Names in the toolchain's own directories are in no closure, so nobody could tell whether a
-/// program there was included by its own preamble.
+/// Names in the toolchain's own directories are in no closure one by one, so nobody could tell
+/// whether a program there was included by its own preamble.
 bool LiesInToolchain(const CompileJob& job) {
   const std::string_view directory = DirectoryOf(job.program_name);
   const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
@@ -138,6 +138,7 @@ bool ShowsMangledNames(const Artifact& artifact) {
 bool NamesProgram(const Closure& closure, const CompileJob& job) {
   const std::string_view own = BaseNameOf(job.program_name);
   return std::ranges::any_of(closure.entries, [&](const ClosureEntry& entry) {
+    if (entry.name.root == kToolchainRoot) return false;
     return BaseNameOf(entry.name.below) == own;
   });
 }

@@ -16,10 +16,16 @@ std::string RootDirectories::PathOf(const FileName& name) const {
   return fmt::format("{}{}{}", root, root.ends_with('/') ? "" : "/", name.below);
 }
 
-SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name) {
-  const std::optional<cccl_cache::Digest> digest = toolchain.Find(name.below);
-  if (!digest) return {};
-  return {.kind = FileKind::kToolchain, .digest = *digest};
+std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain, const FileName& name) {
+  std::string place = name.below;
+  if (place.starts_with('/')) {
+    const ToolchainHeaders::Directory* const directory = toolchain.DirectoryOf(place);
+    if (directory == nullptr) return std::nullopt;
+    place.replace(0, directory->path.size(), directory->place);
+  }
+  const std::optional<cccl_cache::Digest> digest = toolchain.Find(place);
+  if (!digest) return SeenFile{};
+  return SeenFile{.kind = FileKind::kToolchain, .digest = *digest};
 }
 
 }  // namespace cccl_cached

@@ -23,8 +23,8 @@ namespace cccl_cached {
 inline constexpr uint32_t kAbsoluteRoot = 0xffffffff;
 inline constexpr uint32_t kWorkingDirectoryRoot = 0xfffffffe;
 
-/// The root number of the toolchain's own headers: the name is a place in ToolchainHeaders. What
-/// lies there is known without a look at a file.
+/// The root number of the toolchain's own headers: the name is a place in ToolchainHeaders, or a
+/// real path. What lies there is known without a look at a file.
 inline constexpr uint32_t kToolchainRoot = 0xfffffffd;
 
 /// A name as a compiler asked for it: a root's number and what follows, relative to it. ".." and
@@ -56,8 +56,10 @@ struct SeenFile {
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
 
-/// What lies under a name whose root is kToolchainRoot: kToolchain or kAbsent.
-[[nodiscard]] SeenFile SeenIn(const ToolchainHeaders& toolchain, const FileName& name);
+/// What lies under a name whose root is kToolchainRoot: kToolchain or kAbsent. None: the name is a
+/// path elsewhere than in this toolchain.
+[[nodiscard]] std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain,
+                                             const FileName& name);
 
 /// A name that is about to be compared with an entry of a closure.
 struct ExpectedFile {

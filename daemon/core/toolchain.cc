@@ -6,15 +6,19 @@
 
 namespace cccl_cached {
 
-std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index) {
-  const std::string& path = directories[index].path;
+size_t OutermostOf(const std::vector<HeaderDirectory>& directories, size_t index) {
+  size_t outermost = index;
   for (size_t i = 0; i < directories.size(); ++i) {
-    const std::string& outer = directories[i].path;
-    if (i != index && path.starts_with(outer + "/")) {
-      return fmt::format("{}{}", i, path.substr(outer.size()));
-    }
+    const std::string& outer = directories[outermost].path;
+    if (outer.starts_with(directories[i].path + "/")) outermost = i;
   }
-  return std::to_string(index);
+  return outermost;
+}
+
+std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index) {
+  const size_t outermost = OutermostOf(directories, index);
+  return fmt::format("{}{}", outermost,
+                     directories[index].path.substr(directories[outermost].path.size()));
 }
 
 std::string Toolchain::version() const { return fmt::format("{}.{}", major, minor); }

@@ -32,6 +32,9 @@ struct HeaderDirectory {
   std::vector<std::string> aliases;
 };
 
+/// The outermost header directory that this one lies in; itself if it lies in none.
+[[nodiscard]] size_t OutermostOf(const std::vector<HeaderDirectory>& directories, size_t index);
+
 /// Where a header directory stands in ToolchainHeaders: its number, or the number of the one that
 /// it lies in and the way there ("0/cccl").
 [[nodiscard]] std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index);

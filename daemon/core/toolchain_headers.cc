@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <span>
 
+#include "daemon/core/toolchain_paths.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -30,7 +32,9 @@ Digest DigestOf(const File& file, const Twins& twins) {
 
 }  // namespace
 
-ToolchainHeaders::ToolchainHeaders(std::vector<File> files, bool linked) : linked_(linked) {
+ToolchainHeaders::ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories,
+                                   bool linked)
+    : directories_(std::move(directories)), linked_(linked) {
   Twins twins;
   for (const File& file : files) twins[file.inode].emplace_back(file.place);
   // Digests the entries of one directory, `from` letters long with its slash.
@@ -67,24 +71,40 @@ std::optional<Digest> ToolchainHeaders::Find(std::string_view place) const {
   return found->second;
 }
 
-std::optional<std::string> ToolchainHeaders::Resolve(std::string_view name) const {
-  if (linked_) return std::nullopt;
-  std::string_view place = name;
-  std::string resolved;
-  while (!place.empty()) {
-    const std::string_view step = place.substr(0, place.find('/'));
-    place.remove_prefix(std::min(place.size(), step.size() + 1));
+bool ToolchainHeaders::IsDirectory(const std::string& place) const {
+  const auto first = digests_.lower_bound(place + "/");
+  return first != digests_.end() && first->first.starts_with(place + "/");
+}
+
+std::vector<std::string> ToolchainHeaders::PlacesOf(std::string_view name) const {
+  if (!GoesUp(name)) return {std::string(name)};
+  if (linked_) return {""};
+  std::vector<std::string> places;
+  std::string place;
+  while (!name.empty()) {
+    const std::string_view step = name.substr(0, name.find('/'));
+    name.remove_prefix(std::min(name.size(), step.size() + 1));
     if (step != "..") {
-      if (!resolved.empty()) resolved += '/';
-      resolved += step;
+      if (!place.empty()) place += '/';
+      place += step;
       continue;
     }
-    const size_t slash = resolved.rfind('/');
-    if (slash == std::string::npos) return std::nullopt;  // out of the header directory
-    if (!Find(resolved)) return std::string(name);        // no way through what is not there
-    resolved.resize(slash);
+    const size_t slash = place.rfind('/');
+    if (slash == std::string::npos || !IsDirectory(place)) return {""};
+    places.push_back(place);
+    place.resize(slash);
   }
-  return resolved;
+  places.push_back(std::move(place));
+  return places;
+}
+
+const ToolchainHeaders::Directory* ToolchainHeaders::DirectoryOf(std::string_view path) const {
+  const Directory* innermost = nullptr;
+  for (const Directory& directory : directories_) {
+    const bool longer = innermost == nullptr || directory.path.size() > innermost->path.size();
+    if (LiesIn(path, directory.path) && longer) innermost = &directory;
+  }
+  return innermost;
 }
 
 }  // namespace cccl_cached

@@ -24,22 +24,33 @@ class ToolchainHeaders {
     cccl_cache::Digest contents;
     std::pair<uint64_t, uint64_t> inode;  ///< equal for two places of one file
   };
+  struct Directory {
+    std::string path;  ///< real
+    std::string place;
+  };
 
-  ToolchainHeaders() : ToolchainHeaders({}, false) {}
-  /// `files`: sorted by place. `linked`: a directory is reached through a symlink, so that ".."
-  /// behind it is not the directory above by its letters.
-  ToolchainHeaders(std::vector<File> files, bool linked);
+  ToolchainHeaders() : ToolchainHeaders({}, {}, false) {}
+  /// `files`: sorted by place. `linked`: some are reached through symlinks, so ".." behind one is
+  /// not the directory above by its letters.
+  ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories, bool linked);
 
-  /// What lies at a place, without ".." in it: of a directory the digest over names and contents of
-  /// all files in it, of "" over all files; none: nothing. Files that are one inode at several
+  /// What lies at a place without ".." in it: of a directory the digest over names and contents of
+  /// all files in it, of "" over all files; none: no file. Files that are one inode at several
   /// places have digests of their own, for compilers notice.
   [[nodiscard]] std::optional<cccl_cache::Digest> Find(std::string_view place) const;
-  /// The place that one with ".." in it means, or one where nothing is; none: it can't be told by
-  /// the letters, or lies outside.
-  [[nodiscard]] std::optional<std::string> Resolve(std::string_view name) const;
+
+  /// The places that decide what a name leads to, which may have ".." in it: the directories that
+  /// are left again, then the last. "", all headers, where the letters can't tell.
+  [[nodiscard]] std::vector<std::string> PlacesOf(std::string_view name) const;
+
+  /// The innermost header directory that a real path lies in; null: none.
+  [[nodiscard]] const Directory* DirectoryOf(std::string_view path) const;
 
  private:
+  [[nodiscard]] bool IsDirectory(const std::string& place) const;
+
   std::map<std::string, cccl_cache::Digest, std::less<>> digests_;
+  std::vector<Directory> directories_;
   bool linked_ = false;
 };
 

@@ -9,15 +9,10 @@
 #include <span>
 #include <utility>
 
-#include "daemon/core/toolchain_group.h"
+#include "daemon/core/toolchain_paths.h"
 
 namespace cccl_cached {
 namespace {
-
-bool LiesIn(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) &&
-         (path.size() == directory.size() || path[directory.size()] == '/');
-}
 
 class FilesAndToolchain final : public RequesterFiles {
  public:
@@ -33,17 +28,19 @@ class FilesAndToolchain final : public RequesterFiles {
     if (!outside.empty()) files_->Expect(outside);
   }
   Result<SeenFile> Look(const FileName& name) override {
-    return name.root == kToolchainRoot ? SeenIn(*toolchain_, name) : files_->Look(name);
+    return name.root == kToolchainRoot ? LookInToolchain(name) : files_->Look(name);
   }
   Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& digest) override {
-    return name.root == kToolchainRoot ? SeenIn(*toolchain_, name) : files_->Compare(name, digest);
+    return name.root == kToolchainRoot ? LookInToolchain(name) : files_->Compare(name, digest);
   }
-  Result<Contents> Read(const FileName& name) override {
-    if (name.root == kToolchainRoot) return Contents{SeenIn(*toolchain_, name), nullptr};
-    return files_->Read(name);
-  }
+  Result<Contents> Read(const FileName& name) override { return files_->Read(name); }
 
  private:
+  [[nodiscard]] Result<SeenFile> LookInToolchain(const FileName& name) const {
+    if (auto seen = SeenIn(*toolchain_, name)) return *seen;
+    return Error{ErrorCode::kUnavailable, fmt::format("{} is not in this toolchain", name.below)};
+  }
+
   const std::unique_ptr<RequesterFiles> files_;
   const std::shared_ptr<const ToolchainHeaders> toolchain_;
 };
@@ -53,10 +50,6 @@ class FilesAndToolchain final : public RequesterFiles {
 ToolchainPlaces::ToolchainPlaces(ToolchainPtr toolchain, const std::vector<Mount>& mounts)
     : toolchain_(std::move(toolchain)) {
   std::ranges::copy_if(mounts, std::back_inserter(mounts_), &Mount::trusted);
-  const std::vector<HeaderDirectory>& directories = toolchain_->headers;
-  for (size_t i = 0; i < directories.size(); ++i) {
-    places_.push_back({directories[i].path, PlaceOf(directories, i)});
-  }
 }
 
 const Mount* ToolchainPlaces::MountOf(std::string_view visible) const {
@@ -64,15 +57,6 @@ const Mount* ToolchainPlaces::MountOf(std::string_view visible) const {
   for (const Mount& mount : mounts_) {
     const bool longer = longest == nullptr || mount.visible.size() > longest->visible.size();
     if (LiesIn(visible, mount.visible) && longer) longest = &mount;
-  }
-  return longest;
-}
-
-const ToolchainPlaces::Place* ToolchainPlaces::PlaceIn(std::string_view path) const {
-  const Place* longest = nullptr;
-  for (const Place& place : places_) {
-    const bool longer = longest == nullptr || place.path.size() > longest->path.size();
-    if (LiesIn(path, place.path) && longer) longest = &place;
   }
   return longest;
 }
@@ -87,24 +71,31 @@ std::optional<std::string> ToolchainPlaces::PathOf(std::string_view visible) con
 }
 
 bool ToolchainPlaces::LieIn(std::string_view path) const {
-  // Python writes there when a tool of the toolchain runs: no part of it.
-  return path.find("/__pycache__") == std::string_view::npos && PlaceIn(path) != nullptr;
+  const ToolchainHeaders::Directory* const directory = headers().DirectoryOf(path);
+  return directory != nullptr && LiesInHeaders(path, directory->path);
 }
 
-std::optional<FileName> ToolchainPlaces::NameOf(std::string_view visible) const {
+std::vector<FileName> ToolchainPlaces::NamesOf(std::string_view visible) const {
   const std::optional<std::string> path = PathOf(visible);
-  if (!path) return std::nullopt;
-  const Place& directory = *PlaceIn(*path);
-  std::string place = directory.place + path->substr(directory.path.size());
-  if (!GoesUp(place)) return FileName{kToolchainRoot, std::move(place)};
-  return FileName{kToolchainRoot, headers().Resolve(place).value_or(std::string())};
+  if (!path) return {};
+  const ToolchainHeaders::Directory& directory = *headers().DirectoryOf(*path);
+  const bool by_path = MountOf(visible) == nullptr;
+  if (by_path && !GoesUp(*path)) return {{kToolchainRoot, *path}};
+  std::vector<FileName> names;
+  if (by_path) names.push_back({kToolchainRoot, directory.path});
+  for (std::string& place :
+       headers().PlacesOf(directory.place + path->substr(directory.path.size()))) {
+    names.push_back({kToolchainRoot, std::move(place)});
+  }
+  return names;
 }
 
-std::string ToolchainPlaces::GroupOf(std::string_view visible) const {
-  if (const Mount* mount = MountOf(visible)) return cccl_cached::GroupOf(visible, mount->visible);
-  const Place* const directory = PlaceIn(visible);
-  return directory == nullptr ? std::string(visible)
-                              : cccl_cached::GroupOf(visible, directory->path);
+std::string ToolchainPlaces::AnnouncedFor(std::string_view visible) const {
+  if (const Mount* mount = MountOf(visible)) {
+    return visible == mount->visible ? std::string() : EntryOf(visible, mount->visible);
+  }
+  const ToolchainHeaders::Directory* const directory = headers().DirectoryOf(visible);
+  return directory == nullptr ? std::string(visible) : EntryOf(visible, directory->path);
 }
 
 std::unique_ptr<RequesterFiles> WithToolchain(std::unique_ptr<RequesterFiles> files,

@@ -23,30 +23,25 @@ class ToolchainPlaces {
   ToolchainPlaces(ToolchainPtr toolchain, const std::vector<Mount>& mounts);
 
   /// Where the toolchain's file with this visible name lies on disk, by the letters of the name;
-  /// none: it is not the toolchain's. What Python writes beside headers is not.
+  /// none: it is not the toolchain's.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view visible) const;
   /// Whether a real path is the toolchain's.
   [[nodiscard]] bool LieIn(std::string_view path) const;
-  /// What the closure calls it; none: it is not the toolchain's. A name whose ".." leads who knows
-  /// where is the whole of all headers.
-  [[nodiscard]] std::optional<FileName> NameOf(std::string_view visible) const;
+  /// What the closure calls all that decides what the name leads to; empty: it is not the
+  /// toolchain's. A file that is reached by its real path and not below a root of the build is
+  /// known by that path, which in another toolchain is another file or none.
+  [[nodiscard]] std::vector<FileName> NamesOf(std::string_view visible) const;
   /// What a worker announces that opens the toolchain's headers by itself, for one that asks for
-  /// each.
-  [[nodiscard]] std::string GroupOf(std::string_view visible) const;
+  /// each; empty: the compiler is told of a root of the build without a look.
+  [[nodiscard]] std::string AnnouncedFor(std::string_view visible) const;
 
   [[nodiscard]] const ToolchainHeaders& headers() const { return *toolchain_->contents; }
 
  private:
-  struct Place {
-    std::string path;  ///< of a header directory
-    std::string place;
-  };
   [[nodiscard]] const Mount* MountOf(std::string_view visible) const;
-  [[nodiscard]] const Place* PlaceIn(std::string_view path) const;
 
   const ToolchainPtr toolchain_;
   std::vector<Mount> mounts_;  ///< the trusted ones
-  std::vector<Place> places_;
 };
 
 /// The requester's files, and the toolchain's headers without a look at a file.

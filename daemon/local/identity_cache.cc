@@ -11,17 +11,22 @@
 #include <cstdlib>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/toolchain/header_tree.h"
 #include "daemon/toolchain/trusted_path.h"
+#include "proto/digest.h"
 
 namespace cccl_cached {
 namespace {
 
-/// No fact is longer.
-constexpr size_t kMaxValueBytes = 4096;
+/// No fact is longer: the digests of as many headers as a header directory may hold.
+constexpr size_t kMaxValueBytes = (kMaxHeaderFiles + 1) * sizeof(cccl_cache::Digest::bytes);
 
 /// Nothing: an error, or more than a fact has.
 std::optional<std::string> ReadValue(int file) {
-  std::string value(kMaxValueBytes + 1, '\0');
+  struct stat status;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (status.st_size > static_cast<off_t>(kMaxValueBytes)) return std::nullopt;
+  std::string value(static_cast<size_t>(status.st_size), '\0');
   size_t length = 0;
   while (length < value.size()) {
     const ssize_t got = read(file, value.data() + length, value.size() - length);
@@ -30,7 +35,6 @@ std::optional<std::string> ReadValue(int file) {
     if (got == 0) break;
     length += static_cast<size_t>(got);
   }
-  if (length > kMaxValueBytes) return std::nullopt;
   value.resize(length);
   return value;
 }

@@ -43,15 +43,22 @@ Digest DigestOf(std::string_view name, const SurveyedPart& part,
   return hasher.Finish();
 }
 
-std::shared_ptr<const ToolchainHeaders> HeadersOf(const SurveyedPart& part,
+std::shared_ptr<const ToolchainHeaders> HeadersOf(const Survey& survey,
                                                   const std::vector<Digest>& contents) {
+  const SurveyedPart& part = survey.headers;
   std::vector<ToolchainHeaders::File> files;
   files.reserve(part.files.size());
   for (size_t i = 0; i < part.files.size(); ++i) {
     const SurveyedFile& file = part.files[i];
     files.push_back({file.name, contents[i], {file.stamp.device, file.stamp.inode}});
   }
-  return std::make_shared<const ToolchainHeaders>(std::move(files), part.linked);
+  std::vector<ToolchainHeaders::Directory> directories;
+  for (size_t i = 0; i < survey.header_directories.size(); ++i) {
+    directories.push_back(
+        {survey.header_directories[i].path, PlaceOf(survey.header_directories, i)});
+  }
+  return std::make_shared<const ToolchainHeaders>(std::move(files), std::move(directories),
+                                                  part.linked);
 }
 
 }  // namespace
@@ -71,7 +78,7 @@ Result<Identity> Identifier::Identify(const Survey& survey, const std::stop_toke
                     .nvjitlink = DigestOf("nvjitlink", survey.nvjitlink, *linker),
                     .nvvm = DigestOf("nvvm", survey.nvvm, *nvvm),
                     .whole = {},
-                    .headers = HeadersOf(survey.headers, *headers)};
+                    .headers = HeadersOf(survey, *headers)};
   const Digest all_headers = DigestOf("headers", survey.headers, *headers);
   identity.whole = Combine("toolchain", {identity.nvrtc.View(), all_headers.View(),
                                          identity.nvjitlink.View(), identity.nvvm.View()});

@@ -80,7 +80,7 @@ class Surveyor {
       return Error{ErrorCode::kUnavailable, fmt::format("{} has moved", headers.path)};
     }
     survey_.header_directories.push_back({headers.path, TrustedAliases(headers, top->status)});
-    const size_t outer = Outer(all, index);
+    const size_t outer = OutermostOf(all, index);
     if (outer != index) {
       survey_.headers.shape +=
           fmt::format("{}={}{}\n", index, outer, headers.path.substr(all[outer].path.size()));
@@ -93,14 +93,6 @@ class Surveyor {
           if (path != fmt::format("{}/{}", headers.path, name)) survey_.headers.linked = true;
           Add(survey_.headers, fmt::format("{}/{}", index, name), {std::move(path), status});
         });
-  }
-
-  /// The header directory that `index` lies in, whose files are its own; itself if there is none.
-  static size_t Outer(const std::vector<HeaderDirectory>& all, size_t index) {
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (i != index && all[index].path.starts_with(all[i].path + "/")) return i;
-    }
-    return index;
   }
 
   /// Other spellings count only if nobody else can make them lead elsewhere.

@@ -27,8 +27,9 @@ const FileAnswer& FileClient::Ask(const std::string& name) {
 }
 
 bool FileClient::LookInToolchain(std::string_view name) {
-  std::string question(kToolchainQuestion);
-  return Ask(question.append(name)).kind == FileKind::kDirectory;
+  if (!IsFileQuestion(name)) return false;
+  if (!announced_.emplace(name).second) return true;
+  return AskDaemon(EncodeAnnouncement(name)).kind == FileKind::kDirectory;
 }
 
 FileAnswer FileClient::AskDaemon(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "daemon/core/job_files.h"
 #include "proto/glance.h"
@@ -38,6 +39,7 @@ class FileClient {
   cccl_cache::Glance glance_;
   std::unique_ptr<char[]> packet_;  ///< room for the first packet of an answer
   std::unordered_map<std::string, FileAnswer> answers_;
+  std::unordered_set<std::string> announced_;
 };
 
 }  // namespace cccl_cached

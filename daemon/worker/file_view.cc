@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
-#include "daemon/core/toolchain_group.h"
+#include "daemon/core/toolchain_paths.h"
 #include "daemon/worker/lexical_path.h"
 #include "daemon/worker/made_up_status.h"
 #include "daemon/worker/memory_file.h"
@@ -101,7 +101,7 @@ bool FileView::Announce(const VisiblePaths::Path& path) {
       if (directory.size() > top.size() && LiesIn(path.path, directory)) top = directory;
     }
   }
-  return asked_->LookInToolchain(GroupOf(path.visible, top));
+  return asked_->LookInToolchain(EntryOf(path.visible, top));
 }
 
 int FileView::OpenOwn(const std::string& path, int directory) {
@@ -184,13 +184,12 @@ int FileView::OpenDirectory(std::string_view name) {
   } else if (const auto* found = std::get_if<VisiblePaths::Path>(&place)) {
     path = found->path;
   }
-  if (path.empty()) return -ENOENT;
+  // Only the kernel knows where ".." leads.
+  if (path.empty() || GoesUp(path)) return -ENOENT;
   const std::lock_guard lock(mutex_);
-  if (!trusted_.Contain(LexicallyNormal(path)) || trusted_.Judge(path) != Verdict::kTrusted) {
-    return -ENOENT;
-  }
-  // A listing is made of all that lies there.
+  if (!trusted_.Contain(path)) return -ENOENT;
   if (asked_ != nullptr && !asked_->LookInToolchain(VisiblePath(name))) return -ENOENT;
+  if (trusted_.Judge(path) != Verdict::kTrusted) return -ENOENT;
   return real_files::Open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 

@@ -42,10 +42,4 @@ std::string LexicallyNormal(std::string_view path) {
   return normal.empty() ? "/" : normal;
 }
 
-bool LiesIn(std::string_view path, std::string_view directory) {
-  if (directory == "/") return true;
-  return path.starts_with(directory) &&
-         (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 }  // namespace cccl_cached

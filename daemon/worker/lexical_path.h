@@ -14,7 +14,4 @@ namespace cccl_cached {
 /// An absolute path as its letters say: ".." takes the component before it away.
 [[nodiscard]] std::string LexicallyNormal(std::string_view path);
 
-/// Whether `path` is `directory` or lies in it; both as WithoutDots makes them.
-[[nodiscard]] bool LiesIn(std::string_view path, std::string_view directory);
-
 }  // namespace cccl_cached

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "daemon/core/toolchain_paths.h"
 #include "daemon/worker/lexical_path.h"
 
 namespace cccl_cached {

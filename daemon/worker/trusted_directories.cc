@@ -9,25 +9,11 @@
 #include <utility>
 
 #include "daemon/core/file_descriptor.h"
+#include "daemon/core/toolchain_paths.h"
 #include "daemon/worker/lexical_path.h"
 #include "daemon/worker/real_files.h"
 
 namespace cccl_cached {
-namespace {
-
-bool LiesInSurveyed(std::string_view path, std::string_view directory) {
-  constexpr std::string_view kLeftOut = "/__pycache__/";
-  if (!LiesIn(path, directory)) return false;
-  const std::string below = std::string(path.substr(directory.size())) + "/";
-  return below.find(kLeftOut) == std::string::npos;
-}
-
-bool GoesUp(std::string_view path) {
-  return path.find("/../") != std::string_view::npos || path.ends_with("/..");
-}
-
-}  // namespace
-
 TrustedDirectories::TrustedDirectories(std::vector<std::string> directories)
     : directories_(std::move(directories)) {
   for (std::string& directory : directories_) directory = LexicallyNormal(directory);
@@ -35,7 +21,7 @@ TrustedDirectories::TrustedDirectories(std::vector<std::string> directories)
 
 bool TrustedDirectories::Contain(std::string_view normal_path) const {
   return std::ranges::any_of(directories_, [&](const std::string& directory) {
-    return LiesInSurveyed(normal_path, directory);
+    return LiesInHeaders(normal_path, directory);
   });
 }
 
@@ -88,7 +74,7 @@ void TrustedDirectories::FollowPrefixes(std::string_view directory) {
 
 bool TrustedDirectories::Seen(std::string_view real_path) const {
   return Contain(real_path) || std::ranges::any_of(linked_, [&](const std::string& directory) {
-           return LiesInSurveyed(real_path, directory);
+           return LiesInHeaders(real_path, directory);
          });
 }
 

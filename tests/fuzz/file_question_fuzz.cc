@@ -38,6 +38,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   const FileAnswerHeader large{FileKind::kFile, 3, 1 << 20};
   return {"/",
           "/cccl-root-1/cub/../cub.cuh",
+          EncodeAnnouncement("/cccl-root-1/cub"),
           std::string("/") + std::string(PATH_MAX - 2, 'a'),
           EncodeFileAnswerHeader({}),
           EncodeFileAnswerHeader({FileKind::kDirectory, 1, 0}),
@@ -48,9 +49,10 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 /// What decodes is what was sent: the format has one spelling for each question and answer.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (const auto name = DecodeFileQuestion(bytes)) {
-    assert(*name == bytes);
-    CheckName(*name);
+  if (const auto question = DecodeFileQuestion(bytes)) {
+    assert((question->announces_look ? EncodeAnnouncement(question->name) : question->name) ==
+           bytes);
+    CheckName(question->name);
   }
   if (const auto answer = DecodeFileAnswer(bytes)) {
     assert(EncodeFileAnswerHeader(answer->header) + std::string(answer->contents) == bytes);

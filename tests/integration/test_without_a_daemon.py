@@ -137,6 +137,8 @@ def test_without_the_option_no_daemon_is_an_error(alone):
 
 def test_a_toolchain_is_hashed_and_probed_once(alone_with_fake, toolkit):
     alone = alone_with_fake
+    for number in range(200):  # as many as a real one has in its top directory alone
+        pathlib.Path(toolkit.root, "include", f"header{number}.h").write_text("// one of many\n")
     alone.build(GOOD)
     facts = alone.facts()
     assert (alone.cache / "cccl-cache").stat().st_mode & 0o777 == 0o700

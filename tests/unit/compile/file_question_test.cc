@@ -17,13 +17,22 @@ TEST_CASE("a question is an absolute name with nothing to be cleaned but \"..\""
     CHECK(IsFileQuestion(name));
     CHECK(DecodeFileQuestion(name).ok());
   }
-  for (const char* name : {"", "a", "a/b", "//", "/a/", "/a//b", "/./a", "/a/.", "../a"}) {
+  for (const char* name :
+       {"", "a", "a/b", "///", "///a", "//a/", "/a/", "/a//b", "/./a", "/a/.", "../a"}) {
     INFO(name);
     CHECK_FALSE(IsFileQuestion(name));
     REQUIRE_FALSE(DecodeFileQuestion(name).ok());
     CHECK(DecodeFileQuestion(name).error().code == ErrorCode::kWorkerCrashed);
   }
   CHECK_FALSE(IsFileQuestion(std::string_view("/a\0b", 4)));
+}
+
+TEST_CASE("a look into the toolchain is announced as no file can be asked for") {
+  CHECK_FALSE(DecodeFileQuestion("/a/b.h")->announces_look);
+  const std::string announcement = EncodeAnnouncement("/a/b.h");
+  CHECK_FALSE(IsFileQuestion(announcement));
+  CHECK(DecodeFileQuestion(announcement)->announces_look);
+  CHECK(DecodeFileQuestion(announcement)->name == "/a/b.h");
 }
 
 TEST_CASE("a question is shorter than a path may be") {

@@ -20,9 +20,9 @@ using testing::FakeRequesterFiles;
 
 ToolchainPtr SmallToolchain() {
   auto toolchain = std::make_shared<Toolchain>();
-  toolchain->headers = {{"/cuda/include", {}}};
   toolchain->contents = std::make_shared<const ToolchainHeaders>(
-      std::vector<ToolchainHeaders::File>{{"0/cub/cub.cuh", Sha256("cub"), {1, 1}}}, false);
+      std::vector<ToolchainHeaders::File>{{"0/cub/cub.cuh", Sha256("cub"), {1, 1}}},
+      std::vector<ToolchainHeaders::Directory>{{"/cuda/include", "0"}}, false);
   return toolchain;
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a look into the toolchain is recorded before it is done, and is nobod
   bool asked = false;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&] { asked = true; }});
   REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
-  REQUIRE(job.recorder.LookInToolchain("/cuda/include/cub").ok());  // the same place
+  REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
   REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/absent.h").ok());
   CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-1/cub").ok());
   CHECK_FALSE(asked);
@@ -61,6 +61,15 @@ TEST_CASE("a look into the toolchain is recorded before it is done, and is nobod
   CHECK(record.closure.entries[0].kind == FileKind::kToolchain);
   CHECK(record.closure.entries[1].kind == FileKind::kAbsent);
   CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-2/late.h").ok());
+}
+
+TEST_CASE("a compiler that looks for ever more names in the toolchain is ended") {
+  Job job(std::make_shared<FakeDisk>());
+  int names = 0;
+  while (job.recorder.LookInToolchain("/cccl-root-2/" + std::to_string(names)).ok()) {
+    REQUIRE(++names < 100'000);
+  }
+  CHECK(job.recorder.Finish().closure.entries.size() == static_cast<size_t>(names));
 }
 
 TEST_CASE("what a job is answered is recorded, by root and relative name") {

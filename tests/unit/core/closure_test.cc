@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/toolchain_places.h"
 #include "proto/fingerprint.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
@@ -147,6 +148,16 @@ TEST_CASE("one search through the directories is asked for together, and so are 
   // x.h in both roots, its contents, y.h.
   CHECK(batches(ClosureOf::kOthers) == std::vector<size_t>{2, 1, 1});
   CHECK(batches(ClosureOf::kRequester) == std::vector<size_t>{5, 1});
+  // A look into the toolchain on the way takes no message of its own.
+  closure.entries.insert(closure.entries.begin() + 1,
+                         {{kToolchainRoot, "0/x.h"}, FileKind::kAbsent, {}, 0});
+  for (ClosureEntry& entry : closure.entries) entry.same_as += entry.same_as > 0 ? 1 : 0;
+  testing::AnsweringCaller caller;
+  caller.files = {{"/b/x.h", "text"}, {"/b/y.h", "other"}};
+  const auto files = WithToolchain(caller.exchange->Open({{"/a", "/b"}, ""}),
+                                   std::make_shared<ToolchainHeaders>());
+  CHECK(FirstUntrue(closure, *files, ClosureOf::kOthers) == 3);
+  CHECK(caller.batches == std::vector<size_t>{2, 1, 1});
 }
 
 }  // namespace

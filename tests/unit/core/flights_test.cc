@@ -322,6 +322,22 @@ TEST_CASE("who may find an answer now, for another flight landed meanwhile, star
   CHECK(scene.compiler.started() == 0);
 }
 
+TEST_CASE("what landed meanwhile over the toolchain's headers alone is answered without a slot") {
+  Scene scene;
+  scene.compiler.Shut();
+  scene.Join("runs");
+  REQUIRE(scene.compiler.WaitUntilStarted(1));
+  WaiterPtr waiter = scene.Waits("a");
+  Closure closure;
+  closure.entries.push_back({{kToolchainRoot, "0/none.h"}, FileKind::kAbsent, {}, 0});
+  REQUIRE(scene.memory.Insert(waiter->plan->fingerprint, closure, testing::MakeArtifact("b")).ok());
+  scene.Join(std::move(waiter));
+  const BuildAnswer answer = scene.Answer(0);
+  CHECK(answer.outcome == Outcome::kHit);
+  CHECK(answer.closed);
+  scene.compiler.Open();
+}
+
 TEST_CASE("closing ends what runs, and leaves those who wait, or come later, in the table") {
   Scene scene;
   scene.compiler.Shut();

@@ -88,7 +88,7 @@ Toolchain WithHeader(uint64_t serial, const std::string& contents) {
   toolchain.contents = std::make_shared<const ToolchainHeaders>(
       std::vector<ToolchainHeaders::File>{{"0/cub/cub.cuh", cccl_cache::Sha256(contents), {1, 1}},
                                           {"0/other.h", cccl_cache::Sha256("other"), {1, 2}}},
-      false);
+      std::vector<ToolchainHeaders::Directory>{}, false);
   return toolchain;
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   const Toolchain toolchain = WithHeader(1, "cub");
   Manifest manifest;
   const auto entry = [&](const std::string& place) {
-    const SeenFile seen = SeenIn(*toolchain.contents, {kToolchainRoot, place});
+    const SeenFile seen = SeenIn(*toolchain.contents, {kToolchainRoot, place}).value();
     return ClosureEntry{{kToolchainRoot, place}, seen.kind, seen.digest, 0};
   };
   manifest.Add({.closure = {{entry("0/cub"), entry("0/absent.h")}}});
@@ -122,8 +122,24 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   more.contents = std::make_shared<const ToolchainHeaders>(
       std::vector<ToolchainHeaders::File>{{"0/absent.h", cccl_cache::Sha256(""), {1, 3}},
                                           {"0/cub/cub.cuh", cccl_cache::Sha256("cub"), {1, 1}}},
-      false);
+      std::vector<ToolchainHeaders::Directory>{}, false);
   CHECK(manifest.FindTrueWith(more) == nullptr);
+  // What is remembered goes with its closure, not with its place.
+  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);
+  manifest.Add({.closure = {{ClosureEntry{{kToolchainRoot, "0/cub"}, FileKind::kAbsent, {}, 0}}}});
+  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[1]);
+}
+
+TEST_CASE("only what lies in the toolchain is the toolchain's") {
+  const auto decodes = [](uint32_t root, FileKind kind) {
+    Manifest manifest;
+    manifest.Add({.closure = {{ClosureEntry{{root, "0/cub"}, kind, cccl_cache::Sha256("x"), 0}}}});
+    return DecodeManifest(EncodeManifest(manifest)).has_value();
+  };
+  CHECK(decodes(kToolchainRoot, FileKind::kToolchain));
+  CHECK_FALSE(decodes(kToolchainRoot, FileKind::kFile));
+  CHECK_FALSE(decodes(kToolchainRoot, FileKind::kDirectory));
+  CHECK_FALSE(decodes(0, FileKind::kToolchain));
 }
 
 TEST_CASE("a manifest that is cut short, longer or of another version is none") {

@@ -20,11 +20,11 @@ std::vector<File> Small() {
 }
 
 TEST_CASE("a directory has one digest for all that lies in it, wherever it lies") {
-  const ToolchainHeaders small(Small(), false);
+  const ToolchainHeaders small(Small(), {}, false);
   std::vector<File> files = Small();
   files.push_back({"0/zzz.h", Sha256("more"), {2, 9}});
   for (File& file : files) file.inode.first = 7;  // another disk
-  const ToolchainHeaders larger(files, false);
+  const ToolchainHeaders larger(files, {}, false);
   CHECK(small.Find("0/cub") == larger.Find("0/cub"));
   CHECK(small.Find("0/cuda.h") == larger.Find("0/cuda.h"));
   CHECK(small.Find("0") != larger.Find("0"));
@@ -35,7 +35,7 @@ TEST_CASE("a directory has one digest for all that lies in it, wherever it lies"
 }
 
 TEST_CASE("a byte, a name or a link more makes another directory, and only that") {
-  const ToolchainHeaders before(Small(), false);
+  const ToolchainHeaders before(Small(), {}, false);
   std::vector<File> files = Small();
   SECTION("contents") { files[1].contents = Sha256("B"); }
   SECTION("a name") { files[1].place = "0/cub/block/c.h"; }
@@ -43,42 +43,93 @@ TEST_CASE("a byte, a name or a link more makes another directory, and only that"
     files.insert(files.begin() + 2, {"0/cub/block/c.h", Sha256(""), {1, 9}});
   }
   SECTION("a file is a hard link of another") { files[1].inode = files[2].inode; }
-  const ToolchainHeaders after(files, false);
+  const ToolchainHeaders after(files, {}, false);
   CHECK(before.Find("0/cub") != after.Find("0/cub"));
   CHECK(before.Find("") != after.Find(""));
   CHECK(before.Find("0/cub-x") == after.Find("0/cub-x"));
 }
 
-TEST_CASE("'..' is resolved by its letters only where no symlink could lead elsewhere") {
-  const ToolchainHeaders plain(Small(), false);
-  CHECK(plain.Resolve("0/cub/../cuda.h") == "0/cuda.h");
-  CHECK(plain.Resolve("0/cub/block/../../cuda.h") == "0/cuda.h");
-  CHECK_FALSE(plain.Find(plain.Resolve("0/absent/../cuda.h").value()));
-  CHECK_FALSE(plain.Resolve("0/../secret"));
-  CHECK_FALSE(ToolchainHeaders(Small(), true).Resolve("0/cub/../cuda.h"));
+using Places = std::vector<std::string>;
+
+TEST_CASE("'..' is resolved by its letters, and what it leaves counts as well") {
+  const ToolchainHeaders plain(Small(), {}, false);
+  CHECK(plain.PlacesOf("0/cub/cub.cuh") == Places{"0/cub/cub.cuh"});
+  CHECK(plain.PlacesOf("0/cub/../cuda.h") == Places{"0/cub", "0/cuda.h"});
+  CHECK(plain.PlacesOf("0/cub/block/../../x.h") == Places{"0/cub/block", "0/cub", "0/x.h"});
 }
 
-TEST_CASE("names of the toolchain are places, whatever they are called") {
+TEST_CASE("where the letters can't tell what '..' leads to, it counts as all headers") {
+  const ToolchainHeaders plain(Small(), {}, false);
+  CHECK(plain.PlacesOf("0/absent/../cuda.h") == Places{""});
+  CHECK(plain.PlacesOf("0/cuda.h/../cub/cub.cuh") == Places{""});  // a file is no way
+  CHECK(plain.PlacesOf("0/../secret") == Places{""});
+  const ToolchainHeaders linked(Small(), {}, true);
+  CHECK(linked.PlacesOf("0/cub/../cuda.h") == Places{""});
+}
+
+ToolchainPtr Nested() {
   auto toolchain = std::make_shared<Toolchain>();
-  toolchain->headers = {{"/cuda/include", {}}, {"/cuda/include/cccl", {}}, {"/other", {}}};
-  toolchain->contents = std::make_shared<const ToolchainHeaders>(Small(), false);
-  const ToolchainPlaces places(toolchain, {{"/cccl-root-1", "/cuda/include/cub", true},
-                                           {"/cccl-root-2", "/home/user", false}});
-  const auto place = [&](const char* visible) {
-    const auto name = places.NameOf(visible);
-    return name ? name->below : "none";
+  toolchain->contents = std::make_shared<const ToolchainHeaders>(
+      Small(),
+      std::vector<ToolchainHeaders::Directory>{
+          {"/cuda/include", "0"}, {"/cuda/include/cccl", "0/cccl"}, {"/other", "2"}},
+      false);
+  return toolchain;
+}
+
+const std::vector<Mount> kMounts = {{"/cccl-root-1", "/cuda/include/cub", true},
+                                    {"/cccl-root-2", "/home/user", false},
+                                    {"/cccl-root-3", "/cuda/include", true}};
+
+TEST_CASE("names below a root of the toolchain's are places, whatever they are called") {
+  const ToolchainPlaces places(Nested(), kMounts);
+  const auto names = [&](const char* visible) {
+    Places found;
+    for (const FileName& name : places.NamesOf(visible)) {
+      CHECK(name.root == kToolchainRoot);
+      found.push_back(name.below);
+    }
+    return found;
   };
-  CHECK(place("/cccl-root-1/block/b.h") == "0/cub/block/b.h");
-  CHECK(place("/cuda/include/cccl/cub/x.h") == "0/cccl/cub/x.h");
-  CHECK(place("/other") == "2");
-  CHECK(place("/cuda/include/cub/../cuda.h") == "0/cuda.h");
-  CHECK(place("/cuda/include/../bin") == "");  // no telling: all of it
-  CHECK(place("/cccl-root-2/x.h") == "none");
-  CHECK(place("/cuda/includes/x.h") == "none");
-  CHECK(place("/cuda/include/__pycache__/x.h") == "none");
-  CHECK(places.GroupOf("/cccl-root-1/block/b.h") == "/cccl-root-1/block");
-  CHECK(places.GroupOf("/cuda/include/cccl/cub/x.h") == "/cuda/include/cccl/cub");
-  CHECK(places.GroupOf("/cuda/include/cuda.h") == "/cuda/include/cuda.h");
+  CHECK(names("/cccl-root-1/block/b.h") == Places{"0/cub/block/b.h"});
+  CHECK(names("/cccl-root-3/cccl/cub/x.h") == Places{"0/cccl/cub/x.h"});
+  CHECK(names("/cccl-root-3/cub/../cuda.h") == Places{"0/cub", "0/cuda.h"});
+  CHECK(names("/cccl-root-2/x.h").empty());
+  CHECK(names("/cuda/includes/x.h").empty());
+  CHECK(names("/cccl-root-3/__pycache__/x.h").empty());
+  CHECK(names("/cccl-root-3/__pycache__x.h") == Places{"0/__pycache__x.h"});
+  // By its real path a file is that of this toolchain alone.
+  CHECK(names("/cuda/include/cccl/x.h") == Places{"/cuda/include/cccl/x.h"});
+  CHECK(names("/other") == Places{"/other"});
+  CHECK(names("/cuda/include/cub/../cuda.h") == Places{"/cuda/include", "0/cub", "0/cuda.h"});
+}
+
+TEST_CASE("a look is announced by the entry that it lies in") {
+  const ToolchainPlaces places(Nested(), kMounts);
+  CHECK(places.AnnouncedFor("/cccl-root-1/block/b.h") == "/cccl-root-1/block");
+  CHECK(places.AnnouncedFor("/cuda/include/cccl/cub/x.h") == "/cuda/include/cccl/cub");
+  CHECK(places.AnnouncedFor("/cuda/include/cuda.h") == "/cuda/include/cuda.h");
+  CHECK(places.AnnouncedFor("/cccl-root-3").empty());  // it is there, whatever lies in it
+}
+
+TEST_CASE("a path is looked up in the toolchain that it lies in, and in no other") {
+  const ToolchainHeaders& one = *Nested()->contents;
+  const ToolchainHeaders other(Small(), {{"/elsewhere/include", "0"}}, false);
+  const FileName place{kToolchainRoot, "0/cuda.h"};
+  const FileName path{kToolchainRoot, "/cuda/include/cuda.h"};
+  CHECK(SeenIn(one, place)->digest == SeenIn(one, path)->digest);
+  CHECK(SeenIn(one, path)->kind == FileKind::kToolchain);
+  CHECK(SeenIn(one, {kToolchainRoot, "/cuda/include/none.h"})->kind == FileKind::kAbsent);
+  CHECK(SeenIn(other, place)->kind == FileKind::kToolchain);
+  CHECK_FALSE(SeenIn(other, path));
+  CHECK_FALSE(SeenIn(other, {kToolchainRoot, "/cuda/include/none.h"}));
+}
+
+TEST_CASE("a header directory has the number of the outermost that it lies in") {
+  const std::vector<HeaderDirectory> directories = {{"/a/b/c", {}}, {"/a/b", {}}, {"/a", {}}};
+  CHECK(PlaceOf(directories, 0) == "2/b/c");
+  CHECK(PlaceOf(directories, 1) == "2/b");
+  CHECK(PlaceOf(directories, 2) == "2");
 }
 
 }  // namespace

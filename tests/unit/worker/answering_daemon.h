@@ -61,13 +61,13 @@ class AnsweringDaemon {
 
  private:
   Answer AnswerTo(std::string question) {
-    const bool announcement = question.starts_with(kToolchainQuestion);
-    if (announcement) question.erase(0, kToolchainQuestion.size());
+    const bool announces = question.starts_with("//");
+    if (announces) question.erase(0, 1);
     {
       const std::lock_guard lock(mutex_);
-      (announcement ? announced_ : asked_).push_back(question);
+      (announces ? announced_ : asked_).push_back(question);
     }
-    if (announcement) return {FileKind::kDirectory, 1};
+    if (announces) return {FileKind::kDirectory, 1};
     if (when_asked_) when_asked_();
     const auto found = answers_.find(question);
     return found == answers_.end() ? Answer{} : found->second;
