@@ -29,7 +29,7 @@ class ToolchainHeaders {
     std::string place;
   };
 
-  ToolchainHeaders() : ToolchainHeaders({}, {}, false) {}
+  ToolchainHeaders() : digests_{{"", {}}} {}
   /// `files`: sorted by place. `linked`: some are reached through symlinks, so ".." behind one is
   /// not the directory above by its letters.
   ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories, bool linked);

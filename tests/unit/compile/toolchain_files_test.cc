@@ -54,7 +54,9 @@ struct Scene {
 
   [[nodiscard]] ToolchainFiles Files() const {
     auto toolchain = std::make_shared<Toolchain>();
-    toolchain->headers = {{headers, {}}};
+    toolchain->contents = std::make_shared<const ToolchainHeaders>(
+        std::vector<ToolchainHeaders::File>{},
+        std::vector<ToolchainHeaders::Directory>{{headers, "0"}}, false);
     CompileJob job;
     job.toolchain = std::move(toolchain);
     job.mounts = {{"/cccl-root-0", root, false}, {"/cccl-root-1", headers, true}};

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "daemon/core/toolchain_paths.h"
 #include "daemon/core/toolchain_places.h"
 
 namespace cccl_cached {
@@ -113,7 +114,8 @@ TEST_CASE("a look is announced by the entry that it lies in") {
 }
 
 TEST_CASE("a path is looked up in the toolchain that it lies in, and in no other") {
-  const ToolchainHeaders& one = *Nested()->contents;
+  const ToolchainPtr nested = Nested();
+  const ToolchainHeaders& one = *nested->contents;
   const ToolchainHeaders other(Small(), {{"/elsewhere/include", "0"}}, false);
   const FileName place{kToolchainRoot, "0/cuda.h"};
   const FileName path{kToolchainRoot, "/cuda/include/cuda.h"};
@@ -123,6 +125,14 @@ TEST_CASE("a path is looked up in the toolchain that it lies in, and in no other
   CHECK(SeenIn(other, place)->kind == FileKind::kToolchain);
   CHECK_FALSE(SeenIn(other, path));
   CHECK_FALSE(SeenIn(other, {kToolchainRoot, "/cuda/include/none.h"}));
+}
+
+TEST_CASE("a path lies in a directory only at a border of components") {
+  CHECK(LiesIn("/a/b", "/a/b"));
+  CHECK(LiesIn("/a/b/c", "/a/b"));
+  CHECK_FALSE(LiesIn("/a/bc", "/a/b"));
+  CHECK_FALSE(LiesIn("/a", "/a/b"));
+  CHECK(LiesIn("/a", "/"));
 }
 
 TEST_CASE("a header directory has the number of the outermost that it lies in") {

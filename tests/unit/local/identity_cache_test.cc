@@ -62,7 +62,7 @@ TEST_CASE("a file that is no fact is not known") {
   cache.PutMeta(kFact, "value");
   const std::string file = DirectoryIn(home) + "/toolchain-files-1-00ff";
   REQUIRE(std::filesystem::exists(file));
-  std::filesystem::resize_file(file, 10'000);
+  std::filesystem::resize_file(file, 4'000'000);
   CHECK_FALSE(cache.GetMeta(kFact));
   std::filesystem::remove(file);
   std::filesystem::create_symlink("/etc/hostname", file);
