@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <iterator>
@@ -199,6 +200,14 @@ class ToolchainRegistry::Scans {
     changed_.notify_all();
     CallBack(std::move(served));
   }
+  /// It never began, and never will: the next one begins at once.
+  void Dropped() {
+    {
+      const std::lock_guard lock(mutex_);
+      tried_ = false;
+    }
+    Ended();
+  }
   /// It hangs: nobody waits for it any more, nor for the next one.
   void Hang() {
     Waiting waiting;
@@ -286,7 +295,7 @@ class ToolchainRegistry::Scans {
   std::map<uint64_t, std::function<void()>> held_;  ///< for a look at one toolchain
   uint64_t last_held_ = 0;
   int calling_back_ = 0;  ///< calls of CallBack
-  bool tried_ = false;    ///< a scan was begun
+  bool tried_ = false;    ///< the last scan was begun
   bool scanning_ = false;
   bool hangs_ = false;    ///< the scan that runs
   bool stopped_ = false;  ///< nobody waits any more
@@ -314,13 +323,18 @@ void ToolchainRegistry::Stop() {
 
 void ToolchainRegistry::Run(const std::stop_token& stop) {
   while (scans_->UntilDue(stop, options_.rescan_interval)) {
-    const Status added = scanner_.Add(Account(0), {.look =
-                                                       [scans = scans_] {
-                                                         scans->Scan();
-                                                         scans->Ended();
-                                                       },
-                                                   .then = [] {},
-                                                   .late = [scans = scans_] { scans->Hang(); }});
+    // A look that is late before it begins is never called. Set by whichever of the two is first.
+    const auto settled = std::make_shared<std::atomic_flag>();
+    const auto look = [scans = scans_, settled] {
+      if (settled->test_and_set()) return;
+      scans->Scan();
+      scans->Ended();
+    };
+    const auto late = [scans = scans_, settled] {
+      const bool begun = settled->test_and_set();
+      begun ? scans->Hang() : scans->Dropped();
+    };
+    const Status added = scanner_.Add(Account(0), {.look = look, .then = [] {}, .late = late});
     if (!added) scans_->Ended();
   }
 }

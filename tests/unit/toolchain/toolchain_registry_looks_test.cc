@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "daemon/toolchain/toolchain_registry.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cached;
@@ -191,20 +192,48 @@ TEST_CASE("a scan that hangs parks nobody, and what was known serves on") {
   while (registry.Present().size() < 2) Rescanned(registry);
   compiler.Shut();
   node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
-  while (!registry.Select({.major = 13}, 0, BuildKind::kNvrtc)) {
+  std::optional<Result<ToolchainPtr>> chosen;
+  while (!(chosen = registry.Select({.major = 13}, 0, BuildKind::kNvrtc))) {
     std::promise<void> told;
     registry.WhenKnown({.major = 13}, 0, BuildKind::kNvrtc, [&] { told.set_value(); });
     std::future<void> telling = told.get_future();
     REQUIRE(Ready(telling));  // although the scan waits at the gate
   }
-  const auto chosen = registry.Select({.major = 13}, 0, BuildKind::kNvrtc);
-  REQUIRE(chosen);
   CHECK(chosen->error().code == ErrorCode::kUnavailable);
   CHECK(registry.Select({.major = 12}, 0, BuildKind::kNvrtc)->ok());
   compiler.Open();
   while (!registry.Select({.major = 13}, 0, BuildKind::kNvrtc).value_or(Error{}).ok()) {
     Rescanned(registry);
   }
+}
+
+TEST_CASE("a scan whose time was up before it began is not the last one") {
+  Node node;
+  RegistryOptions options = OnlyWhenAsked(Roots({node.tree.Path("cuda"), node.tree.Path("new")}));
+  options.scan_time = std::chrono::milliseconds(100);
+  std::promise<void> release;
+  const auto released = release.get_future().share();
+  ToolchainRegistry registry(options, node.meta, node.compiler, [](const ToolchainReport&) {});
+  // Who is called back on the thread of the scans holds up the next one. While a scan hangs the
+  // call is on this thread.
+  const auto asker = std::this_thread::get_id();
+  for (bool held = false; !held;) {
+    std::promise<void> called;
+    registry.Rescan([&] {
+      const bool holds = held = std::this_thread::get_id() != asker;
+      called.set_value();
+      if (holds) released.wait();
+    });
+    std::future<void> call = called.get_future();
+    REQUIRE(Ready(call));
+  }
+  Rescanned(registry);
+  release.set_value();
+  node.tree.Toolkit("new", 12, 9);
+  CHECK(WaitUntil([&] {
+    Rescanned(registry);
+    return registry.Present().size() == 2;
+  }));
 }
 
 TEST_CASE("a stop ends the first look, and whoever waits for it") {
