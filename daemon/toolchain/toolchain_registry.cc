@@ -166,9 +166,11 @@ class ToolchainRegistry::Scans {
   bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [this] { return !scanning_; });
-    if (tried_) changed_.wait_for(lock, stop, interval, [this] { return !waiting_.empty(); });
+    const auto pause = begun_ ? interval : std::min(interval, kRetryAfter);
+    if (tried_) changed_.wait_for(lock, stop, pause, [this] { return !waiting_.empty(); });
     if (stop.stop_requested()) return false;
     tried_ = true;
+    begun_ = true;
     scanning_ = true;
     served_ = std::exchange(waiting_, {});
     return true;
@@ -186,7 +188,7 @@ class ToolchainRegistry::Scans {
     const std::lock_guard lock(mutex_);
     if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
   }
-  /// It ended, or could not begin. After a hang its callers are gone.
+  /// After a hang its callers are gone.
   void Ended() {
     Waiting served;
     {
@@ -200,11 +202,11 @@ class ToolchainRegistry::Scans {
     changed_.notify_all();
     CallBack(std::move(served));
   }
-  /// It never began, and never will: the next one begins at once.
-  void Dropped() {
+  /// It could not begin, or not in time, and never will: the next one is due soon.
+  void NotBegun() {
     {
       const std::lock_guard lock(mutex_);
-      tried_ = false;
+      begun_ = false;
     }
     Ended();
   }
@@ -295,7 +297,8 @@ class ToolchainRegistry::Scans {
   std::map<uint64_t, std::function<void()>> held_;  ///< for a look at one toolchain
   uint64_t last_held_ = 0;
   int calling_back_ = 0;  ///< calls of CallBack
-  bool tried_ = false;    ///< the last scan was begun
+  bool tried_ = false;    ///< a scan was to begin
+  bool begun_ = false;    ///< the last of these did, as far as is known
   bool scanning_ = false;
   bool hangs_ = false;    ///< the scan that runs
   bool stopped_ = false;  ///< nobody waits any more
@@ -332,10 +335,10 @@ void ToolchainRegistry::Run(const std::stop_token& stop) {
     };
     const auto late = [scans = scans_, settled] {
       const bool begun = settled->test_and_set();
-      begun ? scans->Hang() : scans->Dropped();
+      begun ? scans->Hang() : scans->NotBegun();
     };
     const Status added = scanner_.Add(Account(0), {.look = look, .then = [] {}, .late = late});
-    if (!added) scans_->Ended();
+    if (!added) scans_->NotBegun();
   }
 }
 
