@@ -44,10 +44,11 @@ cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& dir
   return build;
 }
 
-bool Ask(cccl_cache::Client& client, const cccl_cache::NvrtcBuild& build,
-         cccl_cache::Outcome expected) {
+/// Whether it was a hit or, where `first`, built: an earlier run may have built it at this daemon.
+bool Ask(cccl_cache::Client& client, const cccl_cache::NvrtcBuild& build, bool first) {
   const auto result = client.Build(build, {});
-  if (result && result->outcome() == expected) return true;
+  if (result && result->outcome() == cccl_cache::Outcome::kHit) return true;
+  if (result && first && result->outcome() == cccl_cache::Outcome::kBuilt) return true;
   std::fprintf(stderr, "another outcome than expected: %s\n",
                result ? std::string(result->log()).c_str() : result.error().message.c_str());
   return false;
@@ -67,12 +68,12 @@ int main(int argc, char** argv) {
   const std::array programs = {Program(source, argv[2]), Program(kKernel, argv[2])};
   constexpr std::array kSides = {"with", "without"};
   for (const auto& program : programs) {
-    if (!Ask(*client, program, cccl_cache::Outcome::kBuilt)) return 5;
+    if (!Ask(*client, program, true)) return 5;
   }
   for (int round = 0; round < std::atoi(argv[4]); ++round) {
     for (size_t i = 0; i < programs.size(); ++i) {
       const auto begin = Clock::now();
-      if (!Ask(*client, programs[i], cccl_cache::Outcome::kHit)) return 5;
+      if (!Ask(*client, programs[i], false)) return 5;
       const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
       std::printf("%s\t%.2f\n", kSides[i], took.count());
     }
