@@ -10,8 +10,8 @@
 #include "daemon/core/requester_files.h"
 #include "daemon/core/result.h"
 
-/// What a worker asks its daemon about names, on the files socket of its job
-/// (SOCK_SEQPACKET), one question after the other:
+/// The questions of a worker to its daemon about file names, on the files socket of its job
+/// (SOCK_SEQPACKET), one after the other:
 ///   question = name         what lies there               (bytes of the packet, no NUL)
 ///            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
 ///   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)

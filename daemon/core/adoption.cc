@@ -39,7 +39,7 @@ std::optional<Result<bool>> AdoptSoon(FileChecks& checks, Account account,
                                       const std::shared_ptr<ClosureRecorder>& recorder,
                                       const ParsedPreamblePtr& parsed,
                                       const std::stop_token& stop) {
-  // What is the toolchain's is told without a look at a file.
+  // The toolchain's headers are compared in memory: no file system can hang here.
   if (!parsed->record.asked) return recorder->Adopt(parsed->record);
   const auto finding = std::make_shared<Finding>();
   const Status added = checks.Add(

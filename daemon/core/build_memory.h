@@ -53,9 +53,9 @@ class BuildMemory {
   [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
   [[nodiscard]] UsersManifest ManifestAtOnce(const BuildPlan& plan, uid_t uid);
-  /// Of that, what all users know.
-  /// The build of which that is known without a look at files: from memory, of what all share.
+  /// The artifact of a build that needs no look at files: from memory, of what all users share.
   [[nodiscard]] std::optional<Landing> FindClosedAtOnce(const BuildPlan& plan);
+  /// The part of ManifestAtOnce that all users share.
   [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
   /// Which of a manifest's closures this user's own builds had, as far as that is known.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,7 +48,7 @@ class ClosureRecorder final : public JobFiles {
     std::function<Status()> path_token;
   };
 
-  /// What the compiler's names mean.
+  /// Translates the names that the compiler sees into names of the closure.
   struct Names {
     std::vector<VisibleRoot> roots;
     ToolchainPlaces toolchain = {};

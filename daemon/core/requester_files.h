@@ -56,8 +56,8 @@ struct SeenFile {
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
 
-/// What lies under a name whose root is kToolchainRoot: kToolchain or kAbsent. None: the name is a
-/// path elsewhere than in this toolchain.
+/// Looks up a name whose root is kToolchainRoot: kToolchain or kAbsent. None: the name is a path
+/// elsewhere than in this toolchain.
 [[nodiscard]] std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain,
                                              const FileName& name);
 

@@ -60,7 +60,7 @@ struct Toolchain {
   std::optional<CompilerLibrary> nvvm;
   std::string libdevice;                 ///< path of libdevice.10.bc, or empty
   std::vector<HeaderDirectory> headers;  ///< in search order
-  /// What lies in these. Never null.
+  /// Digests of the files in `headers`. Never null.
   std::shared_ptr<const ToolchainHeaders> contents = std::make_shared<const ToolchainHeaders>();
   Capabilities capabilities;
 

@@ -34,8 +34,8 @@ class ToolchainHeaders {
   /// not the directory above by its letters.
   ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories, bool linked);
 
-  /// What lies at a place without ".." in it: of a directory the digest over names and contents of
-  /// all files in it, of "" over all files; none: no file. Files that are one inode at several
+  /// The digest at a place without ".." in it: of a directory over names and contents of all files
+  /// in it, of "" over all files; none: no file lies there. Files that are one inode at several
   /// places have digests of their own, for compilers notice.
   [[nodiscard]] std::optional<cccl_cache::Digest> Find(std::string_view place) const;
 

@@ -28,9 +28,10 @@ namespace cccl_cached {
   return below.find("/__pycache__/") == std::string::npos;
 }
 
-/// What is announced before a look at `name` in the toolchain's directory `top`: the whole entry of
-/// `top` that it lies in. So closures are short, and true of all toolchains that have these
-/// entries, whatever else they have. A name with ".." is announced as it is.
+/// The name that a worker announces before it looks at `name` in the toolchain's directory `top`:
+/// that of the whole entry of `top` that it lies in. So closures are short, and true of all
+/// toolchains that have these entries, whatever else they have. A name with ".." is announced as it
+/// is.
 [[nodiscard]] inline std::string EntryOf(std::string_view name, std::string_view top) {
   if (GoesUp(name) || name.size() <= top.size()) return std::string(name);
   return std::string(name.substr(0, name.find('/', top.size() + 1)));

@@ -27,12 +27,12 @@ class ToolchainPlaces {
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view visible) const;
   /// Whether a real path is the toolchain's.
   [[nodiscard]] bool LieIn(std::string_view path) const;
-  /// What the closure calls all that decides what the name leads to; empty: it is not the
-  /// toolchain's. A file that is reached by its real path and not below a root of the build is
+  /// The names in the closure of all that decides what a visible name leads to; empty: it is not
+  /// the toolchain's. A file that is reached by its real path and not below a root of the build is
   /// known by that path, which in another toolchain is another file or none.
   [[nodiscard]] std::vector<FileName> NamesOf(std::string_view visible) const;
-  /// What a worker announces that opens the toolchain's headers by itself, for one that asks for
-  /// each; empty: the compiler is told of a root of the build without a look.
+  /// The announcement for a file that a worker without Landlock asks for, the same as that of one
+  /// that opens it by itself; empty: a root of the build, which is there whatever lies in it.
   [[nodiscard]] std::string AnnouncedFor(std::string_view visible) const;
 
   [[nodiscard]] const ToolchainHeaders& headers() const { return *toolchain_->contents; }

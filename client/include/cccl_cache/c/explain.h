@@ -31,8 +31,7 @@ typedef enum cccl_cache_verdict {
 typedef enum cccl_cache_difference_field {
   CCCL_CACHE_FIELD_UNKNOWN = 0,
   CCCL_CACHE_FIELD_OPTION = 1,
-  CCCL_CACHE_FIELD_HEADER =
-      2, /* a file from outside the request, or an entry of the toolchain's headers */
+  CCCL_CACHE_FIELD_HEADER = 2, /* a file outside the request, or a toolchain's header entry */
   CCCL_CACHE_FIELD_TOOLCHAIN = 3,
   CCCL_CACHE_FIELD_SOURCE = 4,
   CCCL_CACHE_FIELD_NAME_EXPRESSION = 5,
