@@ -291,14 +291,14 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
   if (end.stop_requested()) return;
   const PathProof& proof = open->proof;
   const PathFinding finding = FindOut(proof, CompilePurpose::kPathProof, runner_, end.get_token());
+  if (finding.verdict != PathVerdict::kUnknown) {
+    parts_.compile.statistics.Add(Counter::kPathProofs);
+  }
   if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
   if (finding.verdict == PathVerdict::kNotShown) {
     const uid_t uid = proof.caller.peer.uid;
     const auto known = parts_.memory.ManifestOf(*proof.canonical, uid).shared;
     parts_.memory.Keep(*proof.canonical, uid, finding.canonical, known.get());
-  }
-  if (finding.verdict != PathVerdict::kUnknown) {
-    parts_.compile.statistics.Add(Counter::kPathProofs);
   }
   if (!end.stop_requested()) proofs_.Remove(open);
 }
