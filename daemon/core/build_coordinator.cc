@@ -219,7 +219,7 @@ class BuildCoordinator::Impl {
     const uid_t uid = waiter->peer.uid;
     // A caller by path is asked for nothing, so its hits are spared this.
     if (closure != nullptr && waiter->files != nullptr && !IsOfToolchain(closure->closure)) {
-      memory_.NoteHad(closure->key, uid);
+      memory_.NoteHad(closure->key, waiter->peer);
     }
     if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
     if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {

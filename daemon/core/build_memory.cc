@@ -153,9 +153,10 @@ std::vector<ClosureOf> BuildMemory::WhoseClosures(const Manifest& manifest, uid_
   return whose;
 }
 
-void BuildMemory::NoteHad(const Digest& key, uid_t uid) {
+void BuildMemory::NoteHad(const Digest& key, const Peer& peer) {
   // The overflow uid stands for many people.
-  if (uid != kOverflowUid) had_.Remember(UsersKey("closure", key, uid), uid, true, 0);
+  if (peer.uid == kOverflowUid) return;
+  had_.Remember(UsersKey("closure", key, peer.uid), peer.account(), true, 0);
 }
 
 std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
@@ -208,8 +209,8 @@ void BuildMemory::Drop(const Digest& key) {
   for (Tier* tier : tiers_) tier->Remove(key);
 }
 
-void BuildMemory::NoteLooksOutside(const BuildPlan& plan, uid_t uid) {
-  looks_outside_.Remember(plan.fingerprint, uid, true, 0);
+void BuildMemory::NoteLooksOutside(const BuildPlan& plan, Account account) {
+  looks_outside_.Remember(plan.fingerprint, account, true, 0);
 }
 
 void BuildMemory::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
@@ -217,23 +218,25 @@ void BuildMemory::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure
   manifests_.AddAtOnce(plan.fingerprint, {closure, true, uid}, compile_time, known);
 }
 
-void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
+void BuildMemory::Keep(const BuildPlan& plan, const Peer& peer, const Landing& landing,
                        const Manifest* known) {
-  if (landing.looked_outside) NoteLooksOutside(plan, uid);
+  const uid_t uid = peer.uid;
+  const Account account = peer.account();
+  if (landing.looked_outside) NoteLooksOutside(plan, account);
   const Digest key = KeyOf(plan.fingerprint, landing.closure);
-  if (landing.looked_outside) NoteHad(key, uid);
+  if (landing.looked_outside) NoteHad(key, peer);
   const ArtifactPtr& artifact = landing.output.artifact;
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
   if (landing.shows_paths) NoteShowsPaths(plan, uid, landing.closure, compile_time, known);
   if (landing.may_show_paths) {
-    may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), uid, true, 0);
-    if (plan.include_view) may_show_paths_.Remember(*plan.include_view, uid, true, 0);
+    may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), account, true, 0);
+    if (plan.include_view) may_show_paths_.Remember(*plan.include_view, account, true, 0);
   }
   if (landing.blames_input) {
     const auto died =
         std::make_shared<const Quarantined>(Quarantined{*landing.error, landing.closure});
-    quarantine_.Remember(QuarantineKey(plan, uid), uid, died,
+    quarantine_.Remember(QuarantineKey(plan, uid), account, died,
                          died->error.message.size() + BytesOf(died->closure));
   }
   if (!landing.keepable()) return;
@@ -244,7 +247,7 @@ void BuildMemory::Keep(const BuildPlan& plan, uid_t uid, const Landing& landing,
     }
   } else if (const size_t log = artifact->log.size();
              log <= kRememberedLogBytes && !landing.looked_outside) {
-    failures_.Remember(plan.flight, uid, landing.output, log);
+    failures_.Remember(plan.flight, account, landing.output, log);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/core/flight_runner.h"
 #include "daemon/core/inserted.h"
 #include "daemon/core/manifest_table.h"
+#include "daemon/core/peer.h"
 #include "daemon/core/private_entries.h"
 #include "daemon/core/quarantined.h"
 #include "daemon/core/tier.h"
@@ -60,7 +61,7 @@ class BuildMemory {
   /// Which of a manifest's closures this user's own builds had, as far as that is known.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
   /// A build of this user had a closure: the one of this key.
-  void NoteHad(const cccl_cache::Digest& key, uid_t uid);
+  void NoteHad(const cccl_cache::Digest& key, const Peer& peer);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// What the compiler died on when this uid built this plan last. It counts as long as the files
@@ -73,10 +74,10 @@ class BuildMemory {
   /// the one that is true for this user; may be null.
   [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure);
 
-  /// Whatever can be learnt from a compile of this uid's plan; the artifact too, if it may be kept.
-  /// Waits for no disk. `known`: what all users knew of the plan when it was looked up; null: the
-  /// disk did not tell.
-  void Keep(const BuildPlan& plan, uid_t uid, const Landing& landing, const Manifest* known);
+  /// Whatever can be learnt from a compile of this user's plan; the artifact too, if it may be
+  /// kept. Waits for no disk. `known`: what all users knew of the plan when it was looked up; null:
+  /// the disk did not tell.
+  void Keep(const BuildPlan& plan, const Peer& peer, const Landing& landing, const Manifest* known);
   /// An artifact from elsewhere, for all users. kUnavailable: there is no room for it now.
   Result<Inserted> Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
@@ -86,7 +87,7 @@ class BuildMemory {
                              uint64_t generation);
   /// An artifact that a shadow check found wrong.
   void Drop(const cccl_cache::Digest& key);
-  void NoteLooksOutside(const BuildPlan& plan, uid_t uid);
+  void NoteLooksOutside(const BuildPlan& plan, Account account);
   /// `compile_time`: of the artifact under the real paths. `known`: as above.
   void NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
                       std::chrono::microseconds compile_time, const Manifest* known);

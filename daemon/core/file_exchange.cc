@@ -219,7 +219,8 @@ void FileExchange::SettleContents() {
   auto bytes = std::make_shared<const std::string>(std::move(incoming_->bytes));
   Contents contents{{FileKind::kFile, cccl_cache::Sha256(*bytes), incoming_->answer.inode}, bytes};
   incoming_.reset();
-  sent_->Keep(options_.uid, contents.seen.digest, std::move(bytes));
+  sent_->Keep(options_.uid, options_.counted_as.value_or(Account(options_.uid)),
+              contents.seen.digest, std::move(bytes));
   if (!taken_.front()->keep_bytes) contents.bytes.reset();
   Settle(std::move(contents));
 }

@@ -47,7 +47,8 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
  public:
   struct Options {
     uid_t uid = 0;
-    std::chrono::milliseconds patience{30'000};  ///< since the caller last said something
+    std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
+    std::chrono::milliseconds patience{30'000};        ///< since the caller last said something
   };
 
   /// `asked` is called, without a lock, when there are questions to be taken; it must be callable

@@ -147,8 +147,7 @@ Digest Flights::KeyFor(const Waiter& waiter) {
 
 void Flights::Join(WaiterPtr waiter) {
   const BuildCoordinator::Ticket ticket = waiter->ticket;
-  const uid_t uid = waiter->peer.uid;
-  const Account account = waiter->peer.account();
+  const Peer peer = waiter->peer;
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
   waiter->joined = Clock::now();
   const Digest key = KeyFor(*waiter);
@@ -158,9 +157,9 @@ void Flights::Join(WaiterPtr waiter) {
   if (joined.leads && shared) {
     // Another flight of this key may have landed between our look-up and our joining: in memory.
     const std::optional<Landing> hit = parts_.memory.FindClosedAtOnce(*plan);
-    if (hit) return Land(joined.flight, plan, uid, *hit, nullptr);
+    if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
-  const Status queued = queue_.Add(joined.flight, account);
+  const Status queued = queue_.Add(joined.flight, peer.account());
   if (queued) return;
   FlightTable::Left left = parts_.table.TakeOutOfLine(ticket);
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
@@ -196,7 +195,7 @@ void Flights::Run(uint64_t flight) {
     if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
     if (verdict == PathVerdict::kNotShown) {
       const auto now = parts_.memory.SharedManifestAtOnce(*proof->canonical);
-      return Land(flight, proof->canonical, uid, finding.canonical, now.get());
+      return Land(flight, proof->canonical, started->caller.peer, finding.canonical, now.get());
     }
   }
   const Caller& caller = started->caller;
@@ -208,7 +207,7 @@ void Flights::Run(uint64_t flight) {
   }
   const Landing landing = runner_.Run(plan, order, started->stop);
   if (verdict == PathVerdict::kUnknown) ProveLater(*started, landing);
-  Land(flight, started->plan, uid, landing, known);
+  Land(flight, started->plan, caller.peer, landing, known);
 }
 
 // Whether another flight of this fingerprint has landed since the leader looked, so that it may
@@ -222,15 +221,15 @@ bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known)
 // What this flight waits for from now on are files of one user: others go their own way.
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
-  parts_.memory.NoteLooksOutside(plan, uid);
+  parts_.memory.NoteLooksOutside(plan, caller.peer.account());
   for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
     start_again_(std::move(waiter));
   }
 }
 
-void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
+void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
                    const Landing& landing, const Manifest* known) {
-  parts_.memory.Keep(*plan, uid, landing, known);
+  parts_.memory.Keep(*plan, peer, landing, known);
   for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
     if (canonical != nullptr && canonical->flight == plan->flight) {
@@ -296,9 +295,9 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
   }
   if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
   if (finding.verdict == PathVerdict::kNotShown) {
-    const uid_t uid = proof.caller.peer.uid;
-    const auto known = parts_.memory.ManifestOf(*proof.canonical, uid).shared;
-    parts_.memory.Keep(*proof.canonical, uid, finding.canonical, known.get());
+    const Peer& peer = proof.caller.peer;
+    const auto known = parts_.memory.ManifestOf(*proof.canonical, peer.uid).shared;
+    parts_.memory.Keep(*proof.canonical, peer, finding.canonical, known.get());
   }
   if (!end.stop_requested()) proofs_.Remove(open);
 }

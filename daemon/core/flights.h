@@ -73,7 +73,7 @@ class Flights {
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
   /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did
   /// not tell, or nobody looked.
-  void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, uid_t uid,
+  void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const Landing& landing, const Manifest* known);
   /// What is to be proven before the flight's callers are answered; null: nothing.
   [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);

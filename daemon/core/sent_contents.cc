@@ -12,8 +12,8 @@ namespace {
 
 using cccl_cache::Digest;
 
-// One user may have an eighth of each: all that a build takes from a CCCL tree, and the digests of
-// several trees.
+// One account may have an eighth of each: all that a build takes from a CCCL tree, and the digests
+// of several trees.
 constexpr size_t kContentsBytes = 256u << 20;
 constexpr size_t kDigestBytes = 64u << 20;
 constexpr std::chrono::minutes kContentsLifetime{10};
@@ -32,14 +32,15 @@ SentContents::SentContents(Now now)
     : contents_(kContentsLifetime, kContentsBytes, now),
       sent_(kDigestLifetime, kDigestBytes, now) {}
 
-void SentContents::Keep(uid_t uid, const Digest& digest, std::shared_ptr<const std::string> bytes) {
+void SentContents::Keep(uid_t uid, Account account, const Digest& digest,
+                        std::shared_ptr<const std::string> bytes) {
   if (uid == kOverflowUid) return;
   const Digest key = UsersKey(uid, digest);
-  sent_.Remember(key, uid, true, 0);
+  sent_.Remember(key, account, true, 0);
   // Stands for all of them.
-  if (const Digest any = UsersKey(uid, {}); !sent_.Find(any)) sent_.Remember(any, uid, true, 0);
+  if (const Digest any = UsersKey(uid, {}); !sent_.Find(any)) sent_.Remember(any, account, true, 0);
   const size_t size = bytes->size();
-  contents_.Remember(key, uid, std::move(bytes), size);
+  contents_.Remember(key, account, std::move(bytes), size);
 }
 
 bool SentContents::WasSent(uid_t uid, const Digest& digest) {

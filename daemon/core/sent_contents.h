@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/core/account.h"
 #include "daemon/core/failure_memory.h"
 #include "proto/digest.h"
 
@@ -14,12 +15,13 @@ namespace cccl_cached {
 
 /// Contents that users sent, for a while and in memory only: so each travels once. A digest that a
 /// user names counts only if that user sent the contents, so nobody gets anything for a digest that
-/// he heard of. Bounded in bytes, each user's and all together. Thread-safe.
+/// he heard of. Bounded in bytes, each account's and all together. Thread-safe.
 class SentContents {
  public:
   explicit SentContents(Now now);
 
-  void Keep(uid_t uid, const cccl_cache::Digest& digest, std::shared_ptr<const std::string> bytes);
+  void Keep(uid_t uid, Account account, const cccl_cache::Digest& digest,
+            std::shared_ptr<const std::string> bytes);
   /// Whether this user sent such contents. They may be forgotten already.
   [[nodiscard]] bool WasSent(uid_t uid, const cccl_cache::Digest& digest);
   [[nodiscard]] bool SentAny(uid_t uid) { return WasSent(uid, {}); }

@@ -30,7 +30,9 @@ WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, CallStream& strea
       pending_(std::make_shared<PendingBuild>(backend.builder)),
       link_(std::make_shared<Link>()),
       exchange_(std::make_shared<FileExchange>(
-          FileExchange::Options{.uid = peer_.uid, .patience = backend.limits.answer_patience},
+          FileExchange::Options{.uid = peer_.uid,
+                                .counted_as = peer_.account(),
+                                .patience = backend.limits.answer_patience},
           backend.sent_contents, [link = link_] { GoOn(link); })) {
   link_->call = this;
   auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);

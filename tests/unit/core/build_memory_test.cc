@@ -150,13 +150,13 @@ TEST_CASE("a compile goes into all tiers under the key that its files make") {
   const auto plan = Plan("a");
   const Manifest nothing;
   Landing landing = Compiled("closed");
-  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
   CHECK(BytesOf(scene.memory.FindAtOnce(plan->key)) == "closed");
   CHECK(scene.lower.Holds(plan->key));
   CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
   landing = Compiled("of a file");
   landing.closure = OneFile();
-  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
   const Digest key = KeyOf(plan->fingerprint, OneFile());
   CHECK(BytesOf(scene.memory.FindAtOnce(key)) == "of a file");
   CHECK(scene.lower.Holds(ManifestKey(plan->fingerprint)));
@@ -175,7 +175,7 @@ TEST_CASE("of what can't be kept, nothing is") {
   SECTION("it shows paths") { landing.shows_paths = true; }
   SECTION("it was ended") { landing.error = Error{ErrorCode::kCancelled, ""}; }
   SECTION("it was found") { landing.tier = TierName::kMemory; }
-  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
   CHECK_FALSE(scene.memory.Find(plan->key, kAlice));
   CHECK_FALSE(scene.memory.FailureOf(*plan));
 }
@@ -183,21 +183,21 @@ TEST_CASE("of what can't be kept, nothing is") {
 TEST_CASE("a failure is remembered for everybody, if it came from the request alone") {
   Scene scene;
   const auto plan = Plan("a");
-  scene.memory.Keep(*plan, kAlice, Failed("an error"), nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, Failed("an error"), nullptr);
   REQUIRE(scene.memory.FailureOf(*Plan("a", kBob)));
   CHECK(scene.memory.FailureOf(*plan)->artifact->log == "an error");
   CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
   Landing outside = Failed();
   outside.looked_outside = true;
-  scene.memory.Keep(*Plan("b"), kAlice, outside, nullptr);
+  scene.memory.Keep(*Plan("b"), {.uid = kAlice}, outside, nullptr);
   CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
 }
 
 TEST_CASE("a failure with a long log is found again rather than remembered") {
   Scene scene;
-  scene.memory.Keep(*Plan("a"), kAlice, Failed(std::string(64 << 10, 'x')), nullptr);
+  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
   CHECK(scene.memory.FailureOf(*Plan("a")));
-  scene.memory.Keep(*Plan("b"), kAlice, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
+  scene.memory.Keep(*Plan("b"), {.uid = kAlice}, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
   CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
 }
 
@@ -207,10 +207,10 @@ TEST_CASE("an input that the compiler died on is that user's and of that place a
   Landing died;
   died.error = Error{ErrorCode::kWorkerCrashed, "SIGSEGV"};
   died.closure = {{{{0, "x.h"}, FileKind::kAbsent, {}, 0}}};
-  scene.memory.Keep(*plan, kAlice, died, nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, died, nullptr);
   CHECK_FALSE(scene.memory.QuarantineOf(*plan, kAlice));
   died.blames_input = true;
-  scene.memory.Keep(*plan, kAlice, died, nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, died, nullptr);
   REQUIRE(scene.memory.QuarantineOf(*plan, kAlice));
   CHECK(scene.memory.QuarantineOf(*plan, kAlice)->error.message == "SIGSEGV");
   CHECK(scene.memory.QuarantineOf(*plan, kAlice)->closure == died.closure);
@@ -225,7 +225,7 @@ TEST_CASE("that a compile looks outside is known once one did, or from its direc
   CHECK_FALSE(scene.memory.LooksOutside(*plan));
   Landing landing = Compiled();
   landing.looked_outside = true;
-  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
   CHECK(scene.memory.LooksOutside(*plan));
   CHECK_FALSE(scene.memory.LooksOutside(*Plan("b")));
   CHECK(scene.memory.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
@@ -236,11 +236,11 @@ TEST_CASE(
   Scene scene;
   Landing landing;
   landing.may_show_paths = true;
-  scene.memory.Keep(*Plan("a"), kAlice, landing, nullptr);
+  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, landing, nullptr);
   CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kBob, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*Plan("b"), kAlice, nullptr));
-  scene.memory.Keep(*PlanWithDirectory("a", "/here"), kAlice, landing, nullptr);
+  scene.memory.Keep(*PlanWithDirectory("a", "/here"), {.uid = kAlice}, landing, nullptr);
   CHECK(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/there"), kAlice, nullptr));
 }
@@ -264,7 +264,7 @@ TEST_CASE("what shows paths is written down as that, and its artifact is not kep
   landing.shows_paths = true;
   landing.closure = OneFile();
   const Manifest nothing;
-  scene.memory.Keep(*plan, kAlice, landing, &nothing);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
   const auto manifest = scene.memory.SharedManifestAtOnce(*plan);
   REQUIRE(manifest != nullptr);
   CHECK(manifest->closures.at(0).shows_paths);
@@ -276,7 +276,7 @@ TEST_CASE("what was not known of a disk stays there as it is") {
   const auto plan = Plan("a");
   Landing landing = Compiled();
   landing.closure = OneFile();
-  scene.memory.Keep(*plan, kAlice, landing, nullptr);
+  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
   CHECK(scene.upper.Holds(ManifestKey(plan->fingerprint)));
   CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
 }

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "daemon/core/peer.h"
+
 namespace cccl_cached {
 namespace {
 
@@ -12,13 +14,13 @@ using cccl_cache::Digest;
 using cccl_cache::Sha256;
 using Clock = std::chrono::steady_clock;
 
-constexpr uid_t kAlice = 1000;
-constexpr uid_t kBob = 1001;
+constexpr Account kAlice(1000);
+constexpr Account kBob(1001);
 constexpr size_t kShare = 4 * FailureMemory<int>::kEntryBytes;
 constexpr size_t kCapacity = kShare * FailureMemory<int>::kShares;
 
-Digest Key(uid_t uid, int number) {
-  return Sha256(std::to_string(uid) + "/" + std::to_string(number));
+Digest Key(Account account, int number) {
+  return Sha256(account.Name() + "/" + std::to_string(number));
 }
 
 Clock::time_point Never() { return {}; }
@@ -67,14 +69,27 @@ TEST_CASE("when all is full, whoever has most makes room") {
   FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
   const uid_t heavy_users = FailureMemory<int>::kShares - 1;
   for (uid_t uid = 0; uid < heavy_users; ++uid) {
-    for (int i = 0; i < 4; ++i) memory.Remember(Key(uid, i), uid, i, 0);
+    for (int i = 0; i < 4; ++i) memory.Remember(Key(Account(uid), i), Account(uid), i, 0);
   }
   for (int i = 0; i < 3; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
   memory.Remember(Key(kAlice, 0), kAlice, 0, 0);
   memory.Remember(Key(kAlice, 1), kAlice, 1, 0);
   for (int i = 0; i < 3; ++i) CHECK(memory.Find(Key(kBob, i)) == i);
   CHECK(memory.Find(Key(kAlice, 0)) == 0);
-  CHECK_FALSE(memory.Find(Key(0, 0)));
+  CHECK_FALSE(memory.Find(Key(Account(0), 0)));
+}
+
+TEST_CASE("many uids of one account together hold one share of what is remembered") {
+  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  for (int i = 0; i < 4; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
+  // Peers of many uids, all counted as Alice.
+  for (uid_t uid = 100'000; uid < 101'000; ++uid) {
+    const Peer peer{.uid = uid, .counted_as = kAlice};
+    memory.Remember(Key(Account(uid), 0), peer.account(), 1, 0);
+  }
+  for (int i = 0; i < 4; ++i) CHECK(memory.Find(Key(kBob, i)) == i);
+  CHECK_FALSE(memory.Find(Key(Account(100'995), 0)));
+  CHECK(memory.Find(Key(Account(100'996), 0)) == 1);
 }
 
 TEST_CASE("a failure larger than a user's share is not remembered") {

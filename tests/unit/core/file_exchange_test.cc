@@ -145,7 +145,8 @@ TEST_CASE("a caller that says nothing ends its own questions") {
 struct Asking {
   explicit Asking(bool contents) {
     auto sent = std::make_shared<SentContents>(std::chrono::steady_clock::now);
-    if (!contents) sent->Keep(kAlice, Sha256("x"), std::make_shared<const std::string>("x"));
+    if (!contents)
+      sent->Keep(kAlice, Account(kAlice), Sha256("x"), std::make_shared<const std::string>("x"));
     exchange = std::make_shared<FileExchange>(FileExchange::Options{.uid = kAlice}, sent, [] {});
     waits = std::thread([this] { read = exchange->Open(DirectoriesIn("/p"))->Read({1, "a"}); });
     while (exchange->Take().empty()) std::this_thread::yield();

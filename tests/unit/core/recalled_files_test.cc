@@ -43,7 +43,7 @@ struct Scene {
     }
   }
   void Send(const std::string& text, uid_t uid = kUid) {
-    sent->Keep(uid, Sha256(text), std::make_shared<const std::string>(text));
+    sent->Keep(uid, Account(uid), Sha256(text), std::make_shared<const std::string>(text));
   }
   RecalledFiles Recall(const RootDirectories& directories = DirectoriesIn("/p")) {
     return {std::make_shared<const AnsweredFiles>(AnsweredFiles{DirectoriesIn("/p"), Answered()}),

@@ -19,7 +19,7 @@ TEST_CASE("contents are known to who sent them, for a while") {
   auto now = std::chrono::steady_clock::now();
   SentContents sent([&] { return now; });
   CHECK_FALSE(sent.SentAny(1000));
-  sent.Keep(1000, Sha256("a"), Text("a"));
+  sent.Keep(1000, Account(1000), Sha256("a"), Text("a"));
   CHECK(sent.SentAny(1000));
   CHECK(*sent.Find(1000, Sha256("a")) == "a");
   CHECK(sent.WasSent(1000, Sha256("a")));
@@ -37,9 +37,9 @@ TEST_CASE("contents are known to who sent them, for a while") {
 
 TEST_CASE("one user's contents do not push out another's") {
   SentContents sent(std::chrono::steady_clock::now);
-  sent.Keep(1000, Sha256("a"), Text("a"));
+  sent.Keep(1000, Account(1000), Sha256("a"), Text("a"));
   for (int i = 0; i < 40; ++i) {
-    sent.Keep(1001, Sha256(std::to_string(i)), Text(std::string(8 << 20, 'x')));
+    sent.Keep(1001, Account(1001), Sha256(std::to_string(i)), Text(std::string(8 << 20, 'x')));
   }
   CHECK(sent.Find(1000, Sha256("a")) != nullptr);
   CHECK(sent.Find(1001, Sha256("0")) == nullptr);
