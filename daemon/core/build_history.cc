@@ -15,20 +15,19 @@ constexpr size_t kCompared = 4;
 
 }  // namespace
 
-void BuildHistory::Add(uid_t uid, PastBuild build) {
-  if (build.closure && FootprintOf(*build.closure) > Share() / 2) build.closure = nullptr;
-  if (uid == kOverflowUid || FootprintOf(build) > Share() / 2) return;
+void BuildHistory::Add(uid_t uid, Account account, PastBuild build) {
+  if (build.closure && FootprintOf(*build.closure) > share_ / 2) build.closure = nullptr;
+  if (uid == kOverflowUid || FootprintOf(build) > share_ / 2) return;
   const std::lock_guard lock(mutex_);
+  ShareClosure(uid, &build);
+  while (const auto loser = usage_.MustGiveWay(account, Cost(uid, build))) DropOldest(*loser);
+  const size_t cost = Cost(uid, build);
   User& user = users_[uid];
-  ShareClosure(user, &build);
-  Put(&user, std::make_shared<const PastBuild>(std::move(build)));
-  while (user.bytes > Share() || user.newest_first.size() > kMostBuilds) DropOldest(&user);
-  while (bytes_ > capacity_) {
-    const auto largest =
-        std::ranges::max_element(users_, {}, [](const auto& each) { return each.second.bytes; });
-    DropOldest(&largest->second);
-    if (largest->second.newest_first.empty()) users_.erase(largest);
-  }
+  if (build.closure) ++user.closures[build.closure.get()];
+  user.bytes += cost;
+  user.newest_first.push_front(std::make_shared<const PastBuild>(std::move(build)));
+  usage_.Set(uid, account, user.bytes);
+  if (user.newest_first.size() > kMostBuilds) DropOldest(uid);
 }
 
 bool BuildHistory::Knows(uid_t uid, const cccl_cache::Digest& key) const {
@@ -48,40 +47,43 @@ std::vector<PastBuildPtr> BuildHistory::Of(uid_t uid) const {
 
 size_t BuildHistory::bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  return usage_.in_all();
 }
 
-void BuildHistory::ShareClosure(const User& user, PastBuild* build) const {
-  if (build->closure == nullptr) return;
-  const size_t count = std::min(kCompared, user.newest_first.size());
+void BuildHistory::ShareClosure(uid_t uid, PastBuild* build) const {
+  const auto user = users_.find(uid);
+  if (user == users_.end() || build->closure == nullptr) return;
+  const auto& builds = user->second.newest_first;
+  const size_t count = std::min(kCompared, builds.size());
   for (size_t i = 0; i < count; ++i) {
-    const auto& known = user.newest_first[i]->closure;
+    const auto& known = builds[i]->closure;
     if (known == nullptr || *known != *build->closure) continue;
     build->closure = known;
     return;
   }
 }
 
-void BuildHistory::Put(User* user, PastBuildPtr build) {
-  size_t bytes = FootprintOf(*build);
-  if (build->closure && ++user->closures[build->closure.get()] == 1) {
-    bytes += FootprintOf(*build->closure);
-  }
-  user->bytes += bytes;
-  bytes_ += bytes;
-  user->newest_first.push_front(std::move(build));
+// What this build adds to the user's bytes.
+size_t BuildHistory::Cost(uid_t uid, const PastBuild& build) const {
+  const size_t bytes = FootprintOf(build);
+  if (build.closure == nullptr) return bytes;
+  const auto user = users_.find(uid);
+  const bool shared = user != users_.end() && user->second.closures.contains(build.closure.get());
+  return shared ? bytes : bytes + FootprintOf(*build.closure);
 }
 
-void BuildHistory::DropOldest(User* user) {
-  const PastBuildPtr build = std::move(user->newest_first.back());
-  user->newest_first.pop_back();
-  size_t bytes = FootprintOf(*build);
-  if (build->closure && --user->closures[build->closure.get()] == 0) {
-    user->closures.erase(build->closure.get());
-    bytes += FootprintOf(*build->closure);
+void BuildHistory::DropOldest(uid_t uid) {
+  const auto user = users_.find(uid);
+  User& loser = user->second;
+  const PastBuildPtr build = std::move(loser.newest_first.back());
+  loser.newest_first.pop_back();
+  loser.bytes -= FootprintOf(*build);
+  if (build->closure && --loser.closures[build->closure.get()] == 0) {
+    loser.closures.erase(build->closure.get());
+    loser.bytes -= FootprintOf(*build->closure);
   }
-  user->bytes -= bytes;
-  bytes_ -= bytes;
+  usage_.Set(uid, usage_.AccountOf(uid), loser.bytes);
+  if (loser.newest_first.empty()) users_.erase(user);
 }
 
 }  // namespace cccl_cached

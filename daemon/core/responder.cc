@@ -105,7 +105,7 @@ void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const La
   build.reason = answer.reason;
   build.time = std::chrono::system_clock::now();
   build.closure = std::make_shared<const Closure>(landing.closure);
-  parts_.history.Add(uid, std::move(build));
+  parts_.history.Add(uid, waiter.peer.account(), std::move(build));
 }
 
 }  // namespace cccl_cached

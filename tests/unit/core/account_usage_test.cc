@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/account_usage.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+namespace cccl_cached {
+namespace {
+
+constexpr Account kAlice(1000);
+constexpr Account kBob(1001);
+constexpr uid_t kFirst = 100'000;  // of those that are subordinate to Alice
+
+TEST_CASE("many uids of one account together hold one share") {
+  AccountUsage usage({.per_account = 100, .in_all = 1'000});
+  usage.Set(1001, kBob, 90);
+  for (uid_t i = 0; i < 10; ++i) usage.Set(kFirst + i, kAlice, i == 7 ? 19 : 9);
+  CHECK(usage.Of(kAlice) == 100);
+  CHECK(usage.MustGiveWay(kAlice, 1) == kFirst + 7);
+  CHECK_FALSE(usage.MustGiveWay(kBob, 10));
+}
+
+TEST_CASE("above the total the heaviest account gives way, however light its uids are") {
+  AccountUsage usage({.per_account = 100, .in_all = 150});
+  usage.Set(1001, kBob, 60);
+  for (uid_t i = 0; i < 90; ++i) usage.Set(kFirst + i, kAlice, 1);
+  const auto loser = usage.MustGiveWay(kAlice, 1);
+  REQUIRE(loser);
+  CHECK(*loser >= kFirst);
+  usage.Set(*loser, kAlice, 0);
+  CHECK_FALSE(usage.MustGiveWay(kAlice, 1));
+  CHECK(usage.in_all() == 149);
+}
+
+TEST_CASE("a uid whose account is not known counts as itself, and as its account once it is") {
+  std::map<uid_t, Account> known;
+  AccountUsage usage({.per_account = 100, .in_all = 150}, [&](uid_t uid) {
+    const auto found = known.find(uid);
+    return found == known.end() ? std::nullopt : std::optional(found->second);
+  });
+  usage.Set(1001, 60);
+  for (uid_t i = 0; i < 45; ++i) usage.Set(kFirst + i, 2);
+  CHECK(usage.MustGiveWay(kAlice, 1) == 1001);
+  for (uid_t i = 0; i < 45; ++i) known.emplace(kFirst + i, kAlice);
+  const auto loser = usage.MustGiveWay(kAlice, 1);
+  REQUIRE(loser);
+  CHECK(*loser >= kFirst);
+  CHECK(usage.Of(kAlice) == 90);
+  known.clear();  // what was known lately stays
+  usage.Set(kFirst, 3);
+  CHECK(usage.Of(kAlice) == 91);
+}
+
+TEST_CASE("what a uid holds moves with it to another account") {
+  AccountUsage usage({.per_account = 100, .in_all = 150});
+  usage.Set(kFirst, Account::OfNameless(), 40);
+  usage.Set(kFirst, kAlice, 50);
+  CHECK(usage.Of(Account::OfNameless()) == 0);
+  CHECK(usage.Of(kAlice) == 50);
+  CHECK(usage.Of(kFirst) == 50);
+  CHECK(usage.LargestBeside(kAlice, kFirst) == std::nullopt);
+  CHECK(usage.LargestBeside(kAlice, 1000) == kFirst);
+}
+
+TEST_CASE("where nobody holds anything, nobody can give way") {
+  AccountUsage usage({.per_account = 1, .in_all = 1});
+  CHECK_FALSE(usage.MustGiveWay(kAlice, 2));
+}
+
+}  // namespace
+}  // namespace cccl_cached
