@@ -22,12 +22,19 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   std::vector<Digest> gone;
   const std::lock_guard lock(mutex_);
   if (const auto found = by_key_.find(record.key); found != by_key_.end()) Drop(found->second);
+  // Limits may have been lowered since it was made.
+  if (!Fits(record.size)) return {record.key};
+  const uint64_t charge = Charge(record.size);
+  const Account account = usage_.AccountOf(record.uid);
+  while (const auto loser = usage_.MustGiveWay(account, charge)) {
+    gone.push_back(users_.at(*loser).oldest_first.front().record.key);
+    Drop(by_key_.at(gone.back()));
+  }
   User& user = users_[record.uid];
   user.oldest_first.push_back({record, ++additions_});
-  user.bytes += Charge(record.size);
-  bytes_ += Charge(record.size);
+  user.bytes += charge;
+  usage_.Set(record.uid, account, user.bytes);
   by_key_[record.key] = std::prev(user.oldest_first.end());
-  MakeRoom(record.uid, gone);
   return gone;
 }
 
@@ -84,34 +91,17 @@ std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Dig
 
 TierSize DepositIndex::size() const {
   const std::lock_guard lock(mutex_);
-  return {by_key_.size(), bytes_};
+  return {by_key_.size(), usage_.in_all()};
 }
 
 void DepositIndex::Drop(Entries::iterator entry) {
   const DepositRecord& record = entry->record;
   const auto user = users_.find(record.uid);
   user->second.bytes -= Charge(record.size);
-  bytes_ -= Charge(record.size);
+  usage_.Set(record.uid, user->second.bytes);
   by_key_.erase(record.key);
   user->second.oldest_first.erase(entry);
   if (user->second.oldest_first.empty()) users_.erase(user);
-}
-
-void DepositIndex::MakeRoom(uid_t uid, std::vector<Digest>& gone) {
-  const auto drop_oldest_of = [&](const User& user) {
-    gone.push_back(user.oldest_first.front().record.key);
-    Drop(by_key_.at(gone.back()));
-  };
-  for (auto user = users_.find(uid);
-       user != users_.end() && user->second.bytes > limits_.bytes_per_uid;
-       user = users_.find(uid)) {
-    drop_oldest_of(user->second);
-  }
-  while (bytes_ > limits_.bytes) {
-    drop_oldest_of(std::ranges::max_element(users_, {}, [](const auto& user) {
-                     return user.second.bytes;
-                   })->second);
-  }
 }
 
 }  // namespace cccl_cached

@@ -32,7 +32,7 @@ FileChecks::Bounds DiskReads(std::chrono::milliseconds patience) {
 Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
-      index_(options_.limits),
+      index_(options_.limits, parts_.find_account),
       // Zero says that somebody waits.
       table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
               .patience = kHeartbeats * options_.heartbeat,

@@ -70,6 +70,7 @@ class Deposits {
   struct Parts {
     DepositStore& store;
     Statistics& statistics;
+    FindAccount find_account = {};  ///< as DepositIndex has it
   };
 
   /// Takes up what the store holds; what is more than the limits goes.

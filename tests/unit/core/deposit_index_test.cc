@@ -48,6 +48,40 @@ TEST_CASE("what all have together is bounded: whoever has most gives way") {
   CHECK(index.size().entries == 8);
 }
 
+TEST_CASE("many uids of one account together hold one share of the deposits") {
+  const auto find = [](uid_t uid) { return Account(uid < 100'000 ? uid : 1000); };
+  DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 16 * kCharge}, find);
+  for (int i = 0; i < 8; ++i) CHECK(index.Add(Record(i, 1)).empty());
+  for (int i = 100; i < 200; ++i) {
+    const std::vector<Digest> gone = index.Add(Record(i, 100'000 + static_cast<uid_t>(i)));
+    CHECK(gone.size() == (i < 108 ? 0 : 1));
+  }
+  for (int i = 0; i < 8; ++i) CHECK(index.Find(Key(i)));
+  CHECK(index.Find(Key(199)));  // what is new does not go for itself
+  CHECK(index.size().bytes == 16 * kCharge);
+  CHECK(index.List(100'199, {}, 10).size() == 1);
+  CHECK(index.List(1000, {}, 10).empty());
+}
+
+TEST_CASE("a user's light second uid does not lose its deposits to the heavy first") {
+  const auto find = [](uid_t uid) { return Account(uid < 100'000 ? uid : 1000); };
+  DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 16 * kCharge}, find);
+  CHECK(index.Add(Record(100, 100'000)).empty());
+  for (int i = 0; i < 7; ++i) CHECK(index.Add(Record(i, 1000)).empty());
+  CHECK(index.Add(Record(7, 1000)) == std::vector{Key(0)});
+  CHECK(index.Add(Record(101, 100'001, 6 * kCharge)).size() == 6);
+  CHECK(index.Find(Key(100)));
+  CHECK(index.Find(Key(101)));
+}
+
+TEST_CASE("deposits whose users are not known yet all stay") {
+  DepositIndex index({.bytes_per_uid = 4 * kCharge, .bytes = 16 * kCharge},
+                     [](uid_t) { return std::nullopt; });
+  for (int i = 0; i < 16; ++i) {
+    CHECK(index.Add(Record(i, 200'000 + static_cast<uid_t>(i / 4))).empty());
+  }
+}
+
 TEST_CASE("small deposits count as much as larger ones") {
   DepositIndex index({.bytes_per_uid = 2 * kCharge, .bytes = 100 * kCharge});
   CHECK(index.Add(Record(0, 1, 0)).empty());
@@ -59,6 +93,14 @@ TEST_CASE("what is larger than a quota does not fit") {
   const DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 2 * kCharge});
   CHECK(index.Fits(2 * kCharge));
   CHECK_FALSE(index.Fits(2 * kCharge + 1));
+}
+
+TEST_CASE("a stored deposit that no longer fits goes, and nothing else goes for it") {
+  DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 3 * kCharge});
+  CHECK(index.Add(Record(0, 1)).empty());
+  CHECK(index.Add(Record(1, 2, 4 * kCharge)) == std::vector{Key(1)});
+  CHECK(index.Find(Key(0)));
+  CHECK_FALSE(index.Find(Key(1)));
 }
 
 TEST_CASE("a deposit in place of another counts once, for who made the last one") {
