@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "daemon/core/entry.h"
@@ -49,14 +50,18 @@ Error NotWritten(const DatabaseError& error) {
 void PrivateStore::Load() {
   const auto database = slot_.Get();
   if (!database) return;
+  const std::lock_guard changing(changing_);
   for (uid_t next = 0; next != kAll;) {
     std::optional<uid_t> found;
-    const auto first = [&](std::string_view row, std::string_view) {
+    PrivateUsage total;
+    const auto first = [&](std::string_view row, std::string_view value) {
       found = UserOfRow(row);
+      if (!KeyOfRow(row)) total = DecodePrivateUsage(value).value_or(PrivateUsage{});
       return false;
     };
     if (database->Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
     if (!found || *found == kAll) return;
+    usage_.Set(*found, total.bytes);
     const std::lock_guard lock(mutex_);
     keys_.AddUser(*found);
     next = *found + 1;
@@ -184,25 +189,44 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
 }
 
 Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) {
+  usage_.FindSomeAgain();
+  const Account account = usage_.AccountOf(uid);
   while (true) {
     Plan now;
-    const uint64_t mine = TotalOf(database, uid, now).bytes;
+    const uint64_t own = TotalOf(database, uid, now).bytes;
+    // A database that was made anew has other totals.
+    usage_.Set(uid, account, own);
+    const uint64_t mine = usage_.Of(account);
     const uint64_t all = TotalOf(database, kAll, now).bytes;
     const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
     if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
     const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
     if (DropOldest(database, uid, surplus, incoming.generation)) continue;
+    if (DropOldestBeside(database, account, uid, surplus)) continue;
     if (!mine_fits) {
       return Error{ErrorCode::kOverloaded,
-                   fmt::format("user {} may have {} bytes of entries of its own, and this is more: "
+                   fmt::format("{} may have {} bytes of entries of its own, and this is more: "
                                "insert less, or raise private_limit_per_uid",
-                               uid, limits_.per_user)};
+                               account.Name(), limits_.per_user)};
     }
     return Error{ErrorCode::kOverloaded,
                  fmt::format("the entries that users inserted for themselves take {} of at most "
                              "{} bytes: raise private_limit",
                              all, limits_.in_all)};
   }
+}
+
+// An account inserts one snapshot at a time, so what its other uids have was there before.
+bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid,
+                                    uint64_t surplus) {
+  const auto other = usage_.LargestBeside(account, uid);
+  if (!other) return false;
+  const uint64_t held = usage_.Of(*other);
+  if (!DropOldest(database, *other, surplus, std::numeric_limits<uint64_t>::max())) {
+    // Either the disk refuses, or this uid has nothing in a database that was made anew.
+    usage_.Set(*other, UsageOf(database, UserRowPrefix(*other)).bytes);
+  }
+  return usage_.Of(*other) < held;
 }
 
 PrivateUsage& PrivateStore::TotalOf(Database& database, uid_t uid, Plan& plan) {
@@ -216,6 +240,9 @@ std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan)
     plan.writes.push_back({Column::kPrivateUsage, UserRowPrefix(uid), EncodePrivateUsage(total)});
   }
   auto error = database.Write(plan.writes);
+  for (const auto& [uid, total] : plan.totals) {
+    if (!error && uid != kAll) usage_.Set(uid, total.bytes);
+  }
   const std::lock_guard lock(mutex_);
   ++changes_;
   for (const ColumnWrite& write : plan.writes) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/account_usage.h"
 #include "daemon/core/private_entries.h"
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
@@ -27,9 +28,10 @@ namespace cccl_cached {
 class PrivateStore final : public PrivateEntries {
  public:
   struct Limits {
-    uint64_t per_user = 1ull << 30;
+    uint64_t per_user = 1ull << 30;  ///< of each account
     uint64_t in_all = 4ull << 30;
     PrivateKeys::Bounds known_keys = {};
+    FindAccount find_account = {};  ///< empty: each uid counts as itself
   };
 
   /// `memory`: what is asked for is kept there too, under keys of its own; may be null. All must
@@ -39,9 +41,10 @@ class PrivateStore final : public PrivateEntries {
         slot_(slot),
         memory_(memory),
         statistics_(statistics),
+        usage_({limits.per_user, limits.in_all}, limits.find_account),
         keys_(limits.known_keys) {}
 
-  /// Finds out who has entries. Once, when the database is there.
+  /// Finds out who has entries, and how much. Once, when the database is there.
   void Load();
 
   bool MayHave(uid_t uid, const cccl_cache::Digest& key) override;
@@ -68,6 +71,9 @@ class PrivateStore final : public PrivateEntries {
   /// this generation, or the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
                                 uint64_t generation);
+  /// Drops the oldest of the account's uid that has most, but for this one.
+  [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid,
+                                      uint64_t surplus);
   void Forget(uid_t uid, const cccl_cache::Digest& key);
   /// Reads which entries a user has, if that is not known and nothing is being changed now.
   void LearnKeys(Database& database, uid_t uid);
@@ -79,6 +85,7 @@ class PrivateStore final : public PrivateEntries {
   Statistics& statistics_;
 
   std::mutex changing_;  ///< one change at a time: totals are read, then written
+  AccountUsage usage_;   ///< as the totals say; guarded by changing_
   /// The last row of the order that was dropped, for what is gone is passed over anew by each scan
   /// that starts before it; guarded by changing_.
   std::map<uid_t, std::string> dropped_up_to_;

@@ -206,6 +206,26 @@ TEST_CASE("one user's entries never go for another's") {
   CHECK(Has(scene, kAlice, 4));
 }
 
+TEST_CASE("many uids of one account together hold one share, also over a restart") {
+  constexpr uid_t kFirst = 100'000;
+  RocksdbStoreOptions limits = Limited(3 * kBytes + 3'000, 6 * kBytes + 6'000);
+  limits.private_limits.find_account = [](uid_t uid) {
+    return Account(uid >= kFirst && uid < kFirst + 65'536 ? kAlice : uid);
+  };
+  StoreScene scene(limits);
+  for (uint64_t i = 0; i < 12; ++i) {
+    REQUIRE(Put(scene, kFirst + static_cast<uid_t>(i), i, i + 1));
+    if (i == 6) scene.Reopen(limits);
+  }
+  uint64_t held = 0;
+  for (uint64_t i = 0; i < 12; ++i) held += Has(scene, kFirst + static_cast<uid_t>(i), i) ? 1 : 0;
+  CHECK(held == 3);
+  CHECK(Has(scene, kFirst + 11, 11));
+  CHECK_FALSE(Has(scene, kAlice, 11));
+  for (uint64_t i = 0; i < 3; ++i) REQUIRE(Put(scene, kBob, i, i + 1));
+  for (uint64_t i = 0; i < 3; ++i) CHECK(Has(scene, kBob, i));
+}
+
 TEST_CASE("an entry that is inserted again counts once, also over a restart") {
   const auto limits = Limited(2 * kBytes + 2'000, 100 * kBytes);
   StoreScene scene(limits);
