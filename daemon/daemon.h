@@ -16,6 +16,7 @@
 #include "daemon/housekeeping.h"
 #include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
+#include "daemon/service/accounts.h"
 #include "daemon/service/builder.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/server.h"
@@ -35,6 +36,7 @@ class Daemon {
     std::vector<std::string> own_directories;  ///< nobody reads them through the daemon
     std::optional<gid_t> admin_group;
     Stores& stores;
+    Accounts& accounts;
     Log& log;
   };
 

@@ -22,6 +22,7 @@
 #include "daemon/process/notify_socket.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
+#include "daemon/service/accounts.h"
 #include "daemon/service/grpc_log.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/polling.h"
@@ -120,7 +121,10 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   Log log(configuration.log_level, configuration.log_format);
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
-  const Result<std::unique_ptr<Stores>> stores = Stores::Open(configuration, log);
+  // First: what the stores load is counted by it.
+  Accounts accounts;
+  const Result<std::unique_ptr<Stores>> stores = Stores::Open(
+      configuration, [&accounts](uid_t uid) { return accounts.OfStored(uid); }, log);
   if (!stores) return Refuse(stores.error(), kCannotServe);
   Result<std::vector<ListeningSocket>> sockets = Listen(std::move(handed_over), *listen_options);
   if (!sockets) return Refuse(sockets.error(), kCannotServe);
@@ -129,6 +133,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
                  .own_directories = OwnDirectoriesOf(configuration, startup.surroundings),
                  .admin_group = *admin_group,
                  .stores = **stores,
+                 .accounts = accounts,
                  .log = log});
   const Status started = daemon.Start(*std::move(sockets));
   if (!started) return Refuse(started.error(), kCannotServe);

@@ -7,12 +7,15 @@
 
 namespace cccl_cached {
 
-Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration, Log& log) {
+Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
+                                             FindAccount find_account, Log& log) {
   std::unique_ptr<Stores> stores(new Stores(configuration.memory_limit));
   RocksdbStoreOptions options;
   options.directory = configuration.state_dir;
   options.limit_bytes = configuration.store_limit;
-  options.private_limits = {configuration.private_limit_per_uid, configuration.private_limit};
+  options.private_limits.per_user = configuration.private_limit_per_uid;
+  options.private_limits.in_all = configuration.private_limit;
+  options.private_limits.find_account = std::move(find_account);
   options.memory = &stores->memory;
   options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
   options.used_elsewhere = [&memory = stores->memory](const cccl_cache::Digest& key) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "daemon/configuration/configuration.h"
+#include "daemon/core/account_usage.h"
 #include "daemon/core/departures.h"
 #include "daemon/core/result.h"
 #include "daemon/core/statistics.h"
@@ -20,7 +21,7 @@ class Stores {
  public:
   /// Errors as RocksdbStore::Open has them. The log must outlive the result.
   [[nodiscard]] static Result<std::unique_ptr<Stores>> Open(const Configuration& configuration,
-                                                            Log& log);
+                                                            FindAccount find_account, Log& log);
   Stores(const Stores&) = delete;
   Stores& operator=(const Stores&) = delete;
 

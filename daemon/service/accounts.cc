@@ -115,7 +115,8 @@ class Accounts::State {
  public:
   explicit State(Sources sources) : sources_(std::move(sources)) {}
 
-  Account Of(uid_t uid) {
+  /// None: its name is not known yet.
+  std::optional<Account> Find(uid_t uid) {
     const std::lock_guard lock(mutex_);
     const auto range = std::ranges::find_if(
         ranges_, [uid](const Range& each) { return each.first <= uid && uid <= each.last; });
@@ -128,7 +129,8 @@ class Accounts::State {
       asked_.push_back(uid);
       changed_.notify_all();
     }
-    return known && name->second.exists ? Account(uid) : Account::OfNameless();
+    if (!known) return std::nullopt;
+    return name->second.exists ? Account(uid) : Account::OfNameless();
   }
 
   void Settle() {
@@ -216,7 +218,9 @@ Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(s
 
 Accounts::~Accounts() { state_->Stop(); }
 
-Account Accounts::Of(uid_t uid) { return state_->Of(uid); }
+Account Accounts::Of(uid_t uid) { return state_->Find(uid).value_or(Account::OfNameless()); }
+
+std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid); }
 
 void Accounts::Settle() { state_->Settle(); }
 

@@ -35,6 +35,9 @@ class Accounts {
   /// first uid of its range. Any other uid from SUB_UID_MIN on counts as nameless until its name
   /// is known, and for as long as it has none; the first call for it starts to find out.
   [[nodiscard]] Account Of(uid_t uid);
+  /// The same of a uid that only a stored row names. None: its name is not known yet; the first
+  /// call starts to find out. Never blocks.
+  [[nodiscard]] std::optional<Account> OfStored(uid_t uid);
   /// Returns when the files were looked at again and all that was asked for so far is known. For
   /// tests.
   void Settle();

@@ -78,6 +78,7 @@ class Server::Impl {
       : options_(std::move(options)),
         statistics_(sources.statistics),
         report_cut_off_(std::move(sources.report_cut_off)),
+        accounts_(sources.accounts),
         administrators_(options_.admin_group),
         budget_(options_.limits),
         read_gate_({options_.limits.gate_turns(), options_.limits.gate_turns()}),
@@ -161,7 +162,7 @@ class Server::Impl {
   const ServerOptions options_;
   Statistics& statistics_;
   const std::function<void(std::string_view)> report_cut_off_;
-  Accounts accounts_;
+  Accounts& accounts_;
   const Administrators administrators_;
   Budget budget_;
   ReadGate read_gate_;

@@ -17,6 +17,7 @@
 #include "daemon/core/statistics.h"
 #include "daemon/core/tier.h"
 #include "daemon/core/toolchain.h"
+#include "daemon/service/accounts.h"
 #include "daemon/service/builder.h"
 #include "daemon/service/listening_socket.h"
 #include "daemon/service/service_limits.h"
@@ -38,8 +39,9 @@ struct ServerSources {
   Statistics& statistics;
   Snapshots& snapshots;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
-  std::function<TierSize()> stored;             ///< the largest tier that keeps artifacts
-  std::function<BuildGauges()> building;        ///< what runs and waits now
+  Accounts& accounts;
+  std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
+  std::function<BuildGauges()> building;  ///< what runs and waits now
   /// For the operator, from the acceptor's thread: a connection was cut off, and why.
   std::function<void(std::string_view)> report_cut_off;
 };

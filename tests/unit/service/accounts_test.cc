@@ -72,6 +72,19 @@ TEST_CASE("all uids that belong to no user are one account, and those of users a
   for (const uid_t uid : {0, 999, 1000, 65'534, 99'999}) CHECK(accounts.Of(uid) == Account(uid));
 }
 
+TEST_CASE("of a stored uid nothing is said until its name is known") {
+  Machine machine;
+  machine.WriteSubordinateUids("alice:100000:65536\n");
+  Accounts accounts(machine.Sources());
+  accounts.Settle();
+  CHECK(accounts.OfStored(100'007) == Account(1000));
+  CHECK(accounts.OfStored(1'001) == Account(1001));
+  for (const uid_t uid : {650'000, 700'000}) CHECK(accounts.OfStored(uid) == std::nullopt);
+  accounts.Settle();
+  CHECK(accounts.OfStored(650'000) == Account::OfNameless());
+  CHECK(accounts.OfStored(700'000) == Account(700'000));
+}
+
 TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
   Machine machine;
   machine.WriteLoginDefaults("# SUB_UID_MIN 5\nSUB_UID_MIN\t\t  500000\n");

@@ -33,6 +33,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
                         statistics,
                         snapshots,
                         std::make_shared<SentContents>(std::chrono::steady_clock::now),
+                        accounts,
                         [] {
                           return TierSize{7, 4096};
                         },

@@ -33,6 +33,7 @@ class RunningServer {
   FakeDepositStore store;
   Deposits deposits;
   FakeSnapshots snapshots;
+  Accounts accounts;
   /// How often the operator was told that a connection was cut off.
   std::atomic<int> cut_offs_reported = 0;
 
