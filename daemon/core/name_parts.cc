@@ -69,6 +69,11 @@ void NameParts::Add(std::string_view identifier) {
   if (const auto number = Parts().NumberOf(identifier)) found_[*number] = true;
 }
 
+bool NameParts::IsNeededPart(std::string_view identifier) {
+  if (std::ranges::find(kMacros, identifier) != kMacros.end()) return true;
+  return CompletesName(identifier) && Parts().NumberOf(identifier).has_value();
+}
+
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
   // Of the name's first characters, for each number of them.
   std::array<Needed, kLongestPart + 2> needed;

@@ -26,6 +26,28 @@ constexpr std::array kAll = {kDate,        kTime,           kTimestamp, kFile,  
                              kBuiltinFile, kSourceLocation, kAssert,    kPrettyFunction};
 }  // namespace shown_names
 
+/// Sorts out most words that are not in a set, by their lengths and their first and last
+/// characters. A plain value; words have at least one character, those in the set at most 31.
+class WordFilter {
+ public:
+  constexpr void Add(std::string_view word) {
+    first_[static_cast<uint8_t>(word.front())] |= 1u << word.size();
+    last_[static_cast<uint8_t>(word.back())] |= 1u << word.size();
+  }
+  /// False only for words that are not in the set.
+  [[nodiscard]] constexpr bool MayHold(std::string_view word) const {
+    if (word.size() >= 32) return false;
+    const uint32_t both =
+        first_[static_cast<uint8_t>(word.front())] & last_[static_cast<uint8_t>(word.back())];
+    return (both >> word.size() & 1) != 0;
+  }
+
+ private:
+  // For each character the lengths, as bits, of the words that begin or end with it.
+  std::array<uint32_t, 256> first_{};
+  std::array<uint32_t, 256> last_{};
+};
+
 /// Those identifiers of some texts that are proper parts of the names above. A preprocessor that
 /// has these texts can paste (##) such a name together only out of them: pastes are made of whole
 /// tokens, and no number is part of a name.
@@ -48,14 +70,11 @@ class NameParts {
   /// To lay out a name, one of the above, of two or more parts.
   [[nodiscard]] Needed NeededFor(std::string_view name) const;
 
-  /// Whether the identifier can be one of those without which no name can be laid out, `assert` of
-  /// single letters aside: a part with an underscore, or one that `assert` begins with. Few texts
+  /// Whether the identifier is one of those without which no name can be laid out, `assert` with
+  /// single letters aside: a part with an underscore, or one that `assert` ends with. Few texts
   /// have one. Cheap: asked of each identifier of each request.
-  [[nodiscard]] static bool MayBeNeeded(std::string_view identifier) {
-    if (identifier.size() >= 32) return false;
-    const uint32_t both = kNeededByFirst[static_cast<uint8_t>(identifier.front())] &
-                          kNeededByLast[static_cast<uint8_t>(identifier.back())];
-    return (both >> identifier.size() & 1) != 0;
+  [[nodiscard]] static bool IsNeeded(std::string_view identifier) {
+    return kNeeded.MayHold(identifier) && IsNeededPart(identifier);
   }
 
   static constexpr size_t kMaxParts = 1024;
@@ -66,33 +85,28 @@ class NameParts {
   static constexpr std::array<std::string_view, 2> kMacros = {"__location__",
                                                               "_CCCL_CHECK_BUILTIN"};
 
-  // For each character the lengths, as bits, of the parts that are needed and begin or end with it.
-  using Lengths = std::array<uint32_t, 256>;
-  static constexpr Lengths LengthsOfNeeded(bool beginning) {
-    Lengths lengths{};
-    const auto add = [&](std::string_view part) {
-      lengths[static_cast<uint8_t>(beginning ? part.front() : part.back())] |= 1u << part.size();
-    };
+  static constexpr bool CompletesName(std::string_view part) {
+    return part.find('_') != part.npos || (part.size() > 1 && shown_names::kAssert.ends_with(part));
+  }
+  static constexpr WordFilter FilterOfNeeded() {
+    WordFilter filter;
     for (const std::string_view name : shown_names::kAll) {
       for (size_t begin = 0; begin < name.size(); ++begin) {
-        for (size_t end = begin + 1; end <= name.size(); ++end) {
-          const std::string_view part = name.substr(begin, end - begin);
-          const bool needed = name == shown_names::kAssert ? begin == 0 && part.size() > 1
-                                                           : part.find('_') != part.npos;
-          if (part.size() < name.size() && needed) add(part);
+        for (size_t length = 1; begin + length <= name.size() && length < name.size(); ++length) {
+          const std::string_view part = name.substr(begin, length);
+          if (CompletesName(part)) filter.Add(part);
         }
       }
     }
-    for (const std::string_view macro : kMacros) add(macro);
-    return lengths;
+    for (const std::string_view macro : kMacros) filter.Add(macro);
+    return filter;
   }
-  static const Lengths kNeededByFirst;
-  static const Lengths kNeededByLast;
+  static const WordFilter kNeeded;
+  static bool IsNeededPart(std::string_view identifier);
 
   std::bitset<kMaxParts> found_;
 };
 
-inline constexpr NameParts::Lengths NameParts::kNeededByFirst = NameParts::LengthsOfNeeded(true);
-inline constexpr NameParts::Lengths NameParts::kNeededByLast = NameParts::LengthsOfNeeded(false);
+inline constexpr WordFilter NameParts::kNeeded = NameParts::FilterOfNeeded();
 
 }  // namespace cccl_cached

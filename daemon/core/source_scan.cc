@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 
@@ -89,8 +90,13 @@ constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBu
                                             shown_names::kAssert,
                                             // CCCL's macro, the only one that is a value with it.
                                             "_CCCL_BUILTIN_FILE"};
-constexpr size_t kShortest = shown_names::kAssert.size();
-constexpr size_t kLongest = shown_names::kPrettyFunction.size();
+constexpr WordFilter kTokens = [] {
+  WordFilter filter;
+  for (const std::string_view token : kTimeTokens) filter.Add(token);
+  for (const std::string_view token : kPathTokens) filter.Add(token);
+  filter.Add(shown_names::kPrettyFunction);
+  return filter;
+}();
 
 /// Whether a paste of the name is worth to be reckoned with. CUTLASS and CCCL, each as a whole,
 /// hold what __DATE__ can be pasted together of: six or seven parts, two of them single letters.
@@ -114,13 +120,15 @@ TextTraits ScanText(std::string_view text) {
   std::string joined;
   text = WithoutSplices(text, &joined);
   TextTraits traits;
-  traits.path_token = text.find(kCanonicalPrefix) != text.npos;
+  // Slashes are many: memmem does not stop at each.
+  traits.path_token =
+      memmem(text.data(), text.size(), kCanonicalPrefix.data(), kCanonicalPrefix.size()) != nullptr;
   Lines lines(text);
   size_t at = 0;
   for (std::string_view word = NextIdentifier(text, at); !word.empty();
        word = NextIdentifier(text, at)) {
-    traits.may_paste = traits.may_paste || NameParts::MayBeNeeded(word);
-    if (word.size() < kShortest || word.size() > kLongest) continue;
+    traits.may_paste = traits.may_paste || NameParts::IsNeeded(word);
+    if (!kTokens.MayHold(word)) continue;
     if (!traits.path_token)
       traits.path_token = std::ranges::find(kPathTokens, word) != std::end(kPathTokens);
     traits.base_name_token = traits.base_name_token || word == shown_names::kBaseFile;

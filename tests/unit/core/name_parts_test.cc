@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/name_parts.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
@@ -45,4 +46,31 @@ TEST_CASE("parts of several texts add up") {
 }
 
 }  // namespace
+
+TEST_CASE("a name of parts holds one without which none can be laid out") {
+  for (const std::string_view name : shown_names::kAll) {
+    for (size_t first = 1; first < name.size(); ++first) {
+      for (size_t second = first + 1; second <= name.size(); ++second) {
+        const std::string_view parts[] = {name.substr(0, first), name.substr(first, second - first),
+                                          name.substr(second)};
+        const auto letter = [](std::string_view part) { return part.size() == 1; };
+        if (name == shown_names::kAssert && std::ranges::any_of(parts, letter)) continue;
+        const auto needed = [](std::string_view part) {
+          return !part.empty() && NameParts::IsNeeded(part);
+        };
+        INFO(parts[0] << " " << parts[1] << " " << parts[2]);
+        CHECK(std::ranges::any_of(parts, needed));
+      }
+    }
+  }
+}
+
+TEST_CASE("words of ordinary programs are not among the parts without which no name is laid out") {
+  for (const char* word : {"__global__", "__shared__", "static_cast", "uint32_t", "output", "type",
+                           "cub", "as", "file", "FILE", "location"}) {
+    INFO(word);
+    CHECK_FALSE(NameParts::IsNeeded(word));
+  }
+}
+
 }  // namespace cccl_cached
