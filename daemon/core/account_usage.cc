@@ -8,7 +8,7 @@ namespace cccl_cached {
 namespace {
 
 /// One account may have 65,536 uids, and others wait meanwhile.
-constexpr int kLookedUpAtOnce = 64;
+constexpr size_t kLookedUpAtOnce = 64;
 
 }  // namespace
 
@@ -48,16 +48,17 @@ uint64_t AccountUsage::Of(Account account) const {
 }
 
 std::optional<uid_t> AccountUsage::MustGiveWay(Account account, uint64_t incoming) {
-  const auto own_is_full = [&] { return Of(account) + incoming > limits_.per_account; };
-  if (!own_is_full() && in_all_ + incoming <= limits_.in_all) return std::nullopt;
-  FindSomeAgain();
-  auto share = shares_.find(account);
-  if (!own_is_full()) {
-    share =
-        std::ranges::max_element(shares_, {}, [](const auto& each) { return each.second.amount; });
+  while (true) {
+    const bool own_is_full = Of(account) + incoming > limits_.per_account;
+    if (!own_is_full && in_all_ + incoming <= limits_.in_all) return std::nullopt;
+    const auto share = own_is_full ? shares_.find(account)
+                                   : std::ranges::max_element(shares_, {}, [](const auto& each) {
+                                       return each.second.amount;
+                                     });
+    if (share == shares_.end()) return std::nullopt;
+    const uid_t loser = share->second.smallest_first.rbegin()->second;
+    if (!FindAgain(loser)) return loser;
   }
-  if (share == shares_.end()) return std::nullopt;
-  return share->second.smallest_first.rbegin()->second;
 }
 
 std::optional<uid_t> AccountUsage::LargestBeside(Account account, uid_t uid) const {
@@ -71,13 +72,20 @@ std::optional<uid_t> AccountUsage::LargestBeside(Account account, uid_t uid) con
 
 void AccountUsage::FindSomeAgain() {
   if (!find_account_) return;
-  for (int i = 0; i < kLookedUpAtOnce && !users_.empty(); ++i) {
+  for (size_t left = std::min(kLookedUpAtOnce, users_.size()); left > 0; --left) {
     auto user = users_.upper_bound(looked_up_to_);
     if (user == users_.end()) user = users_.begin();
     looked_up_to_ = user->first;
-    const Account account = AccountOf(looked_up_to_);
-    if (account != user->second.account) Set(looked_up_to_, account, user->second.amount);
+    FindAgain(looked_up_to_);
   }
+}
+
+bool AccountUsage::FindAgain(uid_t uid) {
+  const User user = users_.at(uid);
+  const Account account = AccountOf(uid);
+  if (account == user.account) return false;
+  Set(uid, account, user.amount);
+  return true;
 }
 
 }  // namespace cccl_cached

@@ -39,8 +39,10 @@ class AccountUsage {
   void Set(uid_t uid, uint64_t amount) { Set(uid, AccountOf(uid), amount); }
 
   /// Finds the accounts of the next few uids again, for what is known of them changes while the
-  /// daemon runs. Done by MustGiveWay where somebody has to.
+  /// daemon runs.
   void FindSomeAgain();
+  /// Finds the account of a uid that holds something again. Whether it is another one now.
+  bool FindAgain(uid_t uid);
 
   [[nodiscard]] Account AccountOf(uid_t uid) const;
   [[nodiscard]] uint64_t Of(uid_t uid) const;
@@ -48,8 +50,8 @@ class AccountUsage {
   [[nodiscard]] uint64_t in_all() const { return in_all_; }
 
   /// Which uid must give up something so that `incoming` more fit for the account: the one of the
-  /// account that holds most, or the one that holds most of the account that does. None: they fit,
-  /// or nobody holds anything.
+  /// account that holds most, or the one that holds most of the account that does. Its account was
+  /// found again. None: they fit, or nobody holds anything.
   [[nodiscard]] std::optional<uid_t> MustGiveWay(Account account, uint64_t incoming);
   /// The uid of this account that holds most, but for this one.
   [[nodiscard]] std::optional<uid_t> LargestBeside(Account account, uid_t uid) const;

@@ -26,6 +26,7 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   if (!Fits(record.size)) return {record.key};
   const uint64_t charge = Charge(record.size);
   const Account account = usage_.AccountOf(record.uid);
+  if (usage_.MustGiveWay(account, charge)) usage_.FindSomeAgain();
   while (const auto loser = usage_.MustGiveWay(account, charge)) {
     gone.push_back(users_.at(*loser).oldest_first.front().record.key);
     Drop(by_key_.at(gone.back()));

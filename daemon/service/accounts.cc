@@ -115,8 +115,9 @@ class Accounts::State {
  public:
   explicit State(Sources sources) : sources_(std::move(sources)) {}
 
-  /// None: its name is not known yet.
-  std::optional<Account> Find(uid_t uid) {
+  /// None: its name is not known yet. Of all names that are to be found, stored uids may ask for
+  /// half, so that connections find room; and none before it is known who needs no name.
+  std::optional<Account> Find(uid_t uid, bool stored) {
     const std::lock_guard lock(mutex_);
     const auto range = std::ranges::find_if(
         ranges_, [uid](const Range& each) { return each.first <= uid && uid <= each.last; });
@@ -125,7 +126,8 @@ class Accounts::State {
     const auto name = names_.find(uid);
     const bool known = name != names_.end();
     const bool fresh = known && Clock::now() < name->second.believed_until;
-    if (!fresh && asked_.size() < kMostAsked && std::ranges::find(asked_, uid) == asked_.end()) {
+    const size_t most = !stored ? kMostAsked : files_were_read_ ? kMostAsked / 2 : 0;
+    if (!fresh && asked_.size() < most && std::ranges::find(asked_, uid) == asked_.end()) {
       asked_.push_back(uid);
       changed_.notify_all();
     }
@@ -176,6 +178,7 @@ class Accounts::State {
     const std::lock_guard lock(mutex_);
     ranges_ = std::move(ranges);
     subordinate_uid_min_ = subordinate_uid_min;
+    files_were_read_ = true;
   }
 
   void FindName(std::unique_lock<std::mutex>* lock) {
@@ -197,6 +200,7 @@ class Accounts::State {
   bool stopped_ = false;  // guarded by mutex_, as all below
   uint64_t rounds_ = 0;   // in which files and names were looked at
   uint64_t wanted_rounds_ = 0;
+  bool files_were_read_ = false;
   std::vector<Range> ranges_;  // in the order of the file
   uid_t subordinate_uid_min_ = kSubordinateUidMin;
   std::map<uid_t, Name> names_;
@@ -218,9 +222,9 @@ Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(s
 
 Accounts::~Accounts() { state_->Stop(); }
 
-Account Accounts::Of(uid_t uid) { return state_->Find(uid).value_or(Account::OfNameless()); }
+Account Accounts::Of(uid_t uid) { return state_->Find(uid, false).value_or(Account::OfNameless()); }
 
-std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid); }
+std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid, true); }
 
 void Accounts::Settle() { state_->Settle(); }
 

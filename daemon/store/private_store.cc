@@ -30,12 +30,18 @@ Digest MemoryKey(uid_t uid, const Digest& key) {
   return hasher.Finish();
 }
 
-PrivateUsage UsageOf(Database& database, const std::string& row) {
+/// None: the row can't be read. Without a row nothing is used.
+std::optional<PrivateUsage> ReadUsage(Database& database, const std::string& row) {
   PrivateUsage usage;
-  database.Read(Column::kPrivateUsage, row, [&](std::string_view value) {
+  const auto found = database.Read(Column::kPrivateUsage, row, [&](std::string_view value) {
     usage = DecodePrivateUsage(value).value_or(PrivateUsage{});
   });
-  return usage;
+  const bool known = found == Database::Found::kYes || found == Database::Found::kNo;
+  return known ? std::optional(usage) : std::nullopt;
+}
+
+PrivateUsage UsageOf(Database& database, const std::string& row) {
+  return ReadUsage(database, row).value_or(PrivateUsage{});
 }
 
 Error NotWritten(const DatabaseError& error) {
@@ -201,8 +207,11 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
     const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
     if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
     const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
-    if (DropOldest(database, uid, surplus, incoming.generation)) continue;
-    if (DropOldestBeside(database, account, uid, surplus)) continue;
+    // Nothing goes for an entry that would not fit then either.
+    const bool could_fit = incoming.bytes <= limits_.per_user &&
+                           all - std::min(all, mine) + incoming.bytes <= limits_.in_all;
+    if (could_fit && DropOldest(database, uid, surplus, incoming.generation)) continue;
+    if (could_fit && DropOldestBeside(database, account, uid, surplus)) continue;
     if (!mine_fits) {
       return Error{ErrorCode::kOverloaded,
                    fmt::format("{} may have {} bytes of entries of its own, and this is more: "
@@ -221,10 +230,13 @@ bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t u
                                     uint64_t surplus) {
   const auto other = usage_.LargestBeside(account, uid);
   if (!other) return false;
+  if (usage_.FindAgain(*other)) return true;  // it is another account's, so this one has less
   const uint64_t held = usage_.Of(*other);
   if (!DropOldest(database, *other, surplus, std::numeric_limits<uint64_t>::max())) {
     // Either the disk refuses, or this uid has nothing in a database that was made anew.
-    usage_.Set(*other, UsageOf(database, UserRowPrefix(*other)).bytes);
+    const auto total = ReadUsage(database, UserRowPrefix(*other));
+    if (!total) return false;
+    usage_.Set(*other, total->bytes);
   }
   return usage_.Of(*other) < held;
 }

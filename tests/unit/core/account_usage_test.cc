@@ -43,6 +43,7 @@ TEST_CASE("a uid whose account is not known counts as itself, and as its account
   for (uid_t i = 0; i < 45; ++i) usage.Set(kFirst + i, 2);
   CHECK(usage.MustGiveWay(kAlice, 1) == 1001);
   for (uid_t i = 0; i < 45; ++i) known.emplace(kFirst + i, kAlice);
+  usage.FindSomeAgain();
   const auto loser = usage.MustGiveWay(kAlice, 1);
   REQUIRE(loser);
   CHECK(*loser >= kFirst);
@@ -50,6 +51,19 @@ TEST_CASE("a uid whose account is not known counts as itself, and as its account
   known.clear();  // what was known lately stays
   usage.Set(kFirst, 3);
   CHECK(usage.Of(kAlice) == 91);
+}
+
+TEST_CASE("whoever would give way is looked at again, and nobody has to if that makes room") {
+  Account owner = kAlice;
+  AccountUsage usage({.per_account = 100, .in_all = 1'000}, [&](uid_t uid) {
+    return uid >= kFirst ? std::optional(owner) : std::nullopt;
+  });
+  usage.Set(1001, 90);
+  for (uid_t i = 0; i < 4; ++i) usage.Set(kFirst + i, 25);
+  CHECK(usage.MustGiveWay(kAlice, 1).has_value());
+  owner = Account(1002);
+  CHECK_FALSE(usage.MustGiveWay(kAlice, 1));
+  CHECK(usage.Of(kAlice) == 75);
 }
 
 TEST_CASE("what a uid holds moves with it to another account") {

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +84,25 @@ TEST_CASE("of a stored uid nothing is said until its name is known") {
   accounts.Settle();
   CHECK(accounts.OfStored(650'000) == Account::OfNameless());
   CHECK(accounts.OfStored(700'000) == Account(700'000));
+}
+
+TEST_CASE("no stored uid asks for a name before it is known who needs none") {
+  Machine machine;
+  machine.WriteSubordinateUids("alice:100000:65536\n");
+  Accounts::Sources sources = machine.Sources();
+  std::promise<void> go_on;
+  std::atomic<int> asked = 0;
+  sources.find_uid = [gate = go_on.get_future().share()](const std::string&) {
+    gate.wait();
+    return std::optional<uid_t>(1000);
+  };
+  sources.has_name = [&asked](uid_t) { return ++asked > 0; };
+  Accounts accounts(sources);
+  CHECK(accounts.OfStored(100'007) == std::nullopt);
+  go_on.set_value();
+  accounts.Settle();
+  CHECK(accounts.OfStored(100'007) == Account(1000));
+  CHECK(asked == 0);
 }
 
 TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {

@@ -226,6 +226,18 @@ TEST_CASE("many uids of one account together hold one share, also over a restart
   for (uint64_t i = 0; i < 3; ++i) CHECK(Has(scene, kBob, i));
 }
 
+TEST_CASE("an entry that can't be kept anyway pushes out nothing") {
+  RocksdbStoreOptions limits = Limited(3 * kBytes + 3'000, 3 * kBytes + 3'000);
+  limits.private_limits.find_account = [](uid_t uid) {
+    return Account(uid == 100'000 ? kAlice : uid);
+  };
+  StoreScene scene(limits);
+  REQUIRE(Put(scene, kAlice, 1, 1));
+  for (uint64_t i = 0; i < 2; ++i) REQUIRE(Put(scene, kBob, i, i + 1));
+  CHECK_FALSE(scene->own().Put(100'000, Key(2), Numbered(2, 2 * kBytes), 2).ok());
+  CHECK(Has(scene, kAlice, 1));
+}
+
 TEST_CASE("an entry that is inserted again counts once, also over a restart") {
   const auto limits = Limited(2 * kBytes + 2'000, 100 * kBytes);
   StoreScene scene(limits);
