@@ -21,12 +21,17 @@ using cccl_cached::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 TEST_CASE("what a daemon left unanswered when it went is asked of the next one") {
-  std::atomic<int> streams{0};
+  std::atomic<bool> asked{false};
+  std::atomic<bool> is_next{false};
   std::promise<void> both_asked;
   StandInAnswers answers;
   answers.many = [&](grpc::ServerContext* context, Many* stream) {
-    if (streams++ > 0) return Echo(context, stream);
+    if (is_next) return Echo(context, stream);
     v1::BuildManyRequest request;
+    if (asked.exchange(true)) {  // while it stops, as the daemon does it
+      while (stream->Read(&request)) Refuse(stream, request.tag(), "unavailable", 10);
+      return grpc::Status::OK;
+    }
     stream->Read(&request);
     Reply(stream, request.tag(), SourceOf(request));
     stream->Read(&request);
@@ -42,8 +47,9 @@ TEST_CASE("what a daemon left unanswered when it went is asked of the next one")
   REQUIRE(batch.Add(Source("c"), 3).ok());
   CHECK(CubinOf(batch.Next()) == "a");
   both_asked.get_future().wait();
-  scene.daemon.Stop();
+  scene.daemon.Stop(200ms);       // time to tell the client that it stops
   CHECK_FALSE(batch.Next(50ms));  // it is not there yet
+  is_next = true;
   scene.daemon.Start();
   std::set<std::string> rest;
   while (const auto finished = batch.Next()) rest.insert(CubinOf(finished));
