@@ -63,7 +63,7 @@ void BuildHistory::ShareClosure(uid_t uid, PastBuild* build) const {
   }
 }
 
-// What this build adds to the user's bytes.
+// How many bytes more the user has with this build.
 size_t BuildHistory::Cost(uid_t uid, const PastBuild& build) const {
   const size_t bytes = FootprintOf(build);
   if (build.closure == nullptr) return bytes;

@@ -124,7 +124,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
                                           {"0/cub/cub.cuh", cccl_cache::Sha256("cub"), {1, 1}}},
       std::vector<ToolchainHeaders::Directory>{}, false);
   CHECK(manifest.FindTrueWith(more) == nullptr);
-  // What is remembered goes with its closure, not with its place.
+  // A newer closure moves this one to index 1: its remembered verdict moves with it.
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);
   manifest.Add({.closure = {{ClosureEntry{{kToolchainRoot, "0/cub"}, FileKind::kAbsent, {}, 0}}}});
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[1]);

@@ -214,8 +214,8 @@ TEST_CASE("a scan whose time was up before it began is not the last one") {
   std::promise<void> release;
   const auto released = release.get_future().share();
   ToolchainRegistry registry(options, node.meta, node.compiler, [](const ToolchainReport&) {});
-  // Who is called back on the thread of the scans holds up the next one. While a scan hangs the
-  // call is on this thread.
+  // A callback runs on the scan thread and so delays the next scan. While a scan hangs, it runs on
+  // this thread instead.
   const auto asker = std::this_thread::get_id();
   for (bool held = false; !held;) {
     std::promise<void> called;
