@@ -65,9 +65,10 @@ Deposits::Options DepositOptionsOf(const Configuration& configuration,
   return options;
 }
 
-JobMemory::Limits JobMemoryLimitsOf(const Configuration& configuration) {
+Allowance JobMemoryOf(const Configuration& configuration) {
   const uint64_t per_uid = std::max(kLargestFile, configuration.in_flight_limit_per_uid / 4);
-  return {.per_uid = per_uid, .in_all = std::max(per_uid, configuration.in_flight_limit / 4)};
+  return {.per_account = per_uid,
+          .in_all = std::max(2 * per_uid, configuration.in_flight_limit / 4)};
 }
 
 ServiceLimits ServiceLimitsOf(const Configuration& configuration) {

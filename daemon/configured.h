@@ -24,7 +24,7 @@ namespace cccl_cached {
 [[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration,
                                                  const Result<uint64_t>& run);
 /// A quarter of what may be in flight, beside that, and never less than the largest file takes.
-[[nodiscard]] JobMemory::Limits JobMemoryLimitsOf(const Configuration& configuration);
+[[nodiscard]] Allowance JobMemoryOf(const Configuration& configuration);
 [[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
 /// The directories whose contents are the daemon's alone: its state, and what systemd made for its
 /// socket. A directory that merely holds the socket may be anybody's.

@@ -46,8 +46,11 @@ RegistryOptions ToolchainsOf(const Configuration& configuration) {
 Daemon::Daemon(Parts parts)
     : log_(parts.log),
       cut_offs_(log_, "connection"),
-      job_memory_(JobMemory::Make(JobMemoryLimitsOf(parts.configuration))),
-      compiler_(parts.worker, ZygotesOf(log_), ReportTo(log_, "compiler"), job_memory_),
+      zygote_ends_(log_, "compiler"),
+      job_memory_(JobMemory::Make(JobMemoryOf(parts.configuration))),
+      compiler_(
+          parts.worker, ZygotesOf(log_),
+          [this](std::string_view text) { zygote_ends_.Write(text); }, job_memory_),
       toolchains_(ToolchainsOf(parts.configuration), *parts.stores.disk, compiler_,
                   [&log = log_](const ToolchainReport& report) {
                     log.Write(report.warning ? LogLevel::kWarning : LogLevel::kInfo, "toolchain",

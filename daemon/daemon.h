@@ -52,6 +52,7 @@ class Daemon {
  private:
   Log& log_;
   LimitedLog cut_offs_;
+  LimitedLog zygote_ends_;
   const std::shared_ptr<JobMemory> job_memory_;
   WorkerCompiler compiler_;
   ToolchainRegistry toolchains_;

@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Precompiled>> WorkerCompiler::Precompile(const Comp
   Result<PchDraft> draft = PchDraft::Make();
   if (!draft) return draft.error();
   const Result<std::shared_ptr<Zygote>> zygote =
-      pool_.Acquire(*job.toolchain, *started.deadline, stop);
+      pool_.Acquire(*job.toolchain, job.account, *started.deadline, stop);
   if (!zygote) return zygote.error();
   const Pch pch{PchUse::kWrite, draft->fd(), *zygote};
   const Result<CompileOutput> output = Run(job, started, std::move(stop), &pch);
@@ -105,7 +105,7 @@ Result<CompileOutput> WorkerCompiler::Run(const CompileJob& job, const CompileLi
 
 WorkerCompiler::Attempt WorkerCompiler::RunAnywhere(const Work& work, const std::stop_token& stop) {
   const Result<std::shared_ptr<Zygote>> zygote =
-      pool_.Acquire(*work.job.toolchain, *work.limits.deadline, stop);
+      pool_.Acquire(*work.job.toolchain, work.job.account, *work.limits.deadline, stop);
   if (!zygote) return Retryable(zygote.error());
   return RunWorker(work, *zygote);
 }
@@ -144,7 +144,9 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   }
   if (end.exited && WIFSIGNALED(end.exited->wait_status) &&
       IsOwnSignal(WTERMSIG(end.exited->wait_status))) {
-    // All its workers have one memory layout and one stack canary: none is to be tried out.
+    // All its workers have one memory layout and one stack canary: none is to be tried out. Others
+    // pay for it once.
+    pool_.KeepApart(*job.toolchain, job.account);
     pool_.Discard(zygote, "a compile died by " + DescribeWaitStatus(end.exited->wait_status));
   }
   // The files take one question at a time, and an error of theirs is for the caller to see.
@@ -166,9 +168,13 @@ WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {
   return {std::move(error), again};
 }
 
+bool WorkerCompiler::KeepsApart(const Toolchain& toolchain, Account account) {
+  return pool_.IsKeptApart(toolchain, account);
+}
+
 Status WorkerCompiler::Warm(const Toolchain& toolchain) {
   Result<std::shared_ptr<Zygote>> zygote =
-      pool_.Acquire(toolchain, ZygotePool::Clock::time_point::max(), {});
+      pool_.Acquire(toolchain, Account(geteuid()), ZygotePool::Clock::time_point::max(), {});
   if (!zygote) return zygote.error();
   return Ok{};
 }

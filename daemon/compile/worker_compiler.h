@@ -37,6 +37,9 @@ class WorkerCompiler final : public Compiler {
                                                         const CompileLimits& limits,
                                                         std::stop_token stop) override;
 
+  /// For ten minutes after a worker of the account died by a signal of its own.
+  [[nodiscard]] bool KeepsApart(const Toolchain& toolchain, Account account) override;
+
   /// Loads a toolchain ahead of its first job.
   Status Warm(const Toolchain& toolchain);
   /// These are the toolchains that still exist: ends the zygotes of all others.

@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Zygotes of accounts that are kept apart, at one time.
+constexpr size_t kMostApart = 2;
+
 Error TimeUp() {
   return Error{ErrorCode::kTimedOut,
                "the compile's time was up before its toolchain was loaded; the daemon's time limit "
@@ -29,10 +32,11 @@ ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFun
 // In all methods `retired` is declared before the lock: the end of a zygote is waited for without
 // it.
 
-Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain,
+Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, Account account,
                                                     Clock::time_point deadline,
                                                     std::stop_token stop) {
-  const Key key(toolchain.serial, EncodeControlMessage(HelloFor(toolchain)));
+  Key key{toolchain.serial, EncodeControlMessage(HelloFor(toolchain)), std::nullopt};
+  if (IsKeptApart(toolchain, account)) key.apart = account;
   Zygotes retired;
   {
     std::unique_lock lock(mutex_);
@@ -98,8 +102,15 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Toolchain& toolchain,
 }
 
 void ZygotePool::Shrink(Zygotes& retired) {
-  const auto running = [](const auto& entry) { return entry.second.zygote != nullptr; };
-  while (std::ranges::count_if(slots_, running) > static_cast<int64_t>(options_.zygotes)) {
+  Shrink(false, options_.zygotes, retired);
+  Shrink(true, kMostApart, retired);
+}
+
+void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
+  const auto running = [apart](const auto& entry) {
+    return entry.second.zygote != nullptr && entry.first.apart.has_value() == apart;
+  };
+  while (std::ranges::count_if(slots_, running) > static_cast<int64_t>(bound)) {
     const auto oldest = std::ranges::min_element(slots_, {}, [&](const auto& entry) {
       return running(entry) ? entry.second.last_use : UINT64_MAX;
     });
@@ -115,11 +126,24 @@ void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view
   std::erase_if(slots_, [&](const auto& entry) { return entry.second.zygote == zygote; });
 }
 
+void ZygotePool::KeepApart(const Toolchain& toolchain, Account account) {
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(apart_, [now](const auto& entry) { return entry.second <= now; });
+  apart_[{toolchain.serial, account}] = now + options_.kept_apart;
+}
+
+bool ZygotePool::IsKeptApart(const Toolchain& toolchain, Account account) {
+  const std::lock_guard lock(mutex_);
+  const auto found = apart_.find({toolchain.serial, account});
+  return found != apart_.end() && Clock::now() < found->second;
+}
+
 void ZygotePool::KeepOnly(std::span<const ToolchainPtr> toolchains) {
   Zygotes retired;
   const std::lock_guard lock(mutex_);
   for (auto slot = slots_.begin(); slot != slots_.end();) {
-    const uint64_t serial = slot->first.first;
+    const uint64_t serial = slot->first.serial;
     const bool kept =
         slot->second.starting ||
         std::ranges::any_of(toolchains, [&](const auto& each) { return each->serial == serial; });

@@ -106,6 +106,12 @@ class Compiler {
   virtual Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                                 const CompileLimits& limits,
                                                                 std::stop_token stop);
+
+  /// Whether jobs of this account are kept apart from those of others for now: then they have no
+  /// part in what is precompiled.
+  [[nodiscard]] virtual bool KeepsApart(const Toolchain& /*toolchain*/, Account /*account*/) {
+    return false;
+  }
 };
 
 }  // namespace cccl_cached

@@ -118,6 +118,7 @@ bool FlightRunner::HasPreambles(const BuildPlan& plan, const FlightOrder& order)
   const Caller& caller = order.caller;
   // Proofs and checks are about what the compiler makes of the whole.
   if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
+  if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
   return parts_.sent_contents != nullptr &&
          !IsAloneWithSentFiles(caller.peer.uid, plan.directories);

@@ -8,18 +8,18 @@ namespace cccl_cached {
 
 Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
                                          Clock::time_point deadline, const std::stop_token& stop) {
-  if (bytes > limits_.per_uid) {
+  if (bytes > allowance_.per_account) {
     return Error{ErrorCode::kOutOfMemory,
                  fmt::format("{} bytes at once: compiles of one user may make the daemon hold at "
                              "most {} (a quarter of in_flight_limit_per_uid)",
-                             bytes, limits_.per_uid)};
+                             bytes, allowance_.per_account)};
   }
   std::unique_lock lock(mutex_);
   const auto user = users_.try_emplace(account).first;
   std::list<uint64_t>& line = user->second.line;
   const auto place = line.insert(line.end(), bytes);
   const bool granted = changed_.wait_until(
-      lock, stop, deadline, [&] { return place == line.begin() && Fits(user->second, bytes); });
+      lock, stop, deadline, [&] { return place == line.begin() && Fits(*user, bytes); });
   line.erase(place);
   changed_.notify_all();  // for the next in line
   if (!granted) {
@@ -28,10 +28,11 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
     if (stop.stop_requested()) {
       return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
     }
-    return Error{ErrorCode::kTimedOut,
-                 fmt::format("the daemon had no memory for the compile's result of {} bytes before "
-                             "its time was up: {} has {} of at most {}, all users {} of {}",
-                             bytes, account.Name(), held, limits_.per_uid, held_, limits_.in_all)};
+    return Error{
+        ErrorCode::kTimedOut,
+        fmt::format("the daemon had no memory for the compile's result of {} bytes before "
+                    "its time was up: {} has {} of at most {}, all users {} of {}",
+                    bytes, account.Name(), held, allowance_.per_account, held_, allowance_.in_all)};
   }
   user->second.held += bytes;
   held_ += bytes;
@@ -45,9 +46,9 @@ uint64_t JobMemory::used() const {
   return held_;
 }
 
-bool JobMemory::Fits(const User& user, uint64_t bytes) const {
-  const uint64_t room = user.held == 0 ? limits_.in_all : limits_.in_all - limits_.in_all / 4;
-  return user.held + bytes <= limits_.per_uid && held_ + bytes <= room;
+bool JobMemory::Fits(const Users::value_type& user, uint64_t bytes) const {
+  const auto& [account, mine] = user;
+  return mine.held + bytes <= allowance_.Most(account, mine.held, held_);
 }
 
 void JobMemory::Forget(Users::iterator user) {

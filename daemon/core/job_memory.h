@@ -24,13 +24,9 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   /// The bytes are given back when the last copy is gone.
   using Share = std::shared_ptr<const void>;
 
-  struct Limits {
-    uint64_t per_uid = 256ull << 20;
-    uint64_t in_all = 1ull << 30;  ///< the last quarter is for users who hold nothing
-  };
-
-  [[nodiscard]] static std::shared_ptr<JobMemory> Make(const Limits& limits) {
-    return std::shared_ptr<JobMemory>(new JobMemory(limits));
+  /// Bytes.
+  [[nodiscard]] static std::shared_ptr<JobMemory> Make(const Allowance& allowance) {
+    return std::shared_ptr<JobMemory>(new JobMemory(allowance));
   }
 
   /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: more than one
@@ -48,15 +44,15 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   };
   using Users = std::map<Account, User>;
 
-  explicit JobMemory(const Limits& limits) : limits_(limits) {}
+  explicit JobMemory(const Allowance& allowance) : allowance_(allowance) {}
 
   /// Needs mutex_.
-  [[nodiscard]] bool Fits(const User& user, uint64_t bytes) const;
+  [[nodiscard]] bool Fits(const Users::value_type& user, uint64_t bytes) const;
   /// Needs mutex_.
   void Forget(Users::iterator user);
   void Give(Account account, uint64_t bytes);
 
-  const Limits limits_;
+  const Allowance allowance_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   Users users_;        // guarded by mutex_; only who holds something or waits

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "daemon/files/access_list.h"
@@ -25,15 +26,20 @@ struct CountedBytes {
   std::string bytes;
 };
 
-/// All bytes from the start of a file. `expected`: how many it seems to have.
+/// How long a large file waits for room. The requester's other files give theirs back meanwhile.
+constexpr std::chrono::seconds kPatience{30};
+
+/// All bytes from the start of a file. `expected`: how many it seems to have. kChanging: it has
+/// more than these and than are worth counting.
 Reached<std::string> ReadWhole(int file, uint64_t expected) {
+  const uint64_t most = std::max(expected, kLargeFileBytes);
   std::string bytes;
   size_t length = 0;
   for (;;) {
     // One more than expected, so that the end shows.
     if (length == bytes.size()) {
-      if (length > kMaxFileBytes) return Obstacle{Obstacle::Kind::kTooLarge};
-      bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, kMaxFileBytes + 1));
+      if (length > most) return Obstacle{Obstacle::Kind::kChanging};
+      bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, most + 1));
     }
     const ssize_t got =
         pread(file, bytes.data() + length, bytes.size() - length, static_cast<off_t>(length));
@@ -76,10 +82,16 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   struct statx before {};
   struct statx after {};
   if (const int error = StatusAt(contents, "", &before); error != 0) return Obstacle::Of(error);
+  if (before.stx_size > kMaxFileBytes) return Obstacle{Obstacle::Kind::kTooLarge};
   JobMemory::Share share;
   if (account_.memory != nullptr && before.stx_size > kLargeFileBytes) {
-    Result<JobMemory::Share> taken = account_.memory->Take(account_.account, before.stx_size);
-    if (!taken) return Obstacle{Obstacle::Kind::kTooLarge};
+    Result<JobMemory::Share> taken = account_.memory->Take(account_.account, before.stx_size,
+                                                           JobMemory::Clock::now() + kPatience);
+    if (!taken) {
+      const bool never = taken.error().code == ErrorCode::kOutOfMemory;
+      return never ? Obstacle{Obstacle::Kind::kTooLarge}
+                   : Obstacle{Obstacle::Kind::kFailed, ENOMEM};
+    }
     share = *std::move(taken);
   }
   Reached<std::string> read = ReadWhole(contents, before.stx_size);

@@ -55,6 +55,7 @@ Status ApplyLimits(const IsolationLimits& limits) {
     const char* what;
   } const all[] = {
       {RLIMIT_DATA, limits.data_bytes, "limiting memory"},
+      {RLIMIT_AS, limits.address_bytes, "limiting addresses"},
       {RLIMIT_STACK, kStackBytes, "limiting the stack"},
       {RLIMIT_CORE, 0, "limiting core dumps"},
       {RLIMIT_FSIZE, limits.has_pch ? kMaxPchFileBytes : kMaxFileBytes, "limiting file sizes"},

@@ -11,9 +11,10 @@
 namespace cccl_cached {
 
 struct IsolationLimits {
-  pid_t zygote = 0;         ///< dies with it
-  uint64_t data_bytes = 0;  ///< RLIMIT_DATA
-  bool has_pch = false;     ///< a precompiled header, to write or to read
+  pid_t zygote = 0;            ///< dies with it
+  uint64_t data_bytes = 0;     ///< RLIMIT_DATA
+  uint64_t address_bytes = 0;  ///< RLIMIT_AS
+  bool has_pch = false;        ///< a precompiled header, to write or to read
 };
 
 /// Takes from this process what a compile does not need: new privileges, being looked into, its

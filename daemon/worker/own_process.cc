@@ -34,4 +34,6 @@ int OwnThreads() { return static_cast<int>(StatusNumber("\nThreads:")); }
 
 uint64_t OwnDataBytes() { return StatusNumber("\nVmData:") * 1024; }
 
+uint64_t OwnAddressBytes() { return StatusNumber("\nVmSize:") * 1024; }
+
 }  // namespace cccl_cached

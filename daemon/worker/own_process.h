@@ -12,4 +12,7 @@ namespace cccl_cached {
 /// What RLIMIT_DATA counts of this process now; 0 if /proc does not say.
 [[nodiscard]] uint64_t OwnDataBytes();
 
+/// What RLIMIT_AS counts of this process now; 0 if /proc does not say.
+[[nodiscard]] uint64_t OwnAddressBytes();
+
 }  // namespace cccl_cached

@@ -10,9 +10,11 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +38,15 @@ constexpr int kSparePatience = 30'000;
 
 Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
+}
+
+/// Addresses that a compile may reserve beyond its memory: the C library reserves up to 128 MiB for
+/// the heap of each thread. Not without bound: pages that are only read take page tables, and
+/// RLIMIT_DATA does not count a stack that was moved.
+uint64_t UnusedAddresses() {
+  constexpr uint64_t kOfProcess = 4ull << 30;
+  constexpr uint64_t kOfThread = 192ull << 20;
+  return kOfProcess + kOfThread * static_cast<uint64_t>(std::max(get_nprocs_conf(), 1));
 }
 
 /// Where the machine runs out of memory, a compile ends rather than the daemon or its users'
@@ -178,6 +189,7 @@ Status Zygote::Prepare() {
   null_device_ = FileDescriptor(real_files::Open("/dev/null", O_RDWR | O_CLOEXEC, 0));
   if (!null_device_.valid()) return Error{ErrorCode::kUnavailable, "/dev/null can't be opened"};
   own_data_bytes_ = OwnDataBytes();
+  own_address_bytes_ = OwnAddressBytes();
   return Ok{};
 }
 
@@ -269,7 +281,10 @@ void Zygote::Work(Packet packet) {
       {.libraries = libraries_,
        .trusted_directories = hello_.trusted_directories,
        .sandbox = sandbox_,
-       .limits = {own_pid_, own_data_bytes_ + request->memory_bytes, request->pch != PchUse::kNone},
+       .limits = {.zygote = own_pid_,
+                  .data_bytes = own_data_bytes_ + request->memory_bytes,
+                  .address_bytes = own_address_bytes_ + request->memory_bytes + UnusedAddresses(),
+                  .has_pch = request->pch != PchUse::kNone},
        .may_lack_sandbox = request->may_lack_sandbox,
        .pch_use = request->pch,
        .job = fds[0].get(),

@@ -60,7 +60,8 @@ class Zygote final : private SpareWorker::Role {
   Sandbox sandbox_;               ///< of the workers
   FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
   FileDescriptor null_device_;
-  uint64_t own_data_bytes_ = 0;  ///< what RLIMIT_DATA counts of the zygote itself
+  uint64_t own_data_bytes_ = 0;     ///< what RLIMIT_DATA counts of the zygote itself
+  uint64_t own_address_bytes_ = 0;  ///< what RLIMIT_AS counts of it
   std::map<pid_t, Worker> workers_;
   const pid_t own_pid_ = getpid();
   std::optional<SpareWorker> spare_;  ///< for the next request

@@ -109,6 +109,7 @@ ATTACKS = [
     ("execute /bin/sh", KILLED),
     ("map-code", "ENOSYS"),
     ("map-shared", "ENOSYS"),
+    ("map-readable", "ENOMEM"),
     ("make-file-in-memory", "EMFILE"),
     ("system-call clone3", "ENOSYS"),
     # the kernel
@@ -217,6 +218,7 @@ def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
     assert limits["Max processes"] == ["4096", "4096"]
     assert limits["Max core file size"] == ["0", "0"]
     assert limits["Max data size"][0] == limits["Max data size"][1] != "unlimited"
+    assert limits["Max address space"][0] == limits["Max address space"][1] != "unlimited"
 
 
 def test_the_sandbox_in_force_is_in_the_log(shared):

@@ -139,6 +139,13 @@ long MapShared(const std::string&) {
                  0);
 }
 
+/// Pages that are only read cost page tables, which RLIMIT_DATA does not count.
+long MapReadable(const std::string&) {
+  constexpr size_t kBytes = 1ull << 40;
+  return syscall(SYS_mmap, nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
+}
+
 /// A question to the daemon past the worker's own code, as if the compile needed "1 a.h", that file
 /// in root 1. Done: it was handed over. (An output with the whole name in it would show paths.)
 long AskDaemon(const std::string& argument) {
@@ -197,6 +204,7 @@ constexpr struct {
                 {"execute", Execute},
                 {"map-code", MapCode},
                 {"map-shared", MapShared},
+                {"map-readable", MapReadable},
                 {"ask-daemon", AskDaemon},
                 {"system-call", CallByName}};
 

@@ -5,11 +5,14 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/unit/compile/compile_fixture.h"
 
@@ -96,6 +99,54 @@ TEST_CASE("the zygote of a toolchain that is gone ends") {
   fixture.compiler.KeepOnly({});
   CHECK(ChildrenOf().empty());
   CHECK(fixture.Compile("").ok());
+}
+
+bool CompilesFor(CompileFixture& fixture, uid_t user, const std::string& source = "") {
+  CompileJob job = fixture.NvrtcJob(source);
+  job.account = Account(user);
+  return fixture.compiler.Compile(job, CompileFixture::SmallLimits(), {}).ok();
+}
+
+bool IsChild(pid_t pid) { return std::ranges::count(ChildrenOf(), pid) == 1; }
+
+constexpr uid_t kMallory = 1001;
+constexpr uid_t kAnn = 1002;
+
+TEST_CASE(
+    "who crashed a compile has zygotes of its own, and its next crashes cost others nothing") {
+  CompileFixture fixture;
+  CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
+  REQUIRE(CompilesFor(fixture, kAnn));
+  const pid_t shared = ChildrenOf().at(0);
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
+  CHECK(CompilesFor(fixture, kMallory));
+  CHECK(IsChild(shared));
+  CHECK(ChildrenOf().size() == 2);
+  CHECK(CompilesFor(fixture, kAnn));
+  CHECK(ChildrenOf().size() == 2);
+}
+
+TEST_CASE("who crashed a compile long ago shares the zygote of all") {
+  CompileFixture fixture({.kept_apart = std::chrono::milliseconds(0)});
+  CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
+  REQUIRE(CompilesFor(fixture, kMallory));
+  const pid_t shared = ChildrenOf().at(0);
+  CHECK(CompilesFor(fixture, kAnn));
+  CHECK(ChildrenOf() == std::vector{shared});
+}
+
+TEST_CASE("accounts that are kept apart have two zygotes together, and cost others none") {
+  CompileFixture fixture({.zygotes = 1});
+  for (const uid_t user : {kMallory, kMallory + 10, kMallory + 20}) {
+    CHECK_FALSE(CompilesFor(fixture, user, "//fake: crash"));
+  }
+  REQUIRE(CompilesFor(fixture, kAnn));
+  const pid_t shared = ChildrenOf().at(0);
+  for (const uid_t user : {kMallory, kMallory + 10, kMallory + 20}) {
+    CHECK(CompilesFor(fixture, user));
+  }
+  CHECK(ChildrenOf().size() == 3);
+  CHECK(IsChild(shared));
 }
 
 TEST_CASE("no more toolchains stay loaded than allowed") {

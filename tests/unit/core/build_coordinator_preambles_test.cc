@@ -125,6 +125,17 @@ TEST_CASE("another user has preambles of his own") {
   CHECK(scene.Build("int c;", kBob).precompiled_headers);
 }
 
+TEST_CASE("who is kept apart has no part in preambles, and spoils none") {
+  Scene scene;
+  scene.bench.compiler.KeepApart(kBob.account());
+  CHECK_FALSE(scene.Build("int a;", kBob).precompiled_headers);
+  CHECK_FALSE(scene.Build("int b;", kBob).precompiled_headers);
+  CHECK(scene.bench.Count(Counter::kPreambles) == 0);
+  scene.Build("int c;");
+  REQUIRE(scene.WaitForPreambles(1));
+  CHECK(scene.Build("int d;").precompiled_headers);
+}
+
 TEST_CASE("the overflow user has no preambles") {
   Scene scene;
   const Peer nobody{65534, 65534, {}, 9};

@@ -185,6 +185,10 @@ class FakeCompiler final : public Compiler {
     return Error{ErrorCode::kUnavailable, "nothing is kept"};
   }
 
+  /// Its jobs are kept apart from now on.
+  void KeepApart(Account account) { apart_ = account; }
+  bool KeepsApart(const Toolchain&, Account account) override { return apart_ == account; }
+
   void Shut() {
     std::lock_guard lock(mutex_);
     open_ = false;
@@ -219,6 +223,7 @@ class FakeCompiler final : public Compiler {
 
  private:
   const Behaviour behaviour_;
+  std::optional<Account> apart_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool open_ = true;

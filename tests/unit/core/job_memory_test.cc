@@ -18,7 +18,7 @@ constexpr Account kAnn(1001);
 constexpr Account kBob(1002);
 
 struct Scene {
-  std::shared_ptr<JobMemory> memory = JobMemory::Make({.per_uid = 100, .in_all = 200});
+  std::shared_ptr<JobMemory> memory = JobMemory::Make({.per_account = 100, .in_all = 200});
 
   /// Null: there is no room now.
   JobMemory::Share TakeNow(Account uid, uint64_t bytes) {
@@ -54,21 +54,22 @@ TEST_CASE("more than a user may ever hold is refused at once, with both figures"
              Catch::Matchers::Contains("101") && Catch::Matchers::Contains("100"));
 }
 
-TEST_CASE("users who hold something leave the last quarter to those who hold nothing") {
+TEST_CASE("nobody holds more than they leave free, and a sixteenth is kept for root") {
   Scene scene;
   const auto ann = *scene.memory->Take(kAnn, 100, kNow);
-  const auto bob = *scene.memory->Take(kBob, 10, kNow);
-  CHECK_FALSE(scene.Has(kBob, 41));
-  const auto more = *scene.memory->Take(kBob, 40, kNow);
-  CHECK_FALSE(scene.Has(kBob, 1));
-  CHECK(scene.Has(Account(1003), 50));
+  const auto bob = *scene.memory->Take(kBob, 40, kNow);
+  CHECK_FALSE(scene.Has(kBob, 9));  // it would have 49, and 48 are free
+  CHECK(scene.Has(kBob, 8));
+  const auto newcomer = *scene.memory->Take(Account(1003), 48, kNow);
+  CHECK_FALSE(scene.Has(Account(1004), 1));
+  CHECK(scene.Has(Account(0), 12));
 }
 
 TEST_CASE("a call that finds no room waits until there is some") {
   Scene scene;
   std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 100, kNow);
   auto waiting = std::async(std::launch::async, [&] { return scene.memory->Take(kAnn, 100); });
-  CHECK(scene.Has(kBob, 100));  // it keeps nobody else waiting
+  CHECK(scene.Has(kBob, 80));  // it keeps nobody else waiting
   held.reset();
   CHECK(waiting.get().ok());
 }

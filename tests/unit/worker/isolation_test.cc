@@ -26,11 +26,12 @@ using namespace cccl_cached;
 
 namespace {
 
-/// More than a sanitizer's own memory, which RLIMIT_DATA counts.
+/// More than a sanitizer's own memory, which both limits count.
 constexpr uint64_t kDataBytes = 1ull << 46;
+constexpr uint64_t kAddressBytes = 1ull << 47;
 
 struct Limits {
-  rlimit data, stack, core, file_bytes, threads, open_files;
+  rlimit data, addresses, stack, core, file_bytes, threads, open_files;
 };
 
 /// What a process says of itself.
@@ -66,6 +67,7 @@ Told InChild(const std::function<void(Told&)>& action) {
 void LookAround(Surroundings& seen) {
   Limits& limits = seen.limits;
   getrlimit(RLIMIT_DATA, &limits.data);
+  getrlimit(RLIMIT_AS, &limits.addresses);
   getrlimit(RLIMIT_STACK, &limits.stack);
   getrlimit(RLIMIT_CORE, &limits.core);
   getrlimit(RLIMIT_FSIZE, &limits.file_bytes);
@@ -112,9 +114,10 @@ bool Same(int fd, const struct stat& file) {
 }  // namespace
 
 TEST_CASE("an isolated process has each of its limits, and can't raise it") {
-  const Surroundings seen = Isolated({.data_bytes = kDataBytes});
+  const Surroundings seen = Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes});
   REQUIRE(seen.isolated);
   CHECK(Is(seen.limits.data, kDataBytes));
+  CHECK(Is(seen.limits.addresses, kAddressBytes));
   CHECK(Is(seen.limits.stack, 64u << 20));
   CHECK(Is(seen.limits.core, 0));
   CHECK(Is(seen.limits.file_bytes, 64u << 20));
@@ -123,22 +126,24 @@ TEST_CASE("an isolated process has each of its limits, and can't raise it") {
 }
 
 TEST_CASE("one with a precompiled header may write a file as large as that, and no larger") {
-  const Surroundings seen = Isolated({.data_bytes = kDataBytes, .has_pch = true});
+  const Surroundings seen =
+      Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes, .has_pch = true});
   REQUIRE(seen.isolated);
   CHECK(Is(seen.limits.file_bytes, kPchHeapBytes + (16u << 20)));
 }
 
 TEST_CASE("a limit that was lower before stays as low") {
-  const Surroundings seen = Isolated({.data_bytes = kDataBytes}, [] {
-    const rlimit few{16, 32};
-    setrlimit(RLIMIT_NOFILE, &few);
-  });
+  const Surroundings seen =
+      Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes}, [] {
+        const rlimit few{16, 32};
+        setrlimit(RLIMIT_NOFILE, &few);
+      });
   REQUIRE(seen.isolated);
   CHECK(Is(seen.limits.open_files, 32));
 }
 
 TEST_CASE("an isolated process is not looked into, gains nothing, and dies with its zygote") {
-  const Surroundings seen = Isolated({.data_bytes = kDataBytes});
+  const Surroundings seen = Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes});
   REQUIRE(seen.isolated);
   CHECK(seen.dumpable == 0);
   CHECK(seen.no_new_privileges == 1);
@@ -152,7 +157,8 @@ TEST_CASE("a process whose zygote is gone is told so") {
     ErrorCode why_not;
   };
   const Told told = InChild<Told>([](Told& answer) {
-    const Status isolated = Isolate({.zygote = getpid(), .data_bytes = kDataBytes});
+    const Status isolated =
+        Isolate({.zygote = getpid(), .data_bytes = kDataBytes, .address_bytes = kAddressBytes});
     answer.isolated = isolated.ok();
     if (!isolated) answer.why_not = isolated.error().code;
   });
@@ -174,7 +180,9 @@ TEST_CASE("a process whose reach is limited has no capability left, whoever runs
     if (geteuid() != 0) unshare(CLONE_NEWUSER);  // there it has them all
     answer.before = OwnCapabilities();
     answer.confined =
-        Isolate({.zygote = zygote, .data_bytes = kDataBytes}).ok() && sandbox->LimitReach().ok();
+        Isolate({.zygote = zygote, .data_bytes = kDataBytes, .address_bytes = kAddressBytes})
+            .ok() &&
+        sandbox->LimitReach().ok();
     answer.after = OwnCapabilities();
   });
   INFO("user namespaces must be allowed, or this be run as root");

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/own_process.h"
 
+#include <sys/mman.h>
+
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
@@ -24,6 +26,15 @@ TEST_CASE("memory that is mapped to be written to is counted in bytes") {
   CHECK(before > 0);
   const auto block = std::make_unique<char[]>(256u << 20);
   CHECK(OwnDataBytes() >= before + (256u << 20));
+}
+
+TEST_CASE("addresses are counted in bytes, whether there is memory behind them or not") {
+  constexpr size_t kBytes = 1u << 30;
+  const uint64_t before = OwnAddressBytes();
+  void* reserved = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(reserved != MAP_FAILED);
+  CHECK(OwnAddressBytes() >= before + kBytes);
+  munmap(reserved, kBytes);
 }
 
 }  // namespace
