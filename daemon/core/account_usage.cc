@@ -29,6 +29,12 @@ void AccountUsage::Set(uid_t uid, Account account, uint64_t amount) {
   in_all_ += amount;
 }
 
+void AccountUsage::Clear() {
+  users_.clear();
+  shares_.clear();
+  in_all_ = 0;
+}
+
 Account AccountUsage::AccountOf(uid_t uid) const {
   if (find_account_) {
     if (const auto found = find_account_(uid)) return *found;

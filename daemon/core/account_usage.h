@@ -38,6 +38,9 @@ class AccountUsage {
   /// first as itself: so a start throws away nothing because names are not known yet.
   void Set(uid_t uid, uint64_t amount) { Set(uid, AccountOf(uid), amount); }
 
+  /// Nobody holds anything.
+  void Clear();
+
   /// Finds the accounts of the next few uids again, for what is known of them changes while the
   /// daemon runs.
   void FindSomeAgain();

@@ -53,10 +53,9 @@ Error NotWritten(const DatabaseError& error) {
 
 }  // namespace
 
-void PrivateStore::Load() {
-  const auto database = slot_.Get();
-  if (!database) return;
+void PrivateStore::Load(Database& database) {
   const std::lock_guard changing(changing_);
+  usage_.Clear();
   for (uid_t next = 0; next != kAll;) {
     std::optional<uid_t> found;
     PrivateUsage total;
@@ -65,7 +64,7 @@ void PrivateStore::Load() {
       if (!KeyOfRow(row)) total = DecodePrivateUsage(value).value_or(PrivateUsage{});
       return false;
     };
-    if (database->Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
+    if (database.Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
     if (!found || *found == kAll) return;
     usage_.Set(*found, total.bytes);
     const std::lock_guard lock(mutex_);

@@ -44,8 +44,8 @@ class PrivateStore final : public PrivateEntries {
         usage_({limits.per_user, limits.in_all}, limits.find_account),
         keys_(limits.known_keys) {}
 
-  /// Finds out who has entries, and how much. Once, when the database is there.
-  void Load();
+  /// Finds out who has entries in this database, and how much; nobody has any others.
+  void Load(Database& database);
 
   bool MayHave(uid_t uid, const cccl_cache::Digest& key) override;
   Found Get(uid_t uid, const cccl_cache::Digest& key) override;

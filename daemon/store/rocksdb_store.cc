@@ -43,11 +43,14 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     opened = OpenDatabase(*store->directory_, database_options, report);
     if (!opened) return opened.error();
   }
-  if (opened->database != nullptr) store->slot_.Set(std::move(opened->database));
-  store->own_.Load();
+  if (opened->database != nullptr) {
+    store->own_.Load(*opened->database);
+    store->slot_.Set(std::move(opened->database));
+  }
   store->writer_ = std::make_unique<StoreWriter>(
       StoreWriter::Parts{*store->directory_, store->slot_, store->table_, store->queue_,
-                         store->ledger_, store->answered_, store->answered_table_, statistics},
+                         store->ledger_, store->answered_, store->answered_table_, store->own_,
+                         statistics},
       database_options, report, opened->failure);
   return store;
 }

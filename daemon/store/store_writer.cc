@@ -148,6 +148,7 @@ void StoreWriter::Reopen() {
   if (auto error = parts_.table.Load(*opened->database, opened->totals_uncertain)) {
     return Failed(*std::move(error));
   }
+  parts_.own.Load(*opened->database);
   parts_.slot.Set(std::move(opened->database));
 }
 

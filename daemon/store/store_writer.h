@@ -14,6 +14,7 @@
 #include "daemon/store/artifact_table.h"
 #include "daemon/store/database_opening.h"
 #include "daemon/store/database_slot.h"
+#include "daemon/store/private_store.h"
 #include "daemon/store/state_directory.h"
 #include "daemon/store/usage_ledger.h"
 #include "daemon/store/write_queue.h"
@@ -34,11 +35,13 @@ class StoreWriter {
     UsageLedger& ledger;
     AnsweredLedger& answered;
     AnsweredTable& answered_table;
+    PrivateStore& own;
     Statistics& statistics;
   };
 
-  /// `parts.slot` holds an open database, `parts.table` was loaded from it. Otherwise `failure`
-  /// says why there is none, and it is opened when it can be. Starts the thread.
+  /// `parts.slot` holds an open database, `parts.table` and `parts.own` were loaded from it.
+  /// Otherwise `failure` says why there is none, and it is opened when it can be. Starts the
+  /// thread.
   StoreWriter(Parts parts, DatabaseOptions options, Report report,
               std::optional<DatabaseError> failure);
   /// Writes what is queued, if the disk lets it, and ends the thread. The queue must be closed

@@ -9,6 +9,7 @@ import pytest
 from lease_client import LeaseClient
 from patience import wait_for
 from places import PLACES
+from snapshot_commands import BOB, as_root, place, snapshot  # noqa: F401
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -20,12 +21,18 @@ def is_denied_a_lease(daemon, value):
 
 
 @pytest.fixture
-def started_before(make_daemon):
-    """A daemon that has built and kept something, and has ended."""
-    daemon = make_daemon(roots=(PLACES.fake13,)).start()
+def started_before(make_daemon, place):  # noqa: F811
+    """A daemon that has built and kept something, and has ended; and a program that BOB inserted for himself."""
+    other = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,), name="other").start()
+    inserted, file = KERNEL + "// inserted\n", place / "a.snap"
+    other.build_json(inserted, cwd="/", user=BOB)
+    snapshot(other, "create", file, user=BOB)
+    assert other.stop() == 0
+    daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,)).start()
     daemon.build_json(KERNEL)
+    snapshot(daemon, "insert", file, user=BOB)
     assert daemon.stop() == 0
-    return daemon
+    return daemon, inserted
 
 
 def start_on_a_full_disk(daemon):
@@ -47,7 +54,7 @@ def start_on_a_full_disk(daemon):
 
 def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_has_space(started_before):
     assert os.geteuid() == 0, "run as root (scripts/test does): the test mounts a small disk"
-    daemon = started_before
+    daemon, inserted = started_before
     start_on_a_full_disk(daemon)
     assert daemon.build_json(KERNEL)["outcome"] == "built"
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
@@ -58,11 +65,12 @@ def test_a_daemon_that_starts_on_a_full_disk_builds_and_uses_the_disk_once_it_ha
         ballast.unlink()
     wait_for(lambda: "can be written again" in daemon.log_text(), "the disk to be used")
     assert daemon.build_json(KERNEL + "// another\n")["outcome"] == "built"
+    assert daemon.build_json(inserted, cwd="/", user=BOB)["outcome"] == "hit"
     assert daemon.stop() == 0
 
 
 def test_a_daemon_whose_count_of_runs_is_damaged_builds_and_grants_no_leases(started_before):
-    daemon = started_before
+    daemon, _ = started_before
     runs = pathlib.Path(daemon.state) / "runs"
     runs.write_text("garbage")
     daemon.start()
