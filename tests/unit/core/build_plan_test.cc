@@ -51,6 +51,27 @@ TEST_CASE("the same program from another place has the same fingerprint") {
   CHECK(Plan(one).view != Plan(other).view);
 }
 
+TEST_CASE("toolchains with other headers share what they link, and no compile that is under way") {
+  const auto with_header = [](const std::string& contents) {
+    auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+    toolchain->contents = std::make_shared<const ToolchainHeaders>(
+        std::vector<ToolchainHeaders::File>{{"0/a.h", cccl_cache::Sha256(contents), {1, 1}}},
+        std::vector<ToolchainHeaders::Directory>{}, false);
+    return toolchain;
+  };
+  auto link = std::make_shared<cccl_cache::BuildRequest>();
+  link->program = cccl_cache::LinkProgram{};
+  const BuildPlan one = *PlanBuild(link, with_header("one"), {});
+  const BuildPlan other = *PlanBuild(link, with_header("other"), {});
+  CHECK(one.flight == other.flight);
+  CHECK(one.key == other.key);
+  const auto compile = Request("/a/k.cu", {});
+  const BuildPlan first = *PlanBuild(compile, with_header("one"), {});
+  const BuildPlan second = *PlanBuild(compile, with_header("other"), {});
+  CHECK(first.fingerprint == second.fingerprint);
+  CHECK(first.flight != second.flight);
+}
+
 TEST_CASE("a name that can be pasted together counts as one that stands in the request") {
   const std::string paste = "#define C2(a, b) a##b\n";
   CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__FI, LE__)")).path_dependent);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
@@ -86,6 +87,23 @@ TEST_CASE("a proof is made once: by the thread that has it, or by a caller that 
   proofs.Remove(first);
   CHECK(proofs.Take(*canonical, 7) == second);
   CHECK(proofs.Take(*canonical, 7) == nullptr);
+}
+
+TEST_CASE("a proof that is not made yet is that of one tree of headers") {
+  const auto request = MakeRequest("a");
+  const auto plan_over = [&request](const std::string& contents) {
+    auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+    toolchain->contents = std::make_shared<const ToolchainHeaders>(
+        std::vector<ToolchainHeaders::File>{{"0/a.h", cccl_cache::Sha256(contents), {1, 1}}},
+        std::vector<ToolchainHeaders::Directory>{}, false);
+    return std::make_shared<const BuildPlan>(*PlanBuild(request, toolchain, {}));
+  };
+  OpenProofs proofs;
+  const PathProof proof{nullptr, plan_over("one"), Peer{7, 7, {}, 1}, nullptr, {}, nullptr};
+  const auto open = proofs.Add(proof);
+  REQUIRE(open != nullptr);
+  CHECK(proofs.Take(*plan_over("other"), 7) == nullptr);
+  CHECK(proofs.Take(*plan_over("one"), 7) == open);
 }
 
 }  // namespace
