@@ -17,15 +17,27 @@ class TokenBucket {
 
   /// Whether one more is allowed at this time, which never goes back.
   [[nodiscard]] bool Take(Clock::time_point now) {
-    const std::chrono::duration<double> passed = now - refilled_;
-    refilled_ = now;
-    left_ = std::min(at_once_, left_ + passed.count() * per_second_);
-    if (left_ < 1) return false;
+    if (!HasAny(now)) return false;
     left_ -= 1;
     return true;
   }
+  /// So many happened, allowed or not. Nothing is allowed until they are made up for.
+  void Charge(double count, Clock::time_point now) {
+    Refill(now);
+    left_ -= count;
+  }
+  [[nodiscard]] bool HasAny(Clock::time_point now) {
+    Refill(now);
+    return left_ >= 1;
+  }
 
  private:
+  void Refill(Clock::time_point now) {
+    const std::chrono::duration<double> passed = now - refilled_;
+    refilled_ = now;
+    left_ = std::min(at_once_, left_ + passed.count() * per_second_);
+  }
+
   const double at_once_;
   const double per_second_;
   double left_;

@@ -112,28 +112,29 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
 void Acceptor::TurnAway(int listener) {
   spare_.Close();
   FileDescriptor turned_away(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  turned_away.Close();
+  closer_.Close(std::move(turned_away));
   spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
   auto peer = ReadPeerCredentials(socket.get());
-  if (!peer) return;
+  if (!peer) return closer_.Close(std::move(socket));
   peer.value().administrator = listener.for_administrators();
   callbacks_.identify(socket.get(), peer.value());
-  auto cancellations = callbacks_.cancellations(*peer);
-  if (cancellations == nullptr) return;
+  auto traffic = callbacks_.traffic_of(*peer);
+  if (traffic == nullptr) return closer_.Close(std::move(socket));
   FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
-  if (!watched.valid()) return;
-  auto guarded = GuardSocket(socket.get(), std::move(cancellations));
+  if (!watched.valid()) return closer_.Close(std::move(socket));
+  auto guarded = GuardSocket(socket.get(), std::move(traffic));
   auto connection = callbacks_.admit(std::move(socket), *peer);
-  if (connection == nullptr) return;
+  if (connection == nullptr) return closer_.Close(std::move(watched));
   const uint64_t id = next_id_++;
   // No events but the hang-up, which comes by itself. If even that cannot be watched, the duplicate
   // must not keep the connection open.
   if (!Watch(watched.get(), 0, id)) {
     shutdown(watched.get(), SHUT_RDWR);
-    return;
+    guarded->End();
+    return closer_.Close(std::move(watched));
   }
   connections_.emplace(
       id, Watched{std::move(watched), std::move(connection), std::move(guarded), *std::move(peer)});
@@ -142,8 +143,10 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
 void Acceptor::Ended(uint64_t id) {
   const auto ended = connections_.extract(id);
   if (ended.empty()) return;
-  const Watched& watched = ended.mapped();
-  if (const char* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
+  Watched& watched = ended.mapped();
+  watched.guarded->End();
+  if (const FrameRule* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
+  closer_.Close(std::move(watched.socket));
 }
 
 }  // namespace cccl_cached

@@ -14,6 +14,7 @@
 #include "daemon/core/result.h"
 #include "daemon/service/guarded_sockets.h"
 #include "daemon/service/listening_socket.h"
+#include "daemon/service/socket_closer.h"
 
 namespace cccl_cached {
 
@@ -33,11 +34,11 @@ class Acceptor {
     /// and whether it is an administrator, which it is called if the listener may have any.
     std::function<void(int socket, Peer&)> identify;
     /// Null: this peer may not connect now.
-    std::function<std::shared_ptr<Cancellations>(const Peer&)> cancellations;
+    std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
     /// Takes the socket over, or closes it and returns null.
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
     /// A connection was cut off, for the rule that its client broke.
-    std::function<void(const Peer&, const char* rule)> cut_off;
+    std::function<void(const Peer&, const FrameRule* rule)> cut_off;
     std::function<void()> tick;  ///< every few seconds
   };
 
@@ -54,7 +55,7 @@ class Acceptor {
   struct Watched {
     FileDescriptor socket;  ///< a duplicate: it sees the hang-up whoever closes first
     std::unique_ptr<Connection> connection;
-    std::shared_ptr<const GuardedSocket> guarded;
+    std::shared_ptr<GuardedSocket> guarded;
     Peer peer;
   };
 
@@ -71,6 +72,7 @@ class Acceptor {
   FileDescriptor stop_;
   FileDescriptor spare_;  ///< given up for a moment when descriptors have run out
   uint64_t next_id_ = 0;
+  SocketCloser closer_;  ///< of what this thread would close
   std::map<uint64_t, Watched> connections_;
   std::thread thread_;
 };

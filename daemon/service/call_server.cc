@@ -3,12 +3,17 @@
 #include "daemon/service/call_server.h"
 
 #include <grpcpp/server_posix.h>
+#include <unistd.h>
 
 #include <system_error>
 #include <utility>
 
+#include "daemon/service/interrupted_waits.h"
+
 namespace cccl_cached {
 namespace {
+
+constexpr std::chrono::milliseconds kPatience{20};
 
 class UnknownCall final : public RawCall {
  public:
@@ -43,6 +48,9 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
 
 CallServer::~CallServer() {
   if (!thread_.joinable()) return;
+  thread_number_.wait(0);
+  // It may wait in a socket of its clients for as long as they like.
+  const InterruptedWaits interrupted(thread_number_, kPatience);
   Shutdown(std::chrono::system_clock::now());
   WaitForLastCall();
   queue_->Shutdown();
@@ -87,6 +95,8 @@ void CallServer::Forget(CallStream& stream) {
 }
 
 void CallServer::Run() {
+  thread_number_ = gettid();
+  thread_number_.notify_all();
   void* done = nullptr;
   for (bool ok = false; queue_->Next(&done, &ok);) static_cast<Completion*>(done)->Complete(ok);
 }

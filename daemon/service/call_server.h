@@ -7,6 +7,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -65,6 +66,7 @@ class CallServer {
   std::condition_variable none_left_;
   /// Guarded by mutex_; the awaited one as well.
   std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_;
+  std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's; 0 until it runs
   std::thread thread_;
 };
 

@@ -11,32 +11,50 @@ constexpr unsigned kWithoutPause = 3;
 constexpr unsigned kMaxDoublings = 6;
 constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::chrono::seconds kRemembered{120};
+/// If so many uids of an account were cut off lately, the account pauses and not they alone.
+constexpr size_t kManyUids = 8;
 
 }  // namespace
 
-std::shared_ptr<Cancellations> FloodHistory::Admit(Account account) {
-  const auto now = now_();
-  User& user = users_[account];
-  if (user.cut_offs > kWithoutPause) {
-    const unsigned doublings = std::min(user.cut_offs - kWithoutPause - 1, kMaxDoublings);
-    if (now - user.last_cut_off < kFirstPause * (1u << doublings)) return nullptr;
-  }
-  if (user.cancellations == nullptr) user.cancellations = std::make_shared<Cancellations>(now);
-  return user.cancellations;
+void FloodHistory::Add(CutOffs& cut_offs, Clock::time_point now) {
+  if (now - cut_offs.last >= kRemembered) cut_offs.count = 0;
+  ++cut_offs.count;
+  cut_offs.last = now;
 }
 
-void FloodHistory::NoteCutOff(Account account) {
-  User& user = users_[account];
+bool FloodHistory::MustPause(const CutOffs& cut_offs, Clock::time_point now) {
+  if (cut_offs.count <= kWithoutPause) return false;
+  const unsigned doublings = std::min(cut_offs.count - kWithoutPause - 1, kMaxDoublings);
+  return now - cut_offs.last < kFirstPause * (1u << doublings);
+}
+
+std::shared_ptr<UserTraffic> FloodHistory::Admit(Account account, uid_t uid) {
   const auto now = now_();
-  if (now - user.last_cut_off >= kRemembered) user.cut_offs = 0;
-  ++user.cut_offs;
-  user.last_cut_off = now;
+  User& user = users_[account];
+  const auto of_uid = user.of_uids.find(uid);
+  if (of_uid != user.of_uids.end() && MustPause(of_uid->second, now)) return nullptr;
+  if (user.of_uids.size() >= kManyUids && MustPause(user.in_all, now)) return nullptr;
+  if (user.traffic == nullptr) user.traffic = std::make_shared<UserTraffic>(limits_, now);
+  return user.traffic->Connect(now) ? user.traffic : nullptr;
+}
+
+void FloodHistory::NoteCutOff(Account account, uid_t uid) {
+  const auto now = now_();
+  User& user = users_[account];
+  Add(user.in_all, now);
+  if (user.of_uids.size() < kManyUids || user.of_uids.contains(uid)) Add(user.of_uids[uid], now);
 }
 
 void FloodHistory::Forget() {
-  std::erase_if(users_, [now = now_()](const auto& entry) {
+  const auto is_old = [now = now_()](const CutOffs& cut_offs) {
+    return now - cut_offs.last >= kRemembered;
+  };
+  for (auto& [account, user] : users_) {
+    std::erase_if(user.of_uids, [&](const auto& entry) { return is_old(entry.second); });
+  }
+  std::erase_if(users_, [&](const auto& entry) {
     const User& user = entry.second;
-    return user.cancellations.use_count() <= 1 && now - user.last_cut_off >= kRemembered;
+    return user.traffic.use_count() <= 1 && is_old(user.in_all);
   });
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -9,34 +11,45 @@
 #include <utility>
 
 #include "daemon/core/account.h"
-#include "daemon/service/frame_rules.h"
+#include "daemon/service/user_traffic.h"
 
 namespace cccl_cached {
 
-/// What each user's connections may cancel together, and which users may not connect for a while
-/// because their connections are cut off again and again (guarded_sockets.h): a pause of a second
-/// after the fourth time, then twice as long each time, at most 64 s. Forgotten two minutes after
-/// the last time. Not thread-safe.
+/// What each user's connections do together, and which users may not connect for a while: those
+/// that connect too often, and those whose connections are cut off again and again
+/// (guarded_sockets.h): a pause of a second after the fourth time, then twice as long each time, at
+/// most 64 s. It is the uid that pauses, for an account may be many people's (decision 29); where
+/// many of its uids were cut off, all of it. Forgotten two minutes after the last time. Not
+/// thread-safe.
 class FloodHistory {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit FloodHistory(std::function<Clock::time_point()> now) : now_(std::move(now)) {}
+  FloodHistory(const TrafficLimits& limits, std::function<Clock::time_point()> now)
+      : limits_(limits), now_(std::move(now)) {}
 
   /// For a new connection of this user; null: the user must not connect yet.
-  [[nodiscard]] std::shared_ptr<Cancellations> Admit(Account account);
+  [[nodiscard]] std::shared_ptr<UserTraffic> Admit(Account account, uid_t uid);
   /// A connection of this user was cut off.
-  void NoteCutOff(Account account);
+  void NoteCutOff(Account account, uid_t uid);
   /// Drops what is out of date. To be called every few seconds.
   void Forget();
 
  private:
+  struct CutOffs {
+    unsigned count = 0;
+    Clock::time_point last;
+  };
   struct User {
-    unsigned cut_offs = 0;
-    Clock::time_point last_cut_off;
-    std::shared_ptr<Cancellations> cancellations;
+    CutOffs in_all;
+    std::map<uid_t, CutOffs> of_uids;  ///< bounded
+    std::shared_ptr<UserTraffic> traffic;
   };
 
+  static void Add(CutOffs& cut_offs, Clock::time_point now);
+  [[nodiscard]] static bool MustPause(const CutOffs& cut_offs, Clock::time_point now);
+
+  const TrafficLimits limits_;
   const std::function<Clock::time_point()> now_;
   std::map<Account, User> users_;
 };

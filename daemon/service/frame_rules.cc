@@ -11,59 +11,191 @@ namespace {
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
+constexpr uint8_t kPing = 6;
 constexpr uint8_t kWindowUpdate = 8;
 constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 
-/// gRPC's clients send a WINDOW_UPDATE for what they read, so it is not among them: gRPC adds a
-/// number and keeps nothing.
-bool IsCheap(uint8_t type, uint8_t flags, uint32_t size) {
-  if (type == kData) return size == 0 && (flags & kEndStream) == 0;
-  return type != kHeaders && type != kWindowUpdate;
-}
+/// Before each message of gRPC: whether it is compressed, and its length in four bytes, the highest
+/// first.
+constexpr unsigned kPrefixBytes = 5;
+
+constexpr FrameRule kLongFrame{"a frame of more than 16 KiB"};
+constexpr FrameRule kInsideBlock{"a frame inside a header block, or none before"};
+constexpr FrameRule kLongBlock{"a header block of more than 16 KiB"};
+constexpr FrameRule kCheap{"too many cancellations, pings or other small frames at once"};
+constexpr FrameRule kCancelledByUser{
+    "too many cancellations at once, with the user's other connections", false};
+constexpr FrameRule kNoCalls{"too many header blocks of no call"};
+constexpr FrameRule kLateCalls{"too many calls of a closed connection"};
+constexpr FrameRule kOpenCalls{"too many calls whose answers were not sent"};
+constexpr FrameRule kOpenOfUser{
+    "too many calls whose answers were not sent, with the user's other connections", false};
+constexpr FrameRule kSmallFrames{
+    "messages in too many small frames, with the user's other connections", false};
+constexpr FrameRule kAnnounced{
+    "a message that is announced with more than twice what message_limit allows", false};
 
 }  // namespace
 
-const char* FrameRules::Take(std::span<const uint8_t> bytes, Clock::time_point now) {
-  while (!bytes.empty()) {
-    if (skip_ > 0) {
-      const auto skipped = std::min<uint64_t>(skip_, bytes.size());
-      skip_ -= skipped;
-      bytes = bytes.subspan(skipped);
-      continue;
-    }
-    const size_t taken = std::min(kHeadBytes - in_head_, bytes.size());
-    std::copy_n(bytes.begin(), taken, head_.begin() + static_cast<ptrdiff_t>(in_head_));
-    in_head_ += taken;
-    bytes = bytes.subspan(taken);
-    if (in_head_ < kHeadBytes) break;
+std::span<const uint8_t> FrameReader::Take(std::span<const uint8_t>& bytes) {
+  at_head_ = false;
+  const auto take = [&bytes](uint64_t most) {
+    const auto taken = bytes.first(std::min<uint64_t>(most, bytes.size()));
+    bytes = bytes.subspan(taken.size());
+    return taken;
+  };
+  if (left_ > 0) {
+    const auto payload = take(left_);
+    left_ -= payload.size();
+    return payload;
+  }
+  for (const uint8_t byte : take(kHeadBytes - in_head_)) head_[in_head_++] = byte;
+  if (in_head_ == kHeadBytes) {
     in_head_ = 0;
-    if (const char* broken = TakeHead(now)) return broken;
+    at_head_ = true;
+    left_ = size();
+  }
+  return {};
+}
+
+uint32_t FrameReader::size() const {
+  return uint32_t{head_[0]} << 16 | uint32_t{head_[1]} << 8 | head_[2];
+}
+
+uint32_t FrameReader::stream() const {
+  return (uint32_t{head_[5]} & 0x7f) << 24 | uint32_t{head_[6]} << 16 | uint32_t{head_[7]} << 8 |
+         head_[8];
+}
+
+FrameRules::~FrameRules() {
+  for (size_t i = 0; i < calls_.size(); ++i) of_user_->CloseCall();
+}
+
+const FrameRule* FrameRules::Received(std::span<const uint8_t> bytes, Clock::time_point now) {
+  while (!bytes.empty()) {
+    const auto payload = received_.Take(bytes);
+    const FrameRule* broken = nullptr;
+    if (received_.at_head()) broken = TakeHead(now);
+    if (received_.type() == kData && !payload.empty()) broken = TakeData(payload);
+    if (broken != nullptr) return broken;
   }
   return nullptr;
 }
 
-const char* FrameRules::TakeHead(Clock::time_point now) {
-  const uint32_t size = uint32_t{head_[0]} << 16 | uint32_t{head_[1]} << 8 | head_[2];
-  const uint8_t type = head_[3];
-  const uint8_t flags = head_[4];
-  skip_ = size;
-  if (size > kMaxFrameBytes) return "a frame of more than 16 KiB";
-  if (in_block_ != (type == kContinuation)) return "a frame inside a header block, or none before";
+const FrameRule* FrameRules::TakeHead(Clock::time_point now) {
+  const uint32_t size = received_.size();
+  const uint8_t type = received_.type();
+  const uint8_t flags = received_.flags();
+  if (size > kMaxFrameBytes) return &kLongFrame;
+  if (in_block_ != (type == kContinuation)) return &kInsideBlock;
   if (type == kHeaders || type == kContinuation) {
     block_bytes_ += size;
-    if (block_bytes_ > kMaxBlockBytes) return "a header block of more than 16 KiB";
+    if (block_bytes_ > kMaxBlockBytes) return &kLongBlock;
     in_block_ = (flags & kEndHeaders) == 0;
     if (!in_block_) block_bytes_ = 0;
   }
-  if (IsCheap(type, flags, size) && !cheap_.Take(now)) {
-    return "too many cancellations, pings or other small frames at once";
+  if (IsCheap() && !cheap_.Take(now)) {
+    return &kCheap;
   }
-  if (type == kReset && !of_user_->Take(now)) {
-    return "too many cancellations at once, with the user's other connections";
+  if (type == kReset && !of_user_->CancelCall(now)) {
+    return &kCancelledByUser;
+  }
+  if (type == kReset) CloseCall(received_.stream());
+  if (type == kData) return CountData(now);
+  return type == kHeaders ? OpenCall(now) : nullptr;
+}
+
+/// gRPC's clients send a WINDOW_UPDATE for what they read, so it is not among them: gRPC adds a
+/// number and keeps nothing.
+bool FrameRules::IsCheap() {
+  const uint8_t type = received_.type();
+  if (type == kPing && pings_ > 0) {
+    --pings_;
+    return false;
+  }
+  if (type == kHeaders || type == kWindowUpdate) return false;
+  if (type != kData || !calls_.contains(received_.stream())) return true;
+  return received_.size() == 0 && (received_.flags() & kEndStream) == 0;
+}
+
+const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
+  const uint32_t stream = received_.stream();
+  // A client's streams are odd and rise; other ones make no call (RFC 9113, section 5.1.1).
+  if (stream % 2 == 0 || stream <= last_stream_) {
+    const bool trailers = calls_.contains(stream);
+    return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;
+  }
+  last_stream_ = stream;
+  if (ended_) return of_user_->CancelCall(now) ? nullptr : &kLateCalls;
+  if (calls_.size() >= kMaxOpenCalls) return &kOpenCalls;
+  if (!of_user_->OpenCall()) {
+    return &kOpenOfUser;
+  }
+  calls_.emplace(stream, Call{});
+  return nullptr;
+}
+
+const FrameRule* FrameRules::CountData(Clock::time_point now) {
+  const auto found = calls_.find(received_.stream());
+  if (found == calls_.end()) return nullptr;
+  Call& call = found->second;
+  call.earned = std::min(call.earned + received_.size(), kMostEarned);
+  if (call.earned >= kFrameCost) {
+    call.earned -= kFrameCost;
+    return nullptr;
+  }
+  return of_user_->SendSmallFrame(now) ? nullptr : &kSmallFrames;
+}
+
+const FrameRule* FrameRules::TakeData(std::span<const uint8_t> payload) {
+  const auto found = calls_.find(received_.stream());
+  if (found == calls_.end()) return nullptr;
+  Call& call = found->second;
+  while (!payload.empty()) {
+    const auto skipped = std::min<uint64_t>(call.of_message, payload.size());
+    call.of_message -= skipped;
+    payload = payload.subspan(skipped);
+    for (; call.of_message == 0 && !payload.empty(); payload = payload.subspan(1)) {
+      call.announced = call.announced << 8 | payload.front();
+      if (++call.prefix < kPrefixBytes) continue;
+      call.of_message = call.announced & 0xffff'ffff;
+      call.prefix = 0;
+      call.announced = 0;
+      if (call.of_message > of_user_->limits().message_bytes) {
+        return &kAnnounced;
+      }
+    }
   }
   return nullptr;
+}
+
+void FrameRules::Sent(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    sent_.Take(bytes);
+    if (!sent_.at_head()) continue;
+    const auto found = calls_.find(sent_.stream());
+    if (found == calls_.end()) continue;
+    const uint8_t type = sent_.type();
+    const bool ends = (type == kData || type == kHeaders) && (sent_.flags() & kEndStream) != 0;
+    if (type == kData || type == kHeaders) {
+      uint64_t& earned = found->second.earned;
+      earned = std::min(earned + kEarnedByAnswer + sent_.size(), kMostEarned);
+      pings_ = std::min(pings_ + 1, kMaxPings);
+    }
+    if (ends || type == kReset) CloseCall(sent_.stream());
+  }
+}
+
+void FrameRules::CloseCall(uint32_t stream) {
+  if (calls_.erase(stream) > 0) of_user_->CloseCall();
+}
+
+void FrameRules::End(Clock::time_point now) {
+  ended_ = true;
+  of_user_->DropCalls(calls_.size(), now);
+  calls_.clear();
 }
 
 }  // namespace cccl_cached

@@ -3,39 +3,54 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/core/token_bucket.h"
+#include "daemon/service/user_traffic.h"
 
 namespace cccl_cached {
 
-/// RST_STREAM frames of all connections of one user: gRPC holds some 12 KB of a call that was
-/// cancelled before its turn came, and reads from many connections first. Thread-safe.
-class Cancellations {
+/// Cuts what one side of an HTTP/2 connection sends into heads of frames and payloads.
+class FrameReader {
  public:
-  /// As many as a user has calls in flight by default.
-  static constexpr uint32_t kMaxAtOnce = 4'096;
-  static constexpr uint32_t kMaxPerSecond = 2'000;
+  /// `preface`: bytes before the first head, which count as the payload of no frame.
+  explicit FrameReader(uint64_t preface) : left_(preface) {}
 
-  explicit Cancellations(TokenBucket::Clock::time_point now)
-      : bucket_(kMaxAtOnce, kMaxPerSecond, now) {}
-  [[nodiscard]] bool Take(TokenBucket::Clock::time_point now) {
-    const std::lock_guard lock(mutex_);
-    return bucket_.Take(now);
-  }
+  /// Takes the next piece from `bytes`, which are not empty: what there is of the payload, or else
+  /// of the next head. Returns the piece of the payload.
+  std::span<const uint8_t> Take(std::span<const uint8_t>& bytes);
+  /// Whether the last Take completed a head: of this frame.
+  [[nodiscard]] bool at_head() const { return at_head_; }
+  [[nodiscard]] uint32_t size() const;
+  [[nodiscard]] uint8_t type() const { return head_[3]; }
+  [[nodiscard]] uint8_t flags() const { return head_[4]; }
+  [[nodiscard]] uint32_t stream() const;
 
  private:
-  std::mutex mutex_;
-  TokenBucket bucket_;  // guarded by mutex_
+  static constexpr size_t kHeadBytes = 9;
+
+  uint64_t left_;  ///< of the payload
+  std::array<uint8_t, kHeadBytes> head_{0, 0, 0, 0xff};
+  size_t in_head_ = 0;
+  bool at_head_ = false;
 };
 
-/// Follows the HTTP/2 frames that one client sends and names the first rule that they break: the
-/// rules bound what gRPC holds, and does, before a call exists that could be counted. Reads the
-/// nine bytes of each frame's head; payloads are skipped. Not thread-safe.
+/// What a client must not send.
+struct FrameRule {
+  const char* text;  ///< for people, after "it sent"
+  /// Whether its user has to pause if that happens again and again: not for what may happen to an
+  /// honest client, because a message is too large or because of the user's other connections.
+  bool is_attack = true;
+};
+
+/// Follows the HTTP/2 frames of one connection and names the first rule that its client breaks: the
+/// rules bound what gRPC holds, and does, for what no other count sees. Reads heads of frames and
+/// of gRPC's messages; all else is skipped. Not thread-safe.
 class FrameRules {
  public:
   using Clock = TokenBucket::Clock;
@@ -46,31 +61,70 @@ class FrameRules {
   /// than 8 KiB of header fields, but only once the block is complete.
   static constexpr uint32_t kMaxBlockBytes = 16 << 10;
   /// Cheap frames are those that cost a client next to nothing and the server work or memory:
-  /// RST_STREAM, PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types.
+  /// RST_STREAM, PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and
+  /// DATA of no open call, which a client sends that does not know yet that its call was answered.
   static constexpr uint32_t kMaxCheapAtOnce = 2'000;
   static constexpr uint32_t kMaxCheapPerSecond = 500;
+  /// Calls whose answers were not sent. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS) and counts
+  /// those alone that it has not answered yet.
+  static constexpr size_t kMaxOpenCalls = 2'048;
+  /// gRPC holds 32 bytes and more for each DATA frame until its message is read, so a frame costs a
+  /// call as much as 64 bytes in it earn, and each frame that the server sends for it earns two
+  /// and as much again as it is long.
+  /// What was earned is kept up to a bound: messages that were read long ago are no reason for
+  /// small frames now.
+  static constexpr uint64_t kFrameCost = 64;
+  static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;
+  static constexpr uint64_t kEarnedAtFirst = 64 * kFrameCost;
+  static constexpr uint64_t kMostEarned = 256 * kFrameCost;
+  /// Clients measure by PING how fast answers come (grpc-go: one for each that it reads), so each
+  /// frame that the server sends for a call allows for one, up to so many.
+  static constexpr uint32_t kMaxPings = 64;
 
   /// `of_user`: of all connections of the client's user.
-  FrameRules(std::shared_ptr<Cancellations> of_user, Clock::time_point now)
+  FrameRules(std::shared_ptr<UserTraffic> of_user, Clock::time_point now)
       : of_user_(std::move(of_user)), cheap_(kMaxCheapAtOnce, kMaxCheapPerSecond, now) {}
+  ~FrameRules();
+  FrameRules(const FrameRules&) = delete;
+  FrameRules& operator=(const FrameRules&) = delete;
 
-  /// Takes the next bytes of the connection, cut anywhere. Returns the rule that they break, for
-  /// people; null: none. After that its answers mean nothing.
-  [[nodiscard]] const char* Take(std::span<const uint8_t> bytes, Clock::time_point now);
+  /// Takes the next bytes that the client sent, cut anywhere. Returns the rule that they break;
+  /// null: none. After that its answers mean nothing.
+  [[nodiscard]] const FrameRule* Received(std::span<const uint8_t> bytes, Clock::time_point now);
+  /// Takes the next bytes that were sent to the client, cut anywhere.
+  void Sent(std::span<const uint8_t> bytes);
+  /// The connection is over: its calls count as cancelled. So does each one that is received from
+  /// here on, which gRPC still reads.
+  void End(Clock::time_point now);
 
  private:
   static constexpr uint64_t kPrefaceBytes = 24;
-  static constexpr size_t kHeadBytes = 9;
 
-  [[nodiscard]] const char* TakeHead(Clock::time_point now);
+  /// One call, as far as its messages were received.
+  struct Call {
+    uint64_t earned = kEarnedAtFirst;
+    unsigned prefix = 0;      ///< bytes of the next message's prefix that were received
+    uint64_t announced = 0;   ///< by these
+    uint64_t of_message = 0;  ///< bytes until the next message's prefix
+  };
 
-  const std::shared_ptr<Cancellations> of_user_;
+  [[nodiscard]] const FrameRule* TakeHead(Clock::time_point now);
+  [[nodiscard]] const FrameRule* TakeData(std::span<const uint8_t> payload);
+  [[nodiscard]] const FrameRule* OpenCall(Clock::time_point now);
+  [[nodiscard]] const FrameRule* CountData(Clock::time_point now);
+  [[nodiscard]] bool IsCheap();
+  void CloseCall(uint32_t stream);
+
+  const std::shared_ptr<UserTraffic> of_user_;
   TokenBucket cheap_;
-  uint64_t skip_ = kPrefaceBytes;  ///< bytes until the next frame's head
-  std::array<uint8_t, kHeadBytes> head_{};
-  size_t in_head_ = 0;
+  FrameReader received_{kPrefaceBytes};
+  FrameReader sent_{0};
   uint32_t block_bytes_ = 0;
   bool in_block_ = false;
+  uint32_t pings_ = 0;  ///< that are allowed for answers
+  bool ended_ = false;
+  uint32_t last_stream_ = 0;                  ///< the highest that the client opened
+  std::unordered_map<uint32_t, Call> calls_;  ///< by stream: opened, not answered
 };
 
 }  // namespace cccl_cached

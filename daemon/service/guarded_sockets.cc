@@ -4,13 +4,16 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -38,6 +41,11 @@ class Table {
     const auto found = sockets_.find(fd);
     return found == sockets_.end() ? nullptr : found->second;
   }
+  // A forked child may send too, and has none of the threads that hold the lock. Its own thread has
+  // another number than the one that locked, which glibc does not unlock for.
+  void BeforeFork() { mutex_.lock(); }
+  void AfterFork() { mutex_.unlock(); }
+  void AfterForkInChild() { new (&mutex_) std::shared_mutex; }
 
  private:
   mutable std::shared_mutex mutex_;
@@ -47,7 +55,32 @@ class Table {
 /// Never destroyed: gRPC's threads read until the process is gone.
 Table& GuardedSockets() {
   static Table& table = *new Table;
+  [[maybe_unused]] static const int registered = pthread_atfork(
+      [] { table.BeforeFork(); }, [] { table.AfterFork(); }, [] { table.AfterForkInChild(); });
   return table;
+}
+
+/// Calls `take` with each piece of the first `bytes` of the message, until it returns non-null, and
+/// returns that.
+template <typename Take>
+const FrameRule* ForEachPiece(const msghdr& message, size_t bytes, Take take) {
+  const FrameRule* broken = nullptr;
+  for (size_t i = 0; i < message.msg_iovlen && bytes > 0 && broken == nullptr; ++i) {
+    const iovec& piece = message.msg_iov[i];
+    const size_t size = std::min(bytes, piece.iov_len);
+    broken = take(std::span(static_cast<const uint8_t*>(piece.iov_base), size));
+    bytes -= size;
+  }
+  return broken;
+}
+
+ssize_t Send(int fd, const msghdr* message, int flags) {
+  using Function = ssize_t (*)(int, const msghdr*, int);
+  static const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sendmsg"));
+  const auto guarded = GuardedSockets().Find(fd);
+  const ssize_t sent = next(fd, message, flags);
+  if (sent > 0 && guarded != nullptr) guarded->Sent(*message, static_cast<size_t>(sent));
+  return sent;
 }
 
 ssize_t Receive(int fd, msghdr* message, int flags) {
@@ -57,7 +90,7 @@ ssize_t Receive(int fd, msghdr* message, int flags) {
   if (received <= 0 || (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0) return received;
   const auto guarded = GuardedSockets().Find(fd);
   if (guarded == nullptr) return received;
-  const char* rule = guarded->Judge(*message, static_cast<size_t>(received));
+  const FrameRule* rule = guarded->Received(*message, static_cast<size_t>(received));
   // Asked only now, since it takes 0.4 us: the number may be another socket's.
   if (rule == nullptr || guarded->cookie() != CookieOf(fd)) return received;
   guarded->CutOff(rule);
@@ -90,21 +123,28 @@ bool Ended(int fd, std::chrono::milliseconds timeout) {
 
 }  // namespace
 
-const char* GuardedSocket::Judge(const msghdr& message, size_t received) {
-  if (const char* rule = broken_) return rule;
+const FrameRule* GuardedSocket::Received(const msghdr& message, size_t bytes) {
+  if (const FrameRule* rule = broken_) return rule;
   const auto now = FrameRules::Clock::now();
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < message.msg_iovlen && received > 0; ++i) {
-    const iovec& piece = message.msg_iov[i];
-    const size_t size = std::min(received, piece.iov_len);
-    const char* rule = rules_.Take({static_cast<const uint8_t*>(piece.iov_base), size}, now);
-    if (rule != nullptr) return rule;
-    received -= size;
-  }
-  return nullptr;
+  return ForEachPiece(message, bytes, [&](auto piece) { return rules_.Received(piece, now); });
 }
 
-std::shared_ptr<const GuardedSocket> GuardSocket(int fd, std::shared_ptr<Cancellations> of_user) {
+void GuardedSocket::Sent(const msghdr& message, size_t bytes) {
+  has_sent_ = true;
+  const std::lock_guard lock(mutex_);
+  ForEachPiece(message, bytes, [this](auto piece) -> const FrameRule* {
+    rules_.Sent(piece);
+    return nullptr;
+  });
+}
+
+void GuardedSocket::End() {
+  const std::lock_guard lock(mutex_);
+  rules_.End(FrameRules::Clock::now());
+}
+
+std::shared_ptr<GuardedSocket> GuardSocket(int fd, std::shared_ptr<UserTraffic> of_user) {
   auto socket = std::make_shared<GuardedSocket>(CookieOf(fd), std::move(of_user));
   GuardedSockets().Put(fd, socket);
   return socket;
@@ -119,17 +159,19 @@ Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& ser
   }
   const FileDescriptor client(pair[0]);
   FileDescriptor served(pair[1]);
-  const auto guarded =
-      GuardSocket(served.get(), std::make_shared<Cancellations>(FrameRules::Clock::now()));
+  const auto guarded = GuardSocket(
+      served.get(), std::make_shared<UserTraffic>(TrafficLimits{}, FrameRules::Clock::now()));
   serve(std::move(served));
   const std::string sent = OverlongHeaderBlock();
   const bool all_sent = send(client.get(), sent.data(), sent.size(), MSG_NOSIGNAL) ==
                         static_cast<ssize_t>(sent.size());
-  if (all_sent && Ended(client.get(), timeout) && guarded->broken() != nullptr) return Ok{};
+  const bool cut_off = all_sent && Ended(client.get(), timeout) && guarded->broken() != nullptr;
+  guarded->End();
+  if (cut_off && guarded->has_sent()) return Ok{};
   return Error{ErrorCode::kUnavailable,
-               "the gRPC library of this machine takes overlong header blocks: it does not receive "
-               "through the daemon's recvmsg, so any user could make the daemon use up all memory. "
-               "Use the libgrpc that cccl-cached was built with (Debian 12: 1.51.1)"};
+               "the gRPC library of this machine does not receive through the daemon's recvmsg, or "
+               "does not send through its sendmsg, so any user could make the daemon use up all "
+               "memory. Use the libgrpc that cccl-cached was built with (Debian 12: 1.51.1)"};
 }
 
 }  // namespace cccl_cached
@@ -137,4 +179,9 @@ Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& ser
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message,
                                                                   int flags) {
   return cccl_cached::Receive(fd, message, flags);
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message,
+                                                                  int flags) {
+  return cccl_cached::Send(fd, message, flags);
 }

@@ -19,6 +19,11 @@
 
 #include "daemon/core/own_directory.h"
 
+// Linux 6.16; Debian 12's headers don't know it.
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 namespace cccl_cached {
 namespace {
 
@@ -140,6 +145,15 @@ std::string PathOf(int fd) {
 }
 
 }  // namespace
+
+ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
+    : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {
+  // Nobody needs to send descriptors here, and what becomes of them may take time
+  // (interrupted_waits.h). Connections have it from their listener. Kernels before 6.16 don't know
+  // it.
+  const int no = 0;
+  setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
+}
 
 Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
   auto address = AddressOf(options.path);

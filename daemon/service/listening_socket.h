@@ -48,8 +48,7 @@ class ListeningSocket {
   [[nodiscard]] bool for_administrators() const { return for_administrators_; }
 
  private:
-  ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
-      : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {}
+  ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators);
   void Unlink();
 
   FileDescriptor fd_;

@@ -18,7 +18,6 @@
 namespace cccl_cached {
 namespace {
 
-constexpr int kStreamsPerConnection = 1024;
 constexpr int kKeepaliveMilliseconds = 60'000;
 /// A client asks twice a second at the most whether the daemon is there; gRPC would take that for
 /// an attack.
@@ -27,8 +26,6 @@ constexpr int kPingMilliseconds = 250;
 constexpr int kMessageSlack = 64 << 10;
 /// A chunk, or a reply that is all log: what is sent however small a message may be.
 constexpr int kLongestPiece = 5 << 20;
-/// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
-constexpr size_t kQuotaSlack = 256u << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
 /// Eight ranks of one user on a large node get a thread each; on two processors, where clients and
 /// compiles need them, one thread serves all.
@@ -71,7 +68,8 @@ void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
 
 }  // namespace
 
-PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
+PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts,
+                       std::shared_ptr<grpc::ResourceQuota> quota)
     : credentials_(std::move(credentials)),
       budget_(parts.backend.budget),
       limits_(parts.backend.limits),
@@ -81,7 +79,8 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
       admin_(parts.backend, credentials_, parts.admin),
       info_(parts.backend, credentials_.account(), parts.info, parts.health),
       health_(parts.backend, credentials_.account(), parts.health),
-      reflection_(parts.backend, credentials_.account(), ListedServices()) {
+      reflection_(parts.backend, credentials_.account(), ListedServices()),
+      quota_(std::move(quota)) {
   build_.AddTo(methods_);
   deposit_.AddTo(methods_);
   snapshot_.AddTo(methods_);
@@ -89,7 +88,6 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts)
   info_.AddTo(methods_);
   health_.AddTo(methods_);
   reflection_.AddTo(methods_);
-  quota_.Resize(limits_.bytes_in_flight_per_uid + kQuotaSlack);
   StartServer();
 }
 
@@ -103,7 +101,7 @@ bool PeerServer::StartServer() {
   builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits_.message_bytes), kLongestPiece) +
                                 kMessageSlack);
   RefuseCompression(builder);
-  BoundPeer(builder, quota_);
+  BoundPeer(builder, *quota_);
   auto server = CallServer::Start(builder, methods_);
   if (server == nullptr) return false;
   servers_.emplace(next_server_++, Served{*std::move(share), std::move(server)});

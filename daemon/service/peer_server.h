@@ -42,7 +42,9 @@ struct PeerServerParts {
 /// are given back when they have had no connection for a while. Thread-safe.
 class PeerServer {
  public:
-  PeerServer(Peer credentials, const PeerServerParts& parts);
+  /// `quota`: gRPC's own, of all servers of the account.
+  PeerServer(Peer credentials, const PeerServerParts& parts,
+             std::shared_ptr<grpc::ResourceQuota> quota);
   ~PeerServer();
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
@@ -87,9 +89,9 @@ class PeerServer {
   HealthService health_;
   ReflectionService reflection_;
   MethodTable methods_;
-  grpc::ResourceQuota quota_{"peer"};  ///< of all servers together
-  Servers servers_;                    // guarded by mutex_; in the order of their coming
-  uint64_t next_server_ = 0;           // guarded by mutex_
+  const std::shared_ptr<grpc::ResourceQuota> quota_;
+  Servers servers_;           // guarded by mutex_; in the order of their coming
+  uint64_t next_server_ = 0;  // guarded by mutex_
 };
 
 }  // namespace cccl_cached

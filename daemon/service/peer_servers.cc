@@ -12,6 +12,8 @@ namespace {
 
 /// A user namespace gives one uid many groups, and so many credentials.
 constexpr int64_t kMostGroupsPerUid = 16;
+/// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
+constexpr size_t kQuotaSlack = 256u << 20;
 
 }  // namespace
 
@@ -64,9 +66,18 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
     return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;
   });
   if (of_uid >= kMostGroupsPerUid) return nullptr;
-  auto server = std::make_unique<PeerServer>(peer, parts_);
+  auto server = std::make_unique<PeerServer>(peer, parts_, QuotaOf(peer.account()));
   if (!server->started()) return nullptr;
   return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;
+}
+
+std::shared_ptr<grpc::ResourceQuota> PeerServers::QuotaOf(Account account) {
+  std::erase_if(quotas_, [](const auto& entry) { return entry.second.expired(); });
+  if (auto quota = quotas_[account].lock()) return quota;
+  auto quota = std::make_shared<grpc::ResourceQuota>("account");
+  quota->Resize(parts_.backend.limits.bytes_in_flight_per_uid + kQuotaSlack);
+  quotas_[account] = quota;
+  return quota;
 }
 
 std::vector<std::unique_ptr<PeerServer>> PeerServers::TakeSurplus() {

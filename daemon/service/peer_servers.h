@@ -49,6 +49,7 @@ class PeerServers {
 
   [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
+  [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account);
   /// Of those without connections the least recently used ones, down to the number that is kept.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
   void Ended(const Credentials& credentials, uint64_t served);
@@ -56,10 +57,11 @@ class PeerServers {
   const PeerServerParts parts_;
   const size_t idle_kept_;
   std::mutex mutex_;
-  bool stopped_ = false;                  // guarded by mutex_
-  uint64_t uses_ = 0;                     // guarded by mutex_
-  std::map<Credentials, Entry> entries_;  // guarded by mutex_
-  RetiredServers retired_;                // last: they end before those whose methods they serve
+  bool stopped_ = false;                                          // guarded by mutex_
+  uint64_t uses_ = 0;                                             // guarded by mutex_
+  std::map<Credentials, Entry> entries_;                          // guarded by mutex_
+  std::map<Account, std::weak_ptr<grpc::ResourceQuota>> quotas_;  // guarded by mutex_
+  RetiredServers retired_;  // last: they end before those whose methods they serve
 };
 
 }  // namespace cccl_cached

@@ -2,9 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/retired_servers.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <utility>
 
+#include "daemon/service/interrupted_waits.h"
+
 namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{20};
+
+}  // namespace
 
 RetiredServers::RetiredServers() : thread_([this] { Run(); }) {}
 
@@ -42,7 +52,11 @@ void RetiredServers::Run() {
     if (servers_.empty()) return;
     std::shared_ptr<void> ending = std::move(servers_.front());
     lock.unlock();
-    ending.reset();
+    {
+      // What it leaves behind may be sockets that wait for as long as a client likes.
+      const InterruptedWaits interrupted(gettid(), kPatience);
+      ending.reset();
+    }
     lock.lock();
     servers_.pop_front();
     changed_.notify_all();

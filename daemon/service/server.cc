@@ -25,6 +25,8 @@ namespace cccl_cached {
 namespace {
 
 constexpr std::chrono::seconds kGuardTimeout{10};
+/// Connections that end while others come in their place.
+constexpr size_t kSomeMore = 100;
 
 cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
                                          const Deposits::Options& deposits) {
@@ -59,6 +61,12 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   limits->set_lease_seconds(static_cast<uint64_t>(
       std::chrono::ceil<std::chrono::seconds>(deposits.longest_lease).count()));
   return reply;
+}
+
+TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
+  return {.message_bytes = 2 * limits.message_bytes,
+          .open_calls = limits.calls_per_uid + kStreamsPerConnection,
+          .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
 }
 
 Status CheckGuard() {
@@ -101,7 +109,8 @@ class Server::Impl {
         info_(DescribeDaemon(options_, sources.deposits.options())),
         snapshots_{sources.snapshots, call_threads_},
         peer_servers_(PeerServerParts{backend_, admin_, info_, health_, snapshots_},
-                      options_.limits.idle_peer_servers) {}
+                      options_.limits.idle_peer_servers),
+        floods_(TrafficLimitsOf(options_.limits), std::chrono::steady_clock::now) {}
 
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
@@ -116,11 +125,11 @@ class Server::Impl {
               peer.counted_as = accounts_.Of(peer.uid);
               peer.administrator = peer.administrator && administrators_.Include(socket, peer);
             },
-        .cancellations = [this](const Peer& peer) { return CancellationsOf(peer); },
+        .traffic_of = [this](const Peer& peer) { return TrafficOf(peer); },
         .admit = [this](
                      FileDescriptor socket,
                      const Peer& peer) { return peer_servers_.Connect(std::move(socket), peer); },
-        .cut_off = [this](const Peer& peer, const char* rule) { NoteCutOff(peer, rule); },
+        .cut_off = [this](const Peer& peer, const FrameRule* rule) { NoteCutOff(peer, rule); },
         .tick =
             [this] {
               uploads_.Forget();
@@ -146,17 +155,17 @@ class Server::Impl {
   }
 
  private:
-  std::shared_ptr<Cancellations> CancellationsOf(const Peer& peer) {
-    auto cancellations = floods_.Admit(peer.account());
-    if (cancellations == nullptr) statistics_.Add(Counter::kRefused);
-    return cancellations;
+  std::shared_ptr<UserTraffic> TrafficOf(const Peer& peer) {
+    auto traffic = floods_.Admit(peer.account(), peer.uid);
+    if (traffic == nullptr) statistics_.Add(Counter::kRefused);
+    return traffic;
   }
 
-  void NoteCutOff(const Peer& peer, const char* rule) {
+  void NoteCutOff(const Peer& peer, const FrameRule* rule) {
     statistics_.Add(Counter::kCutOff);
-    floods_.NoteCutOff(peer.account());
+    if (rule->is_attack) floods_.NoteCutOff(peer.account(), peer.uid);
     report_cut_off_(fmt::format("cut off a connection of uid {}, pid {}: it sent {}", peer.uid,
-                                peer.pid, rule));
+                                peer.pid, rule->text));
   }
 
   const ServerOptions options_;
@@ -176,7 +185,7 @@ class Server::Impl {
   CallThreads call_threads_;
   const SnapshotSources snapshots_;
   PeerServers peer_servers_;
-  FloodHistory floods_{std::chrono::steady_clock::now};  // of the acceptor's thread
+  FloodHistory floods_;  // of the acceptor's thread
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;
 };

@@ -60,7 +60,8 @@ class Server {
   /// Before Start only.
   void AddListener(ListeningSocket socket);
 
-  /// Accepts from now on. Fails if gRPC takes header blocks of any length.
+  /// Accepts from now on. Fails if gRPC does not receive by recvmsg or send by sendmsg:
+  /// then what clients send would go unjudged.
   [[nodiscard]] Status Start();
 
   /// What keeps the daemon from all that it is for; empty: nothing. Told by Info and health.

@@ -11,6 +11,9 @@
 
 namespace cccl_cached {
 
+/// What one client's library may open at once, whatever the limits are.
+inline constexpr int kStreamsPerConnection = 1'024;
+
 /// What clients may cost. Those that a client can meet are reported by Info and listed in
 /// docs/protocol.md.
 struct ServiceLimits {

@@ -12,7 +12,7 @@ import time
 
 from bystander import ATTACKER, become
 from http2 import (
-    CONTINUATION, END_HEADERS, END_STREAM, HEADERS, PING, RESET, SETTINGS, call_fields, connect, field, frame, integer,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, RESET, SETTINGS, call_fields, connect, field, frame, integer,
     pour,
 )
 
@@ -96,6 +96,43 @@ def again_and_again(path):
             sent, closed = sent + some, closed + ended
         connections += 1
     return range(connections), (sent, closed)
+
+
+def begun_message(size, path=b"/cccl_cache.v1.Build/Build"):
+    """A call whose message is announced with this size."""
+    return frame(HEADERS, END_HEADERS, 1, call_fields(**{":path": path})) + frame(
+        DATA, 0, 1, b"\0" + struct.pack(">I", size))
+
+
+def tiny_data(path):
+    """A message in frames of one byte, as much of it as may be sent before the server reads."""
+    connections = open_to(path, 100, begun_message(1 << 24))
+    return connections, pour(connections, [frame(DATA, 0, 1, b"a") * 1000] * 65)
+
+
+def tiny_messages(path):
+    """Messages without a byte on a stream that may have many, each in frames of one byte. A user may have 32 such
+    streams."""
+    many = frame(HEADERS, END_HEADERS, 1, call_fields(**{":path": b"/cccl_cache.v1.Build/BuildMany"}))
+    connections = open_to(path, 30, many)
+    return connections, pour(connections, [frame(DATA, 0, 1, b"\0") * 1000] * 65)
+
+
+def long_announcement(path):
+    """A message of 3 GiB."""
+    connections = open_to(path, 3, begun_message(3 << 30))
+    return connections, pour(connections, [frame(DATA, 0, 1, b"a" * 16000)] * 200)
+
+
+def unread_answers(path):
+    """Calls that are answered at once, over connections that read nothing."""
+    get = call_fields(**{":path": b"/cccl_cache.v1.Info/Get"})
+    connections = open_to(path, 100)
+    return connections, pour(connections, [
+        b"".join(frame(HEADERS, END_HEADERS, stream, get) + frame(DATA, END_STREAM, stream, b"\0" * 5)
+                 for stream in range(first, first + 200, 2))
+        for first in range(1, 4001, 200)
+    ])
 
 
 def forged_lines(path):

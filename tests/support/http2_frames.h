@@ -25,19 +25,28 @@ enum FrameType : uint8_t {
 inline constexpr uint8_t kEndOfStream = 1;
 inline constexpr uint8_t kEndOfHeaders = 4;
 
-/// An HTTP/2 frame of stream 1.
-inline std::string Frame(FrameType type, uint8_t flags, const std::string& payload) {
+/// An HTTP/2 frame.
+inline std::string Frame(FrameType type, uint8_t flags, const std::string& payload,
+                         uint32_t stream = 1) {
   const auto size = static_cast<uint32_t>(payload.size());
   std::string frame;
   for (const int shift : {16, 8, 0}) frame += static_cast<char>(size >> shift & 0xff);
   frame += static_cast<char>(type);
   frame += static_cast<char>(flags);
-  return frame.append("\0\0\0\1", 4) + payload;
+  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift & 0xff);
+  return frame + payload;
 }
 
-/// The same with a payload of so many bytes that mean nothing.
-inline std::string Frame(FrameType type, uint8_t flags, size_t size) {
-  return Frame(type, flags, std::string(size, 'a'));
+/// The same with a payload of so many bytes that mean nothing; as DATA, empty messages.
+inline std::string Frame(FrameType type, uint8_t flags, size_t size, uint32_t stream = 1) {
+  return Frame(type, flags, std::string(size, '\0'), stream);
+}
+
+/// What comes before a gRPC message of this size.
+inline std::string MessagePrefix(uint32_t size) {
+  std::string prefix(1, '\0');
+  for (const int shift : {24, 16, 8, 0}) prefix += static_cast<char>(size >> shift & 0xff);
+  return prefix;
 }
 
 }  // namespace cccl_cached

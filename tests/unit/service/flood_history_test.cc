@@ -15,11 +15,13 @@ constexpr uid_t kUser = 1000;
 
 struct History {
   FloodHistory::Clock::time_point now{1'000s};
-  FloodHistory floods{[this] { return now; }};
+  FloodHistory floods{TrafficLimits{}, [this] { return now; }};
 
-  [[nodiscard]] bool MayConnect(uid_t uid = kUser) { return floods.Admit(Account(uid)) != nullptr; }
+  [[nodiscard]] bool MayConnect(uid_t uid = kUser) {
+    return floods.Admit(Account(uid), uid) != nullptr;
+  }
   void CutOff(int times) {
-    for (int i = 0; i < times; ++i) floods.NoteCutOff(Account(kUser));
+    for (int i = 0; i < times; ++i) floods.NoteCutOff(Account(kUser), kUser);
   }
 };
 
@@ -36,11 +38,44 @@ TEST_CASE("a user whose connections are cut off again and again has to pause, ev
   }
 }
 
+TEST_CASE("a user may connect so often at once and in a second, and others besides") {
+  History history;
+  const auto count = [&history] {
+    int connections = 0;
+    while (history.MayConnect()) ++connections;
+    return connections;
+  };
+  CHECK(count() == 1'100);
+  CHECK(history.MayConnect(kUser + 1));
+  history.now += 1s;
+  CHECK(count() == 500);
+}
+
 TEST_CASE("another user does not have to pause") {
   History history;
   history.CutOff(10);
   CHECK_FALSE(history.MayConnect());
   CHECK(history.MayConnect(kUser + 1));
+}
+
+TEST_CASE("a uid whose connections are cut off pauses alone, with many others the whole account") {
+  History history;
+  const auto may_connect = [&history](uid_t uid) {
+    return history.floods.Admit(Account::OfNameless(), uid) != nullptr;
+  };
+  for (uid_t uid = 1; uid < 8; ++uid) {
+    for (int i = 0; i < 4; ++i) history.floods.NoteCutOff(Account::OfNameless(), uid);
+  }
+  CHECK_FALSE(may_connect(7));
+  CHECK(may_connect(8));
+  history.floods.NoteCutOff(Account::OfNameless(), 8);
+  CHECK_FALSE(may_connect(9));
+  history.now += 64s;
+  CHECK(may_connect(9));
+  history.now += 60s;
+  history.floods.Forget();
+  history.floods.NoteCutOff(Account::OfNameless(), 9);
+  CHECK(may_connect(10));
 }
 
 TEST_CASE("cut off connections are forgotten after two minutes without one") {
@@ -54,11 +89,11 @@ TEST_CASE("cut off connections are forgotten after two minutes without one") {
 
 TEST_CASE("connections of one user have one allowance as long as one of them is open") {
   History history;
-  const auto first = history.floods.Admit(Account(kUser));
+  const auto first = history.floods.Admit(Account(kUser), kUser);
   history.now += 1'000s;
   history.floods.Forget();
-  CHECK(history.floods.Admit(Account(kUser)) == first);
-  CHECK(history.floods.Admit(Account(kUser + 1)) != first);
+  CHECK(history.floods.Admit(Account(kUser), kUser) == first);
+  CHECK(history.floods.Admit(Account(kUser + 1), kUser + 1) != first);
 }
 
 }  // namespace

@@ -22,21 +22,32 @@ using std::chrono_literals::operator""s;
 /// A connection, and the user's allowance, at a time that the test sets.
 struct Client {
   FrameRules::Clock::time_point now{1'000s};
-  std::shared_ptr<Cancellations> of_user;
+  std::shared_ptr<UserTraffic> of_user;
   FrameRules rules;
 
   Client() : Client(nullptr) {}
-  explicit Client(std::shared_ptr<Cancellations> shared)
-      : of_user(shared ? std::move(shared) : std::make_shared<Cancellations>(now)),
+  explicit Client(std::shared_ptr<UserTraffic> shared)
+      : of_user(shared ? std::move(shared) : std::make_shared<UserTraffic>(TrafficLimits{}, now)),
         rules(of_user, now) {
     CHECK(Send(kPreface));
   }
   /// False if a rule is broken.
   bool Send(std::string_view bytes) {
-    return rules.Take({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, now) ==
+    return rules.Received({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, now) ==
            nullptr;
   }
-  /// How many of these frames without a payload are let through, of many.
+  bool Open(uint32_t stream = 1) { return Send(Frame(kHeadersFrame, kEndOfHeaders, 300, stream)); }
+  void Answer(std::string_view bytes) {
+    rules.Sent({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  }
+  /// How many calls it may have open, of many, from this stream on.
+  int CountOpened(uint32_t stream = 1) {
+    for (int i = 0; i < 20'000; ++i, stream += 2) {
+      if (!Open(stream)) return i;
+    }
+    return 20'000;
+  }
+  /// How many of these frames are let through, of many.
   int CountTaken(const std::string& frame) {
     for (int i = 0; i < 20'000; ++i) {
       if (!Send(frame)) return i;
@@ -45,14 +56,16 @@ struct Client {
   }
 };
 
-TEST_CASE("a call with a large message breaks no rule") {
+TEST_CASE("calls with large messages break no rule") {
   Client client;
   CHECK(client.Send(Frame(kSettingsFrame, 0, 18)));
-  for (int call = 0; call < 5'000; ++call) {
-    REQUIRE(client.Send(Frame(kHeadersFrame, kEndOfHeaders, 300)));
-    REQUIRE(client.Send(Frame(kDataFrame, 0, FrameRules::kMaxFrameBytes)));
-    REQUIRE(client.Send(Frame(kWindowFrame, 0, 4)));
-    REQUIRE(client.Send(Frame(kDataFrame, kEndOfStream, 0)));
+  for (uint32_t stream = 1; stream < 10'000; stream += 2) {
+    REQUIRE(client.Open(stream));
+    REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(40'000), stream)));
+    for (int i = 0; i < 3; ++i) REQUIRE(client.Send(Frame(kDataFrame, 0, 13'000, stream)));
+    REQUIRE(client.Send(Frame(kWindowFrame, 0, 4, stream)));
+    REQUIRE(client.Send(Frame(kDataFrame, kEndOfStream, 1'000, stream)));
+    client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
   }
 }
 
@@ -102,6 +115,20 @@ TEST_CASE("frames that cost the client nothing are bounded at once and in time")
   CHECK(client.CountTaken(Frame(kDataFrame, 0, 0)) == 2'000);
 }
 
+TEST_CASE("a client may ping for each answer that it reads") {
+  Client client;
+  for (uint32_t stream = 1; stream < 20'000; stream += 2) {
+    REQUIRE(client.Open(stream));
+    client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
+    REQUIRE(client.Send(Frame(kPingFrame, 0, 8)));
+  }
+  for (uint32_t stream = 20'001; stream < 20'400; stream += 2) {
+    REQUIRE(client.Open(stream));
+    client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
+  }
+  CHECK(client.CountTaken(Frame(kPingFrame, 0, 8)) == 64 + 2'000);
+}
+
 TEST_CASE("empty continuations of one header block are bounded") {
   Client client;
   REQUIRE(client.Send(Frame(kHeadersFrame, 0, 10)));
@@ -116,20 +143,190 @@ TEST_CASE("all connections of a user may cancel a bounded number of calls at onc
     Client other(first.of_user);
     taken += other.CountTaken(Frame(kResetFrame, 0, 0));
   }
-  CHECK(taken == Cancellations::kMaxAtOnce);
+  CHECK(taken == UserTraffic::kMaxCancelledAtOnce);
   Client of_another_user;
   CHECK(of_another_user.Send(Frame(kResetFrame, 0, 0)));
+}
+
+TEST_CASE("a message in frames of one byte each is cut off, one in frames of 64 bytes is not") {
+  Client tiny;
+  REQUIRE(tiny.Open());
+  REQUIRE(tiny.Send(Frame(kDataFrame, 0, MessagePrefix(1 << 24))));
+  const int taken = tiny.CountTaken(Frame(kDataFrame, 0, 1));
+  CHECK(taken > 64 + 4'096);
+  CHECK(taken < 4'300);
+  Client another(tiny.of_user);
+  REQUIRE(another.Open());
+  REQUIRE(another.Send(Frame(kDataFrame, 0, MessagePrefix(1 << 24))));
+  const int taken_of_another = another.CountTaken(Frame(kDataFrame, 0, 1));
+  CHECK(taken_of_another >= 64);
+  CHECK(taken_of_another < 70);
+
+  Client small;
+  REQUIRE(small.Open());
+  REQUIRE(small.Send(Frame(kDataFrame, 0, MessagePrefix(1 << 24))));
+  CHECK(small.CountTaken(Frame(kDataFrame, 0, 64)) == 20'000);
+}
+
+TEST_CASE("empty messages that nobody asked for are cut off, answers to the server are not") {
+  Client client;
+  REQUIRE(client.Open());
+  const int taken = client.CountTaken(Frame(kDataFrame, 0, MessagePrefix(0)));
+  CHECK(taken > 64 + 4'096);
+  CHECK(taken < 4'600);
+
+  Client asked;
+  REQUIRE(asked.Open());
+  for (int i = 0; i < 20'000; ++i) {
+    asked.Answer(Frame(kDataFrame, 0, MessagePrefix(20)));
+    REQUIRE(asked.Send(Frame(kDataFrame, 0, MessagePrefix(0))));
+  }
+}
+
+TEST_CASE("small frames that come slowly are taken for ever") {
+  Client client;
+  REQUIRE(client.Open());
+  for (int i = 0; i < 20'000; ++i) {
+    client.now += 1s;
+    REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(0))));
+  }
+}
+
+TEST_CASE("a message may announce what the limits say, and no more") {
+  const auto limit = static_cast<uint32_t>(TrafficLimits{}.message_bytes);
+  for (const uint32_t size : {limit, limit + 1, ~uint32_t{0}}) {
+    const std::string messages = MessagePrefix(3) + "abc" + MessagePrefix(0) + MessagePrefix(size);
+    for (size_t piece = 1; piece <= messages.size(); ++piece) {
+      Client client;
+      REQUIRE(client.Open());
+      bool taken = true;
+      for (size_t at = 0; at < messages.size(); at += piece) {
+        taken = taken && client.Send(Frame(kDataFrame, 0, messages.substr(at, piece)));
+      }
+      CHECK(taken == (size <= limit));
+    }
+  }
+}
+
+TEST_CASE("messages of two calls that come by turns are told apart") {
+  Client client;
+  REQUIRE(client.Open(1));
+  REQUIRE(client.Open(3));
+  const std::string message = MessagePrefix(1'000) + std::string(1'000, '\xff');
+  for (size_t at = 0; at < message.size(); at += 3) {
+    REQUIRE(client.Send(Frame(kDataFrame, 0, message.substr(at, 3), 1)));
+    REQUIRE(client.Send(Frame(kDataFrame, 0, message.substr(at, 3), 3)));
+  }
+}
+
+TEST_CASE("a connection may have a bounded number of calls without an answer") {
+  Client client;
+  CHECK(client.CountOpened() == FrameRules::kMaxOpenCalls);
+}
+
+TEST_CASE("a call that was answered, reset or refused may be followed by another") {
+  const std::vector<std::string> ends_by_server = {
+      Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50), Frame(kDataFrame, kEndOfStream, 0),
+      Frame(kResetFrame, 0, 4)};
+  for (const std::string& end : ends_by_server) {
+    Client client;
+    REQUIRE(client.Open(1));
+    client.Answer(Frame(kHeadersFrame, kEndOfHeaders, 50));
+    client.Answer(end);
+    CHECK(client.CountOpened(3) == FrameRules::kMaxOpenCalls);
+  }
+  Client client;
+  REQUIRE(client.Open(1));
+  REQUIRE(client.Send(Frame(kResetFrame, 0, 4)));
+  CHECK(client.CountOpened(3) == FrameRules::kMaxOpenCalls);
+}
+
+TEST_CASE("data of a call that was answered breaks no rule") {
+  Client client;
+  REQUIRE(client.Open());
+  REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(100))));
+  client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
+  for (int i = 0; i < 1'000; ++i) {  // a window of 16 MiB
+    REQUIRE(client.Send(Frame(kDataFrame, 0, std::string(16 << 10, '\xff'))));
+  }
+  CHECK(client.CountTaken(Frame(kDataFrame, 0, 1)) == 1'000);
+}
+
+TEST_CASE("header blocks that open no call are bounded, trailers of an open one are not") {
+  Client client;
+  REQUIRE(client.Open(3));
+  CHECK(client.CountTaken(Frame(kHeadersFrame, kEndOfHeaders, 10, 3)) == 20'000);
+  CHECK(client.CountTaken(Frame(kHeadersFrame, kEndOfHeaders, 10, 1)) == 2'000);
+}
+
+TEST_CASE("calls that end with their connection count as cancelled, also those that come after") {
+  Client client;
+  int dropped = client.CountOpened();
+  client.rules.End(client.now);
+  CHECK(client.of_user->OpenCall());
+  Client late(client.of_user);
+  late.rules.End(late.now);
+  dropped += late.CountOpened();
+  CHECK(dropped == UserTraffic::kMaxCancelledAtOnce);
+  CHECK_FALSE(client.of_user->Connect(client.now));
+  CHECK(client.of_user->Connect(client.now + 1s));
+}
+
+TEST_CASE("a user whose connections dropped more calls than may be cancelled waits for the rest") {
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.push_back(std::make_unique<Client>());
+  const auto of_user = clients.front()->of_user;
+  for (int i = 0; i < 2; ++i) clients.push_back(std::make_unique<Client>(of_user));
+  for (const auto& client : clients) CHECK(client->CountOpened() > 1'000);
+  for (const auto& client : clients) client->rules.End(client->now);
+  const auto now = clients.front()->now;  // 5,120 calls: 1,024 more than may be cancelled
+  CHECK_FALSE(of_user->Connect(now + std::chrono::milliseconds(500)));
+  CHECK(of_user->Connect(now + std::chrono::milliseconds(520)));
+}
+
+TEST_CASE("what a large message earned is no leave for many small frames") {
+  Client client;
+  REQUIRE(client.Open());
+  REQUIRE(client.Send(Frame(kDataFrame, 0, MessagePrefix(16 << 20))));
+  for (int i = 0; i < 1'000; ++i) REQUIRE(client.Send(Frame(kDataFrame, 0, 16 << 10)));
+  const int taken = client.CountTaken(Frame(kDataFrame, 0, 1));
+  CHECK(taken > 256 + 4'096);
+  CHECK(taken < 4'500);
+}
+
+TEST_CASE("all connections of a user may have a bounded number of calls without an answer") {
+  const auto most = static_cast<int>(TrafficLimits{}.open_calls);
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.push_back(std::make_unique<Client>());
+  const auto of_user = clients.front()->of_user;
+  int opened = clients.front()->CountOpened();
+  while (clients.size() < 6) {
+    clients.push_back(std::make_unique<Client>(of_user));
+    opened += clients.back()->CountOpened();
+  }
+  CHECK(opened == most);
+  CHECK(Client().Open());  // another user's
+
+  SECTION("an answer makes room for one") {
+    clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
+    CHECK(Client(of_user).CountOpened() == 1);
+  }
+  SECTION("a connection that ends makes room for all that it had") {
+    clients.front()->rules.End(clients.front()->now);
+    CHECK(Client(of_user).CountOpened() == FrameRules::kMaxOpenCalls);
+  }
 }
 
 /// After how many bytes a rule is broken, if the conversation comes in such pieces.
 std::optional<size_t> Judge(const std::string& conversation, const std::vector<size_t>& cuts) {
   const FrameRules::Clock::time_point now{};
-  FrameRules rules(std::make_shared<Cancellations>(now), now);
+  FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);
   size_t begin = 0;
   for (size_t i = 0; i <= cuts.size(); ++i) {
     const size_t end = i < cuts.size() ? cuts[i] : conversation.size();
     const std::string_view piece = std::string_view(conversation).substr(begin, end - begin);
-    if (rules.Take({reinterpret_cast<const uint8_t*>(piece.data()), piece.size()}, now)) return end;
+    if (rules.Received({reinterpret_cast<const uint8_t*>(piece.data()), piece.size()}, now))
+      return end;
     begin = end;
   }
   return std::nullopt;

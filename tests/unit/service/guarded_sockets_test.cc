@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -53,8 +54,9 @@ ssize_t Receive(int fd, size_t piece, int flags = 0) {
   return recvmsg(fd, &message, flags);
 }
 
-std::shared_ptr<const GuardedSocket> Guard(const Pair& pair) {
-  return GuardSocket(pair.served.get(), std::make_shared<Cancellations>(FrameRules::Clock::now()));
+std::shared_ptr<GuardedSocket> Guard(const Pair& pair) {
+  return GuardSocket(pair.served.get(),
+                     std::make_shared<UserTraffic>(TrafficLimits{}, FrameRules::Clock::now()));
 }
 
 const std::string kGood = kPreface + Frame(kHeadersFrame, kEndOfHeaders, 100);
@@ -108,6 +110,62 @@ TEST_CASE("a socket with the number that a guarded one had receives anything") {
   CHECK(guarded->broken() == nullptr);
 }
 
+TEST_CASE("what is sent is seen, and a call whose answer was sent makes room for another") {
+  const Pair pair;
+  const auto user =
+      std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, FrameRules::Clock::now());
+  const auto guarded = GuardSocket(pair.served.get(), user);
+  pair.Send(kGood);
+  REQUIRE(Receive(pair.served.get(), 10) > 0);
+  CHECK_FALSE(guarded->has_sent());
+  CHECK_FALSE(user->OpenCall());
+  std::string answer = Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50);
+  std::vector<iovec> pieces = {{answer.data(), 5}, {answer.data() + 5, answer.size() - 5}};
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  REQUIRE(sendmsg(pair.served.get(), &message, MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(answer.size()));
+  CHECK(guarded->has_sent());
+  CHECK(user->OpenCall());
+}
+
+TEST_CASE("a forked child sends, whatever other threads do when it is forked") {
+  const Pair pair;
+  const auto guarded = Guard(pair);
+  std::jthread busy([&pair](const std::stop_token& stop) {
+    while (!stop.stop_requested()) Receive(pair.served.get(), 10);
+  });
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      char byte = 0;
+      iovec piece{&byte, 1};
+      msghdr message{};
+      message.msg_iov = &piece;
+      message.msg_iovlen = 1;
+      alarm(60);
+      _exit(sendmsg(pair.client.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(status == 0);
+  }
+}
+
+TEST_CASE("a connection that is over has no calls") {
+  const Pair pair;
+  const auto user =
+      std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, FrameRules::Clock::now());
+  const auto guarded = GuardSocket(pair.served.get(), user);
+  pair.Send(kGood);
+  REQUIRE(Receive(pair.served.get(), 10) > 0);
+  guarded->End();
+  pair.Send(Frame(kHeadersFrame, kEndOfHeaders, 100, 3));
+  REQUIRE(Receive(pair.served.get(), 10) > 0);
+  CHECK(user->OpenCall());
+}
+
 TEST_CASE("a server that receives otherwise than by recvmsg fails the check at start") {
   std::thread reader;
   const Status checked = CheckThatSocketsAreGuarded(
@@ -123,6 +181,22 @@ TEST_CASE("a server that receives otherwise than by recvmsg fails the check at s
   reader.join();
   REQUIRE_FALSE(checked.ok());
   CHECK(checked.error().message.find("gRPC") != std::string::npos);
+}
+
+TEST_CASE("a server that sends otherwise than by sendmsg fails the check at start") {
+  std::thread reader;
+  const Status checked = CheckThatSocketsAreGuarded(
+      [&reader](FileDescriptor socket) {
+        REQUIRE(write(socket.get(), "settings", 8) == 8);
+        reader = std::thread([socket = std::move(socket)] {
+          pollfd readable{socket.get(), POLLIN, 0};
+          while (poll(&readable, 1, -1) == 1 && Receive(socket.get(), 4'096) > 0) {
+          }
+        });
+      },
+      std::chrono::seconds(20));
+  reader.join();
+  CHECK_FALSE(checked.ok());
 }
 
 TEST_CASE("a server that ends the connection by itself fails the check at start") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "daemon/core/file_descriptor.h"
 #include "tests/support/http2_frames.h"
@@ -15,6 +16,25 @@ namespace {
 
 /// The beginning of a field of 1 MiB: gRPC waits for all of it.
 const std::string kUnfinishedField("\0\1x\x7f\x81\xff\x3f", 7);
+
+/// The fields of a call of Build, as HPACK writes them.
+std::string CallFields() {
+  std::string fields;
+  const auto add = [&fields](std::string_view name, std::string_view value) {
+    fields += '\0';
+    fields += static_cast<char>(name.size());
+    fields += name;
+    fields += static_cast<char>(value.size());
+    fields += value;
+  };
+  add(":method", "POST");
+  add(":scheme", "http");
+  add(":path", "/cccl_cache.v1.Build/Build");
+  add(":authority", "x");
+  add("te", "trailers");
+  add("content-type", "application/grpc");
+  return fields;
+}
 
 /// Connects, sends a header block that does not end, and waits until the server ends that.
 void Flood(const RunningServer& running) {
@@ -35,6 +55,22 @@ TEST_CASE("a client that sends an endless header block is cut off, counted and r
   CHECK(Eventually([&running] { return running.cut_offs_reported == 1; }));
   CHECK(running.statistics.Get(Counter::kCutOff) == 1);
   CHECK(BuildOver(*stub) == "cubin");
+}
+
+TEST_CASE("a client that announces a huge message is cut off, and does not have to pause") {
+  RunningServer running;
+  const std::string sent = kPreface + Frame(kSettingsFrame, 0, "") +
+                           Frame(kHeadersFrame, kEndOfHeaders, CallFields()) +
+                           Frame(kDataFrame, 0, MessagePrefix(3u << 30));
+  for (int i = 1; i <= 10; ++i) {
+    const FileDescriptor client(ConnectRaw(running.socket()));
+    REQUIRE(client.valid());
+    REQUIRE(send(client.get(), sent.data(), sent.size(), MSG_NOSIGNAL) > 0);
+    REQUIRE(IsClosedByPeer(client.get()));
+    REQUIRE(Eventually([&running, i] { return running.cut_offs_reported == i; }));
+  }
+  CHECK(running.statistics.Get(Counter::kRefused) == 0);
+  CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
 TEST_CASE("a user whose connections are cut off again and again is refused for a while") {

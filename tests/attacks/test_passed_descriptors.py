@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever throws a descriptor away that a client sent along waits for its end, which for a TCP socket that lingers is
+when the client likes. Linux 6.16 and later let the daemon refuse descriptors; before, it interrupts such waits."""
+
+import contextlib
+import encodings.idna  # noqa: F401  asked for by socket, when the attacker can read no Python any more
+import os
+import socket
+import struct
+import subprocess
+import sys
+
+from bystander import ATTACKER, become
+from http2 import connect
+
+NEWCOMER = 54_333
+TOO_LONG = b"\0\x40\1\1\0\0\0\0\1"  # the head of a frame of more than 16 KiB
+
+
+def lingering():
+    """An end of a TCP connection over loopback that waits for the other one, and that one, which reads nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        end = socket.create_connection(listener.getsockname())
+        other, _ = listener.accept()
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 1_000_000))
+    end.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            end.send(b"x" * 4096)
+    return end, other
+
+
+def send_descriptors(path):
+    """To connections that are served, to some that are cut off, and to those that are refused after that. Returns what
+    must stay open, and how many descriptors the daemon took."""
+    kept, taken = [], 0
+    for i in range(80):
+        end, other = lingering()
+        kept.append(other)
+        try:
+            connection = connect(path)
+            kept.append(connection)
+            socket.send_fds(connection, [b"x" if i < 40 else TOO_LONG], [end.fileno()])
+        except OSError:  # descriptors are refused, or the connection was closed meanwhile
+            kept.append(end)  # its end would hold up this process
+        else:
+            taken += 1
+            end.close()
+    return kept, taken
+
+
+def test_descriptors_that_are_sent_along_hold_up_nobody(shared, bystander):
+    command = [sys.executable, __file__, shared.socket]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
+        taken = int(attacker.stdout.readline())
+        assert shared.cli("toolchains", check=False, user=NEWCOMER).returncode == 0
+        bystander.report(f"{taken} of 80 descriptors taken")
+        attacker.stdin.close()
+        attacker.wait(30)
+    assert shared.cli("toolchains", check=False, user=NEWCOMER + 1).returncode == 0
+    assert shared.stop() == 0
+
+
+if __name__ == "__main__":
+    become(ATTACKER)
+    held, count = send_descriptors(sys.argv[1])
+    print(count, flush=True)
+    sys.stdin.read()
+    os._exit(0)  # what is closed before the end would wait
