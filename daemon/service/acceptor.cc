@@ -34,7 +34,10 @@ Error SystemError(const char* what) {
 Acceptor::Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks)
     : listeners_(std::move(listeners)), callbacks_(std::move(callbacks)) {}
 
-Acceptor::~Acceptor() { Stop(); }
+Acceptor::~Acceptor() {
+  Stop();
+  for (auto& [id, watched] : connections_) closer_.Close(std::move(watched.socket));
+}
 
 Status Acceptor::Watch(int fd, uint32_t events, uint64_t id) {
   epoll_event event{};
@@ -127,7 +130,10 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
   if (!watched.valid()) return closer_.Close(std::move(socket));
   auto guarded = GuardSocket(socket.get(), std::move(traffic));
   auto connection = callbacks_.admit(std::move(socket), *peer);
-  if (connection == nullptr) return closer_.Close(std::move(watched));
+  if (connection == nullptr) {
+    guarded->End();
+    return closer_.Close(std::move(watched));
+  }
   const uint64_t id = next_id_++;
   // No events but the hang-up, which comes by itself. If even that cannot be watched, the duplicate
   // must not keep the connection open.

@@ -116,7 +116,8 @@ bool FrameRules::IsCheap() {
     return false;
   }
   if (type == kHeaders || type == kWindowUpdate) return false;
-  if (type != kData || !calls_.contains(received_.stream())) return true;
+  if (type != kData) return true;
+  if (!calls_.contains(received_.stream())) return received_.size() < kFrameCost;
   return received_.size() == 0 && (received_.flags() & kEndStream) == 0;
 }
 

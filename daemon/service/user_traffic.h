@@ -16,8 +16,9 @@ struct TrafficLimits {
   /// a little too large is told so by gRPC.
   uint64_t message_bytes = 32ull << 20;
   /// Calls that were opened and whose answers were not sent: what a user may have in flight, so
-  /// that a client with too many is told so for each, and a connection more.
-  size_t open_calls = 5'120;
+  /// that a client with too many is told so for each, and four connections more, for calls are
+  /// counted here before the service sees them.
+  size_t open_calls = 8'192;
   /// Connections that may come at once: somewhat more than a user may have.
   uint32_t connections_at_once = 1'100;
 };
@@ -29,7 +30,7 @@ class UserTraffic {
   using Clock = TokenBucket::Clock;
 
   /// The first connection of a uid takes 0.24 ms of the thread that accepts, a further one 0.16 ms.
-  static constexpr uint32_t kMaxConnectionsPerSecond = 500;
+  static constexpr uint32_t kMaxConnectionsPerSecond = 1'000;
   /// gRPC holds some 12 KB of a call that was cancelled before its turn came, by RST_STREAM or by
   /// the end of its connection. As many as a user has calls in flight by default.
   static constexpr uint32_t kMaxCancelledAtOnce = 4'096;
@@ -51,7 +52,7 @@ class UserTraffic {
   [[nodiscard]] bool CancelCall(Clock::time_point now) { return Take(cancelled_, now); }
   [[nodiscard]] bool SendSmallFrame(Clock::time_point now) { return Take(small_, now); }
   /// If true, CloseCall or DropCalls is called for it in the end. gRPC and the service hold some
-  /// 40 KB of each call whose answer is not sent.
+  /// 60 KB of each call whose answer is not sent.
   [[nodiscard]] bool OpenCall();
   void CloseCall();
   /// The same for the calls of a connection that ended before their answers were sent: each counts
