@@ -15,12 +15,11 @@
 
 namespace cccl_cached {
 
-/// What each user's connections do together, and which users may not connect for a while: those
-/// that connect too often, and those whose connections are cut off again and again
-/// (guarded_sockets.h): a pause of a second after the fourth time, then twice as long each time, at
-/// most 64 s. It is the uid that pauses, for an account may be many people's (decision 29); where
-/// many of its uids were cut off, all of it. Forgotten two minutes after the last time. Not
-/// thread-safe.
+/// Holds the traffic of each user, and refuses new connections for a while: of users who connect
+/// too often, and of uids whose connections are cut off again and again (guarded_sockets.h), who
+/// pause for a second after the fourth time, then for twice as long each time, at most for 64 s. An
+/// account may be many people's (decision 29), so all of it pauses only if many of its uids were
+/// cut off. Forgotten two minutes after the last time. Not thread-safe.
 class FloodHistory {
  public:
   using Clock = std::chrono::steady_clock;

@@ -40,9 +40,9 @@ class FrameReader {
   bool at_head_ = false;
 };
 
-/// What a client must not send.
+/// A rule about the frames of a client.
 struct FrameRule {
-  const char* text;  ///< for people, after "it sent"
+  const char* text;  ///< for people: the breach, after "it sent"
   /// Whether its user has to pause if that happens again and again: not for what may happen to an
   /// honest client, because a message is too large or because of the user's other connections.
   bool is_attack = true;
@@ -71,7 +71,7 @@ class FrameRules {
   /// gRPC holds 32 bytes and more for each DATA frame until its message is read, so a frame costs a
   /// call as much as 64 bytes in it earn, and each frame that the server sends for it earns two
   /// and as much again as it is long.
-  /// What was earned is kept up to a bound: messages that were read long ago are no reason for
+  /// Earnings are kept up to a bound: messages that were read long ago are no reason for
   /// small frames now.
   static constexpr uint64_t kFrameCost = 64;
   static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;

@@ -53,7 +53,7 @@ void RetiredServers::Run() {
     std::shared_ptr<void> ending = std::move(servers_.front());
     lock.unlock();
     {
-      // What it leaves behind may be sockets that wait for as long as a client likes.
+      // The end of its sockets may take as long as a client likes.
       const InterruptedWaits interrupted(gettid(), kPatience);
       ending.reset();
     }

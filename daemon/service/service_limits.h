@@ -11,7 +11,7 @@
 
 namespace cccl_cached {
 
-/// What one client's library may open at once, whatever the limits are.
+/// Calls of one connection at a time, as HTTP/2's MAX_CONCURRENT_STREAMS tells clients.
 inline constexpr int kStreamsPerConnection = 1'024;
 
 /// What clients may cost. Those that a client can meet are reported by Info and listed in

@@ -42,7 +42,7 @@ inline std::string Frame(FrameType type, uint8_t flags, size_t size, uint32_t st
   return Frame(type, flags, std::string(size, '\0'), stream);
 }
 
-/// What comes before a gRPC message of this size.
+/// The prefix of a gRPC message of this size.
 inline std::string MessagePrefix(uint32_t size) {
   std::string prefix(1, '\0');
   for (const int shift : {24, 16, 8, 0}) prefix += static_cast<char>(size >> shift & 0xff);
