@@ -35,7 +35,8 @@ constexpr FrameRule kOpenOfUser{
 constexpr FrameRule kSmallFrames{
     "messages in too many small frames, with the user's other connections", false};
 constexpr FrameRule kAnnounced{
-    "a message that is announced with more than twice what message_limit allows", false};
+    "a message that is announced with more than twice what message_limit allows, and 32 MiB",
+    false};
 
 }  // namespace
 

@@ -64,7 +64,8 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
 }
 
 TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
-  return {.message_bytes = 2 * limits.message_bytes,
+  // A client that does not know a lower limit than the default one learns it from gRPC.
+  return {.message_bytes = std::max(2 * limits.message_bytes, TrafficLimits{}.message_bytes),
           .open_calls = limits.calls_per_uid + size_t{4} * kStreamsPerConnection,
           .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
 }

@@ -12,8 +12,8 @@ namespace cccl_cached {
 
 /// Bounds of what a user's connections do that follow from the daemon's other limits.
 struct TrafficLimits {
-  /// The longest message that may be announced: twice message_limit, so that a client whose message
-  /// is a little too large is told so by gRPC.
+  /// The longest message that may be announced: twice message_limit, and not less than here, so
+  /// that a client whose message is a little too large is told so by gRPC.
   uint64_t message_bytes = 32ull << 20;
   /// Calls that were opened and whose answers were not sent: what a user may have in flight, so
   /// that a client with too many is told so for each, and four connections more, for calls are
