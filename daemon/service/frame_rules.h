@@ -62,17 +62,17 @@ class FrameRules {
   static constexpr uint32_t kMaxBlockBytes = 16 << 10;
   /// Cheap frames are those that cost a client next to nothing and the server work or memory:
   /// RST_STREAM, PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and
-  /// DATA of no open call, which a client sends that does not know yet that its call was answered.
+  /// header blocks and small DATA frames of no open call. Large ones are sent by clients that do
+  /// not know yet that their call was answered, and gRPC keeps none.
   static constexpr uint32_t kMaxCheapAtOnce = 2'000;
   static constexpr uint32_t kMaxCheapPerSecond = 500;
   /// Calls whose answers were not sent. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS) and counts
   /// those alone that it has not answered yet.
   static constexpr size_t kMaxOpenCalls = 2'048;
   /// gRPC holds 32 bytes and more for each DATA frame until its message is read, so a frame costs a
-  /// call as much as 64 bytes in it earn, and each frame that the server sends for it earns two
-  /// and as much again as it is long.
-  /// Earnings are kept up to a bound: messages that were read long ago are no reason for
-  /// small frames now.
+  /// call as much as 64 bytes in it earn. Each frame that the server sends for the call earns two
+  /// frames and its own length. Earnings are kept up to a bound: messages that were read long ago
+  /// are no reason for small frames now.
   static constexpr uint64_t kFrameCost = 64;
   static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;
   static constexpr uint64_t kEarnedAtFirst = 64 * kFrameCost;

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <mutex>
 
-// glibc has no name for the field before 2.36's headers are used with _GNU_SOURCE.
+// Not every C library's header names this field.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
