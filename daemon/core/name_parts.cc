@@ -69,7 +69,7 @@ void NameParts::Add(std::string_view identifier) {
   if (const auto number = Parts().NumberOf(identifier)) found_[*number] = true;
 }
 
-bool NameParts::IsNeededPart(std::string_view identifier) {
+bool NameParts::IsNeeded(std::string_view identifier) {
   if (std::ranges::find(kMacros, identifier) != kMacros.end()) return true;
   return CompletesName(identifier) && Parts().NumberOf(identifier).has_value();
 }

@@ -72,9 +72,19 @@ class NameParts {
 
   /// Whether the identifier is one of those without which no name can be laid out, `assert` with
   /// single letters aside: a part with an underscore, or one that `assert` ends with. Few texts
-  /// have one. Cheap: asked of each identifier of each request.
-  [[nodiscard]] static bool IsNeeded(std::string_view identifier) {
-    return kNeeded.MayHold(identifier) && IsNeededPart(identifier);
+  /// have one.
+  [[nodiscard]] static bool IsNeeded(std::string_view identifier);
+  /// Adds everything that IsNeeded is true of.
+  static constexpr void AddNeeded(WordFilter& filter) {
+    for (const std::string_view name : shown_names::kAll) {
+      for (size_t begin = 0; begin < name.size(); ++begin) {
+        for (size_t length = 1; begin + length <= name.size() && length < name.size(); ++length) {
+          const std::string_view part = name.substr(begin, length);
+          if (CompletesName(part)) filter.Add(part);
+        }
+      }
+    }
+    for (const std::string_view macro : kMacros) filter.Add(macro);
   }
 
   static constexpr size_t kMaxParts = 1024;
@@ -88,25 +98,7 @@ class NameParts {
   static constexpr bool CompletesName(std::string_view part) {
     return part.find('_') != part.npos || (part.size() > 1 && shown_names::kAssert.ends_with(part));
   }
-  static constexpr WordFilter FilterOfNeeded() {
-    WordFilter filter;
-    for (const std::string_view name : shown_names::kAll) {
-      for (size_t begin = 0; begin < name.size(); ++begin) {
-        for (size_t length = 1; begin + length <= name.size() && length < name.size(); ++length) {
-          const std::string_view part = name.substr(begin, length);
-          if (CompletesName(part)) filter.Add(part);
-        }
-      }
-    }
-    for (const std::string_view macro : kMacros) filter.Add(macro);
-    return filter;
-  }
-  static const WordFilter kNeeded;
-  static bool IsNeededPart(std::string_view identifier);
-
   std::bitset<kMaxParts> found_;
 };
-
-inline constexpr WordFilter NameParts::kNeeded = NameParts::FilterOfNeeded();
 
 }  // namespace cccl_cached
