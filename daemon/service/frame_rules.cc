@@ -118,7 +118,7 @@ bool FrameRules::IsCheap() {
   }
   if (type == kHeaders || type == kWindowUpdate) return false;
   if (type != kData) return true;
-  if (!calls_.contains(received_.stream())) return received_.size() < kFrameCost;
+  if (FindCall(received_.stream()) == nullptr) return received_.size() < kFrameCost;
   return received_.size() == 0 && (received_.flags() & kEndStream) == 0;
 }
 
@@ -126,7 +126,7 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   const uint32_t stream = received_.stream();
   // A client's streams are odd and rise; other ones make no call (RFC 9113, section 5.1.1).
   if (stream % 2 == 0 || stream <= last_stream_) {
-    const bool trailers = calls_.contains(stream);
+    const bool trailers = FindCall(stream) != nullptr;
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;
   }
   last_stream_ = stream;
@@ -135,14 +135,14 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   if (!of_user_->OpenCall()) {
     return &kOpenOfUser;
   }
-  calls_.emplace(stream, Call{});
+  calls_.push_back({stream});
   return nullptr;
 }
 
 const FrameRule* FrameRules::CountData(Clock::time_point now) {
-  const auto found = calls_.find(received_.stream());
-  if (found == calls_.end()) return nullptr;
-  Call& call = found->second;
+  Call* const found = FindCall(received_.stream());
+  if (found == nullptr) return nullptr;
+  Call& call = *found;
   call.earned = std::min(call.earned + received_.size(), kMostEarned);
   if (call.earned >= kFrameCost) {
     call.earned -= kFrameCost;
@@ -152,9 +152,9 @@ const FrameRule* FrameRules::CountData(Clock::time_point now) {
 }
 
 const FrameRule* FrameRules::TakeData(std::span<const uint8_t> payload) {
-  const auto found = calls_.find(received_.stream());
-  if (found == calls_.end()) return nullptr;
-  Call& call = found->second;
+  Call* const found = FindCall(received_.stream());
+  if (found == nullptr) return nullptr;
+  Call& call = *found;
   while (!payload.empty()) {
     const auto skipped = std::min<uint64_t>(call.of_message, payload.size());
     call.of_message -= skipped;
@@ -177,21 +177,28 @@ void FrameRules::Sent(std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     sent_.Take(bytes);
     if (!sent_.at_head()) continue;
-    const auto found = calls_.find(sent_.stream());
-    if (found == calls_.end()) continue;
+    Call* const call = FindCall(sent_.stream());
+    if (call == nullptr) continue;
     const uint8_t type = sent_.type();
     const bool ends = (type == kData || type == kHeaders) && (sent_.flags() & kEndStream) != 0;
     if (type == kData || type == kHeaders) {
-      uint64_t& earned = found->second.earned;
-      earned = std::min(earned + kEarnedByAnswer + sent_.size(), kMostEarned);
+      call->earned = std::min(call->earned + kEarnedByAnswer + sent_.size(), kMostEarned);
       pings_ = std::min(pings_ + 1, kMaxPings);
     }
     if (ends || type == kReset) CloseCall(sent_.stream());
   }
 }
 
+FrameRules::Call* FrameRules::FindCall(uint32_t stream) {
+  const auto found = std::ranges::lower_bound(calls_, stream, {}, &Call::stream);
+  return found == calls_.end() || found->stream != stream ? nullptr : &*found;
+}
+
 void FrameRules::CloseCall(uint32_t stream) {
-  if (calls_.erase(stream) > 0) of_user_->CloseCall();
+  const Call* const call = FindCall(stream);
+  if (call == nullptr) return;
+  calls_.erase(calls_.begin() + (call - calls_.data()));
+  of_user_->CloseCall();
 }
 
 void FrameRules::End(Clock::time_point now) {

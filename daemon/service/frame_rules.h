@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "daemon/core/token_bucket.h"
 #include "daemon/service/user_traffic.h"
@@ -102,6 +102,7 @@ class FrameRules {
 
   /// One call, as far as its messages were received.
   struct Call {
+    uint32_t stream;
     uint64_t earned = kEarnedAtFirst;
     unsigned prefix = 0;      ///< bytes of the next message's prefix that were received
     uint64_t announced = 0;   ///< by these
@@ -113,6 +114,8 @@ class FrameRules {
   [[nodiscard]] const FrameRule* OpenCall(Clock::time_point now);
   [[nodiscard]] const FrameRule* CountData(Clock::time_point now);
   [[nodiscard]] bool IsCheap();
+  /// Returns the open call of this stream, or null.
+  [[nodiscard]] Call* FindCall(uint32_t stream);
   void CloseCall(uint32_t stream);
 
   const std::shared_ptr<UserTraffic> of_user_;
@@ -123,8 +126,8 @@ class FrameRules {
   bool in_block_ = false;
   uint32_t pings_ = 0;  ///< that are allowed for answers
   bool ended_ = false;
-  uint32_t last_stream_ = 0;                  ///< the highest that the client opened
-  std::unordered_map<uint32_t, Call> calls_;  ///< by stream: opened, not answered
+  uint32_t last_stream_ = 0;  ///< the highest that the client opened
+  std::vector<Call> calls_;   ///< opened, not answered; in the order of their streams
 };
 
 }  // namespace cccl_cached
