@@ -14,7 +14,8 @@ from running_daemon import run_cli
 GROUP = 1
 KERNEL = "// a program\n"
 IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user")
-AS_A_MEMBER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={GROUP}", "--clear-groups")
+AS_A_MEMBER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={ATTACKER}", f"--groups={GROUP}")
+AS_ITS_PRIMARY_GROUP = ("setpriv", f"--reuid={ATTACKER}", f"--regid={GROUP}", "--clear-groups")
 AS_ANOTHER = ("setpriv", f"--reuid={ATTACKER}", f"--regid={ATTACKER}", "--clear-groups")
 
 
@@ -51,8 +52,9 @@ def test_root_is_an_administrator_and_other_users_are_not(daemon, directory):
     assert not may_export_everything(daemon.socket, directory, AS_ANOTHER)
 
 
-def test_a_member_of_the_configured_group_is_an_administrator(daemon, directory):
-    assert may_export_everything(daemon.socket, directory, AS_A_MEMBER)
+@pytest.mark.parametrize("become", [AS_A_MEMBER, AS_ITS_PRIMARY_GROUP], ids=["supplementary", "primary"])
+def test_a_member_of_the_configured_group_is_an_administrator(daemon, directory, become):
+    assert may_export_everything(daemon.socket, directory, become)
 
 
 @pytest.mark.parametrize("become", [(), AS_A_MEMBER], ids=["root", "member"])

@@ -129,6 +129,14 @@ def test_another_key_for_nvrtc(build, changes, shows):
     must_differ(build(nvrtc(**changes)), build(nvrtc()), shows)
 
 
+def test_appended_flags_count_only_where_nvrtc_takes_them(build):
+    """Without the other variable NVRTC ignores them, and so does the key."""
+    base, ignored = build(nvrtc()), build(nvrtc(environment=[("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "1")]))
+    assert (ignored.key, code(ignored)) == (base.key, code(base))
+    given = [("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "3153394")]
+    assert code(build(nvrtc(environment=given))) == code(build(nvrtc(options=["-DN=6"])))
+
+
 def test_every_row_has_a_key_of_its_own(build):
     """Not only another one than the base's."""
     replies = {name: build(nvrtc(**changes)) for name, changes, _ in NVRTC_ROWS}

@@ -7,6 +7,7 @@ import json
 import pytest
 from alone import Alone
 from conftest import PLACES, wait_for
+from raw import raw, text_of
 
 # Where it stands, by a macro of the toolchain's: nothing in the program announces it.
 ASSERTION = """#include <cuda/std/cassert>
@@ -65,3 +66,19 @@ def test_a_request_for_ltoir_has_one_answer(daemon, directory, header, shown):
     assert outcomes == ("built", "hit", "built" if shown else "hit")
     assert artifacts[1] == artifacts[0]
     assert (artifacts[2] == artifacts[0]) == (not shown)
+
+
+@pytest.mark.parametrize("text, option", [
+    ('#pragma message("at /cccl-root-0/x.h")\n#warning "/cccl-root-1/y.h"\n', "-Ione"),
+    ("#include <warns.h>\n", "-Ione//"),
+    ("#include <warns.h>\n", "-I./one/"),
+], ids=["a canonical name in the text", "slashes behind a directory", "a directory in other words"])
+def test_a_log_names_files_as_raw_nvrtc_does(daemon, root, directory, text, option):
+    text += 'extern "C" __global__ void k() {}\n'
+    (directory / "one").mkdir()
+    (directory / "one" / "warns.h").write_text("#warning here\n")
+    (directory / "k.cu").write_text(text)
+    expected = raw(kind="nvrtc", root=root, source=text, name="k.cu", cwd=directory, options=["-arch=sm_90", option])["log"]
+    for _ in ("built", "hit"):
+        done = daemon.cli("--json", "build", "k.cu", "--arch", "sm_90", f"--option={option}", "-o", "out", cwd=directory)
+        assert json.loads(done.stdout)["log"].rstrip("\n") == text_of(expected).decode().rstrip("\n")

@@ -14,7 +14,12 @@ import threading
 from conftest import PLACES, PATIENCE, wait_for
 
 HARDENED = pathlib.Path(__file__).with_name("hardened.py")
-UNIT = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd/cccl-cached.service.in"
+UNITS = pathlib.Path(__file__).resolve().parents[2] / "deploy/systemd"
+UNIT_NAMES = ("cccl-cached.service.in", "user/cccl-cached.service.in")
+FORBIDDEN = (
+    "import socket; socket.socket(socket.AF_INET)", "import mmap; mmap.mmap(-1, 4096, prot=7)",
+    "import os; os.sched_setaffinity(0, {0})",
+)
 KERNEL = 'extern "C" __global__ void k() {}\n'
 CUB_KERNEL = """
 #include <cub/block/block_reduce.cuh>
@@ -74,9 +79,17 @@ def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, direc
     assert os.path.exists(path)  # it was not ours to remove
 
 
-def test_the_hardening_of_the_unit_lets_the_compilers_work(make_daemon, directory):
-    launcher = [sys.executable, str(HARDENED), str(UNIT)]
-    for forbidden in ("import socket; socket.socket(socket.AF_INET)", "import mmap; mmap.mmap(-1, 4096, prot=7)"):
+@pytest.mark.parametrize("unit", UNIT_NAMES)
+def test_a_unit_bounds_the_memory_of_all_that_it_starts(unit):
+    lines = (UNITS / unit).read_text().splitlines()
+    for directive in ("MemoryHigh=", "MemoryMax=", "CPUWeight=", "OOMScoreAdjust=", "LimitCORE=0", "NoNewPrivileges=yes"):
+        assert any(line.startswith(directive) for line in lines), directive
+
+
+@pytest.mark.parametrize("unit", UNIT_NAMES)
+def test_the_hardening_of_a_unit_lets_the_compilers_work(make_daemon, directory, unit):
+    launcher = [sys.executable, str(HARDENED), str(UNITS / unit)]
+    for forbidden in FORBIDDEN:
         stopped = subprocess.run([*launcher, sys.executable, "-c", forbidden], capture_output=True)
         assert b"PermissionError" in stopped.stderr or b"not supported" in stopped.stderr
     daemon = make_daemon(launcher=launcher, roots=(PLACES.cuda13,)).start()

@@ -121,8 +121,11 @@ TEST_CASE("a state directory is refused below a directory that another user can 
   REQUIRE(chown((temporary / "owned").c_str(), 4242, 4242) == 0);
   mkdir((temporary / "open").c_str(), 0755);
   chmod((temporary / "open").c_str(), 0777);
+  mkdir((temporary / "good").c_str(), 0755);
   std::filesystem::create_directory_symlink(temporary / "owned", temporary / "link");
-  for (const char* name : {"owned/state", "open/state", "open/more/state", "link/state"}) {
+  std::filesystem::create_directory_symlink(temporary / "good", temporary / "owned/link");
+  for (const char* name :
+       {"owned/state", "open/state", "open/more/state", "link/state", "owned/link/state"}) {
     INFO(name);
     const auto directory = StateDirectory::Open(temporary / name);
     REQUIRE_FALSE(directory);
