@@ -14,6 +14,9 @@
 
 namespace cccl_cached {
 
+/// How a build was answered. Sent: values never change; the same numbers as in build.proto.
+enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
+
 /// One output of a compile.
 struct ArtifactPart {
   cccl_cache::ArtifactKind kind = cccl_cache::ArtifactKind::kPtx;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/build_answer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "daemon/core/canonical_names.h"
@@ -29,8 +27,7 @@ BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output) {
   answer.log = WithClientNames(plan, output.artifact->log);
   answer.native_code = output.native_code;
   answer.precompiled_headers = output.precompiled_headers;
-  if (!output.succeeded)
-    answer.reason = fmt::format("the compiler answered {}", output.native_name);
+  if (!output.succeeded) answer.reason = output.Reason();
   return answer;
 }
 
@@ -50,18 +47,6 @@ BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
   }
   answer.closed = landing.keepable() && IsOfToolchain(landing.closure);
   return answer;
-}
-
-Error Unsettled() {
-  return Error{ErrorCode::kUnavailable,
-               "what this build depends on keeps changing on disk; try again when it has settled"};
-}
-
-Error FilesHang(std::chrono::milliseconds limit) {
-  return Error{ErrorCode::kTimedOut,
-               fmt::format("the files of this build could not be looked at within {} s: does a "
-                           "file system hang that its directories lie on?",
-                           std::chrono::ceil<std::chrono::seconds>(limit).count())};
 }
 
 }  // namespace cccl_cached

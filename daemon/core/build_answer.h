@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-
 #include "daemon/core/build_coordinator.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/flight_runner.h"
@@ -17,11 +15,5 @@ namespace cccl_cached {
 
 /// What a landing without an error says to one of those who waited for it.
 [[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing);
-
-/// What a build depends on changed again each time it was tried.
-[[nodiscard]] Error Unsettled();
-
-/// Its files were looked at in vain for so long.
-[[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
 
 }  // namespace cccl_cached

@@ -30,9 +30,6 @@ class Departures;
 class Explainer;
 class PrivateEntries;
 
-/// Sent: values never change; the same numbers as in build.proto.
-enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
-
 /// The answer to one caller. A compile failure is an answer.
 struct BuildAnswer {
   Outcome outcome = Outcome::kBuilt;

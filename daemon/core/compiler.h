@@ -21,6 +21,9 @@ namespace cccl_cached {
 
 class JobFiles;
 
+/// Every canonical name begins with this, a root's number and a slash.
+inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
+
 /// A directory as the compiler sees it and where it really is.
 struct Mount {
   std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
@@ -74,6 +77,9 @@ struct CompileOutput {
   bool precompiled_headers = false;  ///< the job had them
   /// The artifact's bytes on the requester's account (JobMemory), until tiers and callers have it.
   std::shared_ptr<const void> memory = nullptr;
+
+  /// Says what the compiler answered. Of one that did not succeed.
+  [[nodiscard]] std::string Reason() const { return "the compiler answered " + native_name; }
 };
 
 struct CompileLimits {

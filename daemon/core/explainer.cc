@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build_answer.h"
 #include "daemon/core/build_difference.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
 #include "daemon/core/disk_reads.h"
+#include "daemon/core/stopping.h"
 
 namespace cccl_cached {
 namespace {
@@ -223,7 +223,7 @@ std::optional<Explanation> Explainer::WithoutFiles(const Question& question) con
     explanation = DiedOn(*question.died);
   } else if (const auto failure = parts_.memory.FailureOf(plan)) {
     explanation.verdict = Verdict::kFailed;
-    explanation.reason = AnswerOf(plan, *failure).reason;
+    explanation.reason = failure->Reason();
   } else if (const auto tier = parts_.memory.WhereIs(plan.key, question.peer.uid)) {
     explanation.verdict = Verdict::kHit;
     explanation.tier = *tier;

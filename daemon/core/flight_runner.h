@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 
+#include "daemon/core/build_memory.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/caller_files.h"
 #include "daemon/core/closure.h"
@@ -26,41 +27,6 @@
 #include "daemon/core/toolchain.h"
 
 namespace cccl_cached {
-
-/// What one flight came to, before it is told to each waiter.
-struct Landing {
-  std::optional<Error> error;  ///< otherwise output counts
-  CompileOutput output;
-  /// The output's bytes on the requester's account, while the landing lasts: copies of the output
-  /// that are remembered count elsewhere.
-  std::shared_ptr<const void> memory = nullptr;
-  std::string uncacheable_reason;   ///< empty: may be kept
-  TierName tier = TierName::kNone;  ///< where it was found rather than compiled
-  cccl_cache::Digest key = {};      ///< under which it was found
-  bool private_to_user = false;     ///< it was found among the user's own entries
-  Closure closure;                  ///< what the compiler was answered about files outside
-  /// The compiler asked for files outside: only those for whom the closure is true may have it.
-  bool looked_outside = false;
-  bool toolchain_changed = false;  ///< before or during the compile
-  bool shows_paths = false;        ///< the output shows canonical names: wants the real ones
-  /// A file outside names something that may show paths: the compile was ended early, it wants the
-  /// real ones until it is proven that the output does not show them.
-  bool may_show_paths = false;
-  bool blames_input = false;  ///< the compiler died on it twice, each time by its own signal
-  /// The error came from, or with, the files that this caller sends: it is nobody else's.
-  CallerFilesPtr failed_files = nullptr;
-  bool files_were_sent = false;  ///< by the caller whom it was made for
-  std::chrono::steady_clock::time_point started;
-  std::chrono::microseconds compile_time{0};
-
-  /// The plan was made on grounds that no longer hold.
-  [[nodiscard]] bool start_again() const {
-    return toolchain_changed || shows_paths || may_show_paths;
-  }
-  [[nodiscard]] bool keepable() const {
-    return uncacheable_reason.empty() && !error && !start_again() && tier == TierName::kNone;
-  }
-};
 
 /// What a compile is for. Only those for callers count as compiles.
 enum class CompilePurpose {

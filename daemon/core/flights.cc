@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build_answer.h"
+#include "daemon/core/stopping.h"
 
 namespace cccl_cached {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "daemon/core/build_answer.h"
 #include "daemon/core/disk_reads.h"
+#include "daemon/core/stopping.h"
 
 namespace cccl_cached {
 namespace {

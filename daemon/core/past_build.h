@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/build_coordinator.h"
+#include "daemon/core/artifact.h"
 #include "daemon/core/build_plan.h"
 #include "daemon/core/closure.h"
 #include "proto/digest.h"

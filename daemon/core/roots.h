@@ -14,8 +14,6 @@
 
 namespace cccl_cached {
 
-/// Every canonical name begins with this, a root's number and a slash.
-inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
 /// The working directory that compilers see.
 inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
 

@@ -14,4 +14,10 @@ namespace cccl_cached {
           std::chrono::milliseconds(100)};
 }
 
+/// What a build depends on changed again each time it was tried.
+[[nodiscard]] Error Unsettled();
+
+/// Its files were looked at in vain for so long.
+[[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
+
 }  // namespace cccl_cached

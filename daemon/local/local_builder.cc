@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/build_answer.h"
+#include "daemon/core/stopping.h"
 #include "daemon/local/plain_compile.h"
 
 namespace cccl_cached {
