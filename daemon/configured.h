@@ -10,12 +10,12 @@
 
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/surroundings.h"
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/deposits.h"
-#include "daemon/core/job_memory.h"
-#include "daemon/core/result.h"
-#include "daemon/service/listening_socket.h"
-#include "daemon/service/service_limits.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/job_memory.h"
+#include "daemon/core/model/result.h"
+#include "daemon/service/transport/listening_socket.h"
+#include "daemon/core/model/service_limits.h"
 
 /// What the configuration means to each layer.
 namespace cccl_cached {

@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "daemon/compile/worker_compiler.h"
-#include "daemon/core/departures.h"
-#include "daemon/core/statistics.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/process/log.h"
 
 namespace cccl_cached {

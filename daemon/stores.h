@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/account_usage.h"
-#include "daemon/core/departures.h"
-#include "daemon/core/result.h"
-#include "daemon/core/statistics.h"
+#include "daemon/core/model/account_usage.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/process/log.h"
 #include "daemon/store/memory_store.h"
 #include "daemon/store/rocksdb_store.h"

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

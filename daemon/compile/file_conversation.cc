@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/compile/file_question.h"
+#include "daemon/compile/protocol/file_question.h"
 
 namespace cccl_cached {
 namespace {

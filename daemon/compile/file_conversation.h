@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/compile/file_question.h"
+#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/hung_reads.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/job_files.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

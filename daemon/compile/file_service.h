@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "daemon/compile/file_conversation.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/job_files.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "daemon/core/account.h"
+#include "daemon/core/model/account.h"
 
 namespace cccl_cached {
 

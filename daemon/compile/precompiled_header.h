@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "daemon/compile/zygote.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

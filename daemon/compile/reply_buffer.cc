@@ -8,7 +8,7 @@
 #include <cassert>
 #include <utility>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cached {
 

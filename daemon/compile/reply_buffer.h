@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/compile/job.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/result.h"
+#include "daemon/compile/protocol/job.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

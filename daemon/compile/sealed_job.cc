@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 
 namespace cccl_cached {
 

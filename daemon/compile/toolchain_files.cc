@@ -13,8 +13,8 @@
 #include <memory>
 #include <system_error>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/toolchain_paths.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/toolchain_paths.h"
 
 namespace cccl_cached {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/job_files.h"
-#include "daemon/core/toolchain_places.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/toolchain_places.h"
 
 namespace cccl_cached {
 

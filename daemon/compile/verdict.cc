@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "daemon/compile/child_process.h"
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/reply_check.h"
 
 namespace cccl_cached {

@@ -4,10 +4,10 @@
 
 #include <chrono>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "daemon/compile/worker_session.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

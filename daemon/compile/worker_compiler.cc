@@ -15,7 +15,7 @@
 
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/file_service.h"
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/precompiled_header.h"
 #include "daemon/compile/sealed_job.h"
 #include "daemon/compile/stop_event.h"

@@ -9,10 +9,10 @@
 
 #include "daemon/compile/file_conversation.h"
 #include "daemon/compile/zygote_pool.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/job_memory.h"
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/job_memory.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

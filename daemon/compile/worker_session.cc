@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/pidfd.h"
 
 namespace cccl_cached {

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "daemon/compile/file_service.h"
-#include "daemon/compile/frame.h"
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/reply_buffer.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/wait_readable.h"
 
 namespace cccl_cached {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "daemon/compile/child_process.h"
-#include "daemon/compile/frame.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "daemon/compile/zygote.h"
-#include "daemon/core/account.h"
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

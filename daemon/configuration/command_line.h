@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/configuration/settings.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -9,7 +9,7 @@
 #include "daemon/configuration/command_line.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/surroundings.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

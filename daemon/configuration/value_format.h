@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 /// How one kind of value is written. Each format has
 ///   Parse        the value of a text; the error says what is accepted, without naming the setting

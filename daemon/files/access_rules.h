@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/files/file_systems.h"
 #include "daemon/files/obstacle.h"
 #include "daemon/files/reach.h"

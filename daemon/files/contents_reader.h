@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/job_memory.h"
+#include "daemon/core/model/job_memory.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/file_memory.h"
 #include "daemon/files/name_walk.h"

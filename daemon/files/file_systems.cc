@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/files/file_status.h"
 
 namespace cccl_cached {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/requester_files.h"
+#include "daemon/core/model/requester_files.h"
 
 namespace cccl_cached {
 

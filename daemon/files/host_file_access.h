@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/job_memory.h"
-#include "daemon/core/requester_files.h"
+#include "daemon/core/model/job_memory.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/files/file_memory.h"
 
 namespace cccl_cached {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/requester_files.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/contents_reader.h"
 #include "daemon/files/file_memory.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/files/absent_names.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/content_stamp.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

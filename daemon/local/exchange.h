@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 /// What the client library and the process that it starts for one build say to each other, over a
 /// socket that is this process's standard input (SOCK_STREAM):

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/toolchain/header_tree.h"
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"

@@ -12,14 +12,14 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/build_answer.h"
-#include "daemon/core/build_plan.h"
-#include "daemon/core/request_texts.h"
-#include "daemon/worker/compiler_jobs.h"
-#include "daemon/worker/compiler_libraries.h"
+#include "daemon/core/build/build_answer.h"
+#include "daemon/core/plan/build_plan.h"
+#include "daemon/core/plan/request_texts.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/compilers/compiler_libraries.h"
 #include "proto/option_rules.h"
 
 namespace cccl_cached {

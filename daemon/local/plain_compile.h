@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
 namespace cccl_cached {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/token_bucket.h"
+#include "daemon/core/model/token_bucket.h"
 #include "daemon/process/log.h"
 
 namespace cccl_cached {

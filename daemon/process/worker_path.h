@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -11,19 +11,19 @@
 #include <mutex>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/peer.h"
-#include "daemon/service/admin_service.h"
-#include "daemon/service/budget.h"
-#include "daemon/service/build_backend.h"
-#include "daemon/service/build_service.h"
-#include "daemon/service/call_server.h"
-#include "daemon/service/deposit_service.h"
-#include "daemon/service/health.h"
-#include "daemon/service/health_service.h"
-#include "daemon/service/info_service.h"
-#include "daemon/service/reflection_service.h"
-#include "daemon/service/snapshot_service.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/service/calls/admin_service.h"
+#include "daemon/service/limits/budget.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/calls/build_service.h"
+#include "daemon/service/transport/call_server.h"
+#include "daemon/service/calls/deposit_service.h"
+#include "daemon/service/calls/health.h"
+#include "daemon/service/calls/health_service.h"
+#include "daemon/service/calls/info_service.h"
+#include "daemon/service/calls/reflection_service.h"
+#include "daemon/service/calls/snapshot_service.h"
 
 namespace cccl_cached {
 

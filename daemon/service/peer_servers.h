@@ -9,10 +9,10 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/peer.h"
-#include "daemon/service/acceptor.h"
-#include "daemon/service/budget.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/service/transport/acceptor.h"
+#include "daemon/service/limits/budget.h"
 #include "daemon/service/peer_server.h"
 #include "daemon/service/retired_servers.h"
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/service/interrupted_waits.h"
+#include "daemon/service/transport/interrupted_waits.h"
 
 namespace cccl_cached {
 namespace {

@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/service/acceptor.h"
-#include "daemon/service/accounts.h"
-#include "daemon/service/administrators.h"
-#include "daemon/service/api_version.h"
-#include "daemon/service/call_server.h"
-#include "daemon/service/flood_history.h"
-#include "daemon/service/guarded_sockets.h"
-#include "daemon/service/health.h"
+#include "daemon/service/transport/acceptor.h"
+#include "daemon/service/limits/accounts.h"
+#include "daemon/service/limits/administrators.h"
+#include "daemon/service/wire/api_version.h"
+#include "daemon/service/transport/call_server.h"
+#include "daemon/service/transport/flood_history.h"
+#include "daemon/service/transport/guarded_sockets.h"
+#include "daemon/service/calls/health.h"
 #include "daemon/service/peer_servers.h"
 #include "proto/fingerprint.h"
 

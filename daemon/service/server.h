@@ -9,18 +9,18 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/deposits.h"
-#include "daemon/core/result.h"
-#include "daemon/core/sent_contents.h"
-#include "daemon/core/snapshots.h"
-#include "daemon/core/statistics.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
-#include "daemon/service/accounts.h"
-#include "daemon/service/builder.h"
-#include "daemon/service/listening_socket.h"
-#include "daemon/service/service_limits.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/snapshots.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
+#include "daemon/service/limits/accounts.h"
+#include "daemon/service/limits/builder.h"
+#include "daemon/service/transport/listening_socket.h"
+#include "daemon/core/model/service_limits.h"
 
 namespace cccl_cached {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/bytes.h"
-#include "daemon/core/entry.h"
-#include "daemon/core/manifest.h"
+#include "daemon/core/model/bytes.h"
+#include "daemon/core/lookup/entry.h"
+#include "daemon/core/lookup/manifest.h"
 
 namespace cccl_cached {
 namespace {

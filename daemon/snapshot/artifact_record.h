@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/artifact.h"
-#include "daemon/core/closure.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/closure/closure.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "daemon/core/answered_builds.h"
-#include "daemon/core/peer.h"
-#include "daemon/core/result.h"
-#include "daemon/core/snapshots.h"
+#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/snapshots.h"
 
 namespace cccl_cached {
 

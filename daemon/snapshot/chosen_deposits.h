@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "daemon/core/deposit.h"
-#include "daemon/core/deposits.h"
-#include "daemon/core/peer.h"
-#include "daemon/core/snapshots.h"
+#include "daemon/core/lease/deposit.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/snapshots.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/core/bytes.h"
+#include "daemon/core/model/bytes.h"
 
 namespace cccl_cached {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/deposit.h"
+#include "daemon/core/lease/deposit.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/manifest.h"
+#include "daemon/core/lookup/manifest.h"
 #include "daemon/snapshot/compression.h"
 #include "daemon/snapshot/received_snapshot.h"
 #include "daemon/snapshot/spool_file.h"

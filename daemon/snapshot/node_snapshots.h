@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/answered_builds.h"
-#include "daemon/core/build_memory.h"
-#include "daemon/core/deposits.h"
-#include "daemon/core/private_entries.h"
-#include "daemon/core/snapshots.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/private_entries.h"
+#include "daemon/core/model/snapshots.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/chosen_builds.h"
 #include "daemon/snapshot/chosen_deposits.h"

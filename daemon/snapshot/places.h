@@ -10,8 +10,8 @@
 #include <set>
 #include <stop_token>
 
-#include "daemon/core/account.h"
-#include "daemon/core/result.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/core/deposit_index.h"
+#include "daemon/core/lease/deposit_index.h"
 #include "daemon/snapshot/compression.h"
 
 namespace cccl_cached {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "daemon/core/inserted.h"
-#include "daemon/core/result.h"
-#include "daemon/core/snapshots.h"
+#include "daemon/core/model/inserted.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/snapshots.h"
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/deposit_copy.h"
 #include "daemon/snapshot/spool_file.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/peer.h"
+#include "daemon/core/model/peer.h"
 
 namespace cccl_cached {
 namespace {

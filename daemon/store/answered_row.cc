@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "daemon/core/bytes.h"
+#include "daemon/core/model/bytes.h"
 
 namespace cccl_cached {
 namespace {

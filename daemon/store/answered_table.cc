@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "daemon/core/bytes.h"
+#include "daemon/core/model/bytes.h"
 #include "daemon/store/answered_row.h"
 
 namespace cccl_cached {

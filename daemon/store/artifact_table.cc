@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 
 namespace cccl_cached {
 namespace {

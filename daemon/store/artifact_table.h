@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/departures.h"
-#include "daemon/core/statistics.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
 #include "daemon/store/usage_ledger.h"
 #include "daemon/store/usage_record.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 #include "daemon/store/database.h"
 #include "daemon/store/state_directory.h"
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "daemon/core/deposit_entry.h"
+#include "daemon/core/lease/deposit_entry.h"
 
 namespace cccl_cached {
 namespace {

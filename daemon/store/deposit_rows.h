@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/deposit.h"
+#include "daemon/core/lease/deposit.h"
 #include "daemon/store/database.h"
 #include "daemon/store/write_queue.h"
 #include "proto/digest.h"

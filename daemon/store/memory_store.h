@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/core/artifact.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 #include "daemon/store/answered_row.h"
 
 namespace cccl_cached {

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/account_usage.h"
-#include "daemon/core/private_entries.h"
-#include "daemon/core/statistics.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/model/account_usage.h"
+#include "daemon/core/model/private_entries.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
 #include "daemon/store/database_slot.h"
 #include "daemon/store/private_keys.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/private_usage.h"
 
-#include "daemon/core/bytes.h"
+#include "daemon/core/model/bytes.h"
 #include "daemon/store/answered_row.h"
 
 namespace cccl_cached {

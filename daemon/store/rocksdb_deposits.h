@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "daemon/core/deposit.h"
-#include "daemon/core/statistics.h"
+#include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/store/database_slot.h"
 #include "daemon/store/write_queue.h"
 

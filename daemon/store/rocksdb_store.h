@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/artifact.h"
-#include "daemon/core/departures.h"
-#include "daemon/core/result.h"
-#include "daemon/core/statistics.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/store/answered_ledger.h"
 #include "daemon/store/answered_table.h"
 #include "daemon/store/artifact_table.h"

@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/own_directory.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/own_directory.h"
 
 namespace cccl_cached {
 namespace {

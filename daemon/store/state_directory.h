@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cached {
 

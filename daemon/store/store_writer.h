@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/core/statistics.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/store/answered_ledger.h"
 #include "daemon/store/answered_table.h"
 #include "daemon/store/artifact_table.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/tier.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cached {
 

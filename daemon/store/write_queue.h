@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "daemon/core/artifact.h"
-#include "daemon/core/deposit.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/lease/deposit.h"
 #include "proto/digest.h"
 
 namespace cccl_cached {

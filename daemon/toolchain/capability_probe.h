@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/result.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {

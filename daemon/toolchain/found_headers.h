@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/layout.h"
 
 namespace cccl_cached {

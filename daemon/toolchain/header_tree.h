@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 #include "daemon/toolchain/trusted_path.h"
 
 namespace cccl_cached {

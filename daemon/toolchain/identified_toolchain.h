@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/core/file_checks.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/installation_watch.h"
 #include "daemon/toolchain/stamp_comparison.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/result.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain_headers.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain_headers.h"
 #include "daemon/toolchain/survey.h"
 #include "proto/digest.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/search_places.h"
 

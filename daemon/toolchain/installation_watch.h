@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/toolchain/trusted_path.h"
 
 namespace cccl_cached {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
 namespace cccl_cached {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "daemon/core/file_checks.h"
+#include "daemon/core/model/file_checks.h"
 
 namespace cccl_cached {
 

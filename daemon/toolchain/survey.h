@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/result.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/file_checks.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/search_places.h"
 #include "daemon/toolchain/toolchain_scanner.h"
 

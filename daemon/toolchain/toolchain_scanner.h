@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/capability_probe.h"
 #include "daemon/toolchain/identified_toolchain.h"
 #include "daemon/toolchain/identity.h"

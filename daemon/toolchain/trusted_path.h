@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "daemon/core/result.h"
+#include "daemon/core/model/result.h"
 #include "daemon/toolchain/ownership.h"
 
 namespace cccl_cached {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/worker/file_view.h"
+#include "daemon/worker/files/file_view.h"
 
 namespace cccl_cached {
 

@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-#include "daemon/worker/refused_memory.h"
+#include "daemon/worker/files/refused_memory.h"
 
 extern "C" {
 

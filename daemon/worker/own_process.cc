@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/worker/real_files.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/files/real_files.h"
 
 namespace cccl_cached {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <sys/mman.h>
 
-#include "daemon/compile/job.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/worker/compiler_jobs.h"
+#include "daemon/compile/protocol/job.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/file_functions.h"
-#include "daemon/worker/file_view.h"
+#include "daemon/worker/files/file_view.h"
 
 namespace cccl_cached {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/worker/nvrtc_library.h"
+#include "daemon/worker/compilers/nvrtc_library.h"
 
 namespace cccl_cached {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/worker/touched_heap.h"
 
 namespace cccl_cached {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/compile/packet.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/worker/refused_memory.h"
+#include "daemon/compile/protocol/packet.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/files/refused_memory.h"
 
 namespace cccl_cached {
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/job.h"
-#include "daemon/worker/compiler_jobs.h"
-#include "daemon/worker/file_client.h"
+#include "daemon/compile/protocol/job.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/files/file_client.h"
 #include "daemon/worker/file_functions.h"
-#include "daemon/worker/pch_file.h"
-#include "daemon/worker/real_files.h"
-#include "daemon/worker/scratch_files.h"
+#include "daemon/worker/files/pch_file.h"
+#include "daemon/worker/files/real_files.h"
+#include "daemon/worker/files/scratch_files.h"
 
 namespace cccl_cached {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/worker/compiler_libraries.h"
-#include "daemon/worker/isolation.h"
-#include "daemon/worker/sandbox.h"
+#include "daemon/worker/compilers/compiler_libraries.h"
+#include "daemon/worker/sandbox/isolation.h"
+#include "daemon/worker/sandbox/sandbox.h"
 
 namespace cccl_cached {
 

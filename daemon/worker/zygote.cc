@@ -24,7 +24,7 @@
 
 #include "daemon/worker/own_process.h"
 #include "daemon/worker/pch_heap.h"
-#include "daemon/worker/real_files.h"
+#include "daemon/worker/files/real_files.h"
 #include "daemon/worker/touched_heap.h"
 #include "daemon/worker/worker.h"
 

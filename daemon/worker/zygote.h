@@ -10,13 +10,13 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/compile/frame.h"
-#include "daemon/compile/packet.h"
-#include "daemon/core/file_descriptor.h"
-#include "daemon/core/result.h"
-#include "daemon/worker/compiler_libraries.h"
-#include "daemon/worker/refused_memory.h"
-#include "daemon/worker/sandbox.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/compile/protocol/packet.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/result.h"
+#include "daemon/worker/compilers/compiler_libraries.h"
+#include "daemon/worker/files/refused_memory.h"
+#include "daemon/worker/sandbox/sandbox.h"
 #include "daemon/worker/spare_worker.h"
 
 namespace cccl_cached {

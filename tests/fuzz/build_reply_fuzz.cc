@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/batch_stream.h"
-#include "client/src/build_conversation.h"
-#include "client/src/build_reply.h"
-#include "client/src/grpc_status.h"
-#include "client/src/message_assembler.h"
-#include "client/src/message_sinks.h"
+#include "client/src/calls/batch_stream.h"
+#include "client/src/calls/build_conversation.h"
+#include "client/src/wire/build_reply.h"
+#include "client/src/transport/grpc_status.h"
+#include "client/src/transport/message_assembler.h"
+#include "client/src/wire/message_sinks.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

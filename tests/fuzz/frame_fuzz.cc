@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/service/frame_rules.h"
+#include "daemon/service/transport/frame_rules.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/support/http2_frames.h"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/manifest.h"
+#include "daemon/core/lookup/manifest.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/frame.h"
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/compile/protocol/job.h"
 #include "daemon/compile/reply_buffer.h"
 #include "daemon/compile/reply_check.h"
 #include "tests/fuzz/seeds.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/departures.h"
-#include "daemon/core/statistics.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/store/answered_row.h"
 #include "daemon/store/private_usage.h"
 #include "daemon/store/usage_record.h"

@@ -196,7 +196,7 @@ def files_in_memory(pid):
 
 
 def test_a_worker_is_confined_while_it_compiles(shared, toolkit):
-    """As the kernel says of it; what each limit is for: daemon/worker/isolation.cc."""
+    """As the kernel says of it; what each limit is for: daemon/worker/sandbox/isolation.cc."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         build = pool.submit(shared.build_json, "//fake: wait-for gate\n", cwd="/", user=MALLORY)
         toolkit.await_arrivals("gate", 1)

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "daemon/compile/frame.h"
-#include "daemon/worker/isolation.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/worker/sandbox/isolation.h"
 #include "tests/support/fake_toolchain/futex.h"
 
 namespace fake_toolchain {

@@ -21,9 +21,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "daemon/compile/file_question.h"
-#include "daemon/core/roots.h"
-#include "daemon/worker/isolation.h"
+#include "daemon/compile/protocol/file_question.h"
+#include "daemon/core/plan/roots.h"
+#include "daemon/worker/sandbox/isolation.h"
 
 namespace fake_toolchain {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/as_this_process.h"
+#include "client/src/c_abi/as_this_process.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/src/c_handles.h"
+#include "client/src/c_abi/c_handles.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::ToBytes;

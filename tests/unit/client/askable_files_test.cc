@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/askable_files.h"
+#include "client/src/calls/askable_files.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

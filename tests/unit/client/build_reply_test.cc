@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/build_reply.h"
+#include "client/src/wire/build_reply.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 
-#include "client/src/message_sinks.h"
+#include "client/src/wire/message_sinks.h"
 #include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildReply;

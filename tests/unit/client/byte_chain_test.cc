@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/byte_chain.h"
+#include "client/src/transport/byte_chain.h"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/channel.h"
+#include "client/src/transport/channel.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

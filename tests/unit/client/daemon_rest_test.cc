@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/daemon_rest.h"
+#include "client/src/transport/daemon_rest.h"
 
 #include <catch2/catch.hpp>
 

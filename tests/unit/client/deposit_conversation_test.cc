@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/deposit_conversation.h"
+#include "client/src/calls/deposit_conversation.h"
 
 #include <cccl_cache/v1/deposit.pb.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/fallback.h"
+#include "client/src/calls/fallback.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/group_name.h"
+#include "client/src/calls/group_name.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/grpc_status.h"
+#include "client/src/transport/grpc_status.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/http2_session.h"
+#include "client/src/transport/http2_session.h"
 
 #include <dlfcn.h>
 #include <nghttp2/nghttp2.h>

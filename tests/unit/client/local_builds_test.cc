@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // Builds of a batch that the daemon does not do.
-#include "client/src/local_builds.h"
+#include "client/src/calls/local_builds.h"
 
 #include <poll.h>
 #include <signal.h>

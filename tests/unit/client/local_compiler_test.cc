@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/local_compiler.h"
+#include "client/src/calls/local_compiler.h"
 
 #include <signal.h>
 

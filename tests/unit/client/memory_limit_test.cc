@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/memory_limit.h"
+#include "client/src/c_abi/memory_limit.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

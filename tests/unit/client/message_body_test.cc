@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/message_body.h"
+#include "client/src/wire/message_body.h"
 
 #include <cccl_cache/v1/build.pb-c.h>
 #include <cccl_cache/v1/build.pb.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/message_sinks.h"
+#include "client/src/wire/message_sinks.h"
 
 #include <cccl_cache/v1/build.pb.h>
 

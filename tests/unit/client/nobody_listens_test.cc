@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/nobody_listens.h"
+#include "client/src/transport/nobody_listens.h"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

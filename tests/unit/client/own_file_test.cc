@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/own_file.h"
+#include "client/src/calls/own_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/pace.h"
+#include "client/src/transport/pace.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/readiness.h"
+#include "client/src/transport/readiness.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/request_pieces.h"
+#include "client/src/wire/request_pieces.h"
 
 #include <catch2/catch.hpp>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/snapshot_download.h"
+#include "client/src/calls/snapshot_download.h"
 
 #include <cccl_cache/v1/snapshot.pb.h>
 #include <fcntl.h>

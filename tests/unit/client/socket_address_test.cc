@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/socket_address.h"
+#include "client/src/transport/socket_address.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "client/src/file_descriptor.h"
+#include "client/src/transport/file_descriptor.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 

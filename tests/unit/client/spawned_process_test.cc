@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/spawned_process.h"
+#include "client/src/transport/spawned_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

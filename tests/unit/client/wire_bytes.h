@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "client/src/byte_chain.h"
-#include "client/src/message_assembler.h"
+#include "client/src/transport/byte_chain.h"
+#include "client/src/transport/message_assembler.h"
 
 /// A message as it was received.
 inline cccl_cache::Message Received(std::string_view bytes) {

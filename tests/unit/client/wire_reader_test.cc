@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/wire_reader.h"
+#include "client/src/wire/wire_reader.h"
 
 #include <cccl_cache/v1/build.pb.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/compile/worker_compiler.h"
-#include "daemon/core/compiler.h"
+#include "daemon/core/model/compiler.h"
 #include "tests/support/fake_toolchain/fake_toolkit.h"
 
 namespace cccl_cached {

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 

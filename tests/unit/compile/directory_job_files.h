@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/job_files.h"
+#include "daemon/core/model/job_files.h"
 
 namespace cccl_cached {
 

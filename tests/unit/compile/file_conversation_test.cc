@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/file_question.h"
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 
 namespace cccl_cached {

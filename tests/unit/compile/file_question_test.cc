@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/file_question.h"
+#include "daemon/compile/protocol/file_question.h"
 
 #include <limits.h>
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/packet.h"
 
 using namespace cccl_cached;
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/compile/file_question.h"
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/wait_readable.h"
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/compile/fake_job_files.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 
 #include <catch2/catch.hpp>
 #include <string>

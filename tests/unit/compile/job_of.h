@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
 namespace cccl_cached {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "tests/support/random_requests.h"
 
 namespace cccl_cached {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "tests/unit/compile/compile_fixture.h"
 #include "tests/unit/compile/fake_job_files.h"
 #include "tests/unit/compile/real_nvrtc.h"

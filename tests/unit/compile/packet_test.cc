@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/packet.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

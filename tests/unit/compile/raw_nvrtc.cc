@@ -8,9 +8,9 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/worker/compiler_jobs.h"
-#include "daemon/worker/nvrtc_library.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/compilers/nvrtc_library.h"
 
 namespace cccl_cached {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "daemon/compile/worker_compiler.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

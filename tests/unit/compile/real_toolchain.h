@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/core/toolchain.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cached {
 

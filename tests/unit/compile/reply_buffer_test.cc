@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 
 namespace cccl_cached {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "tests/unit/compile/job_of.h"
 
 namespace cccl_cached {

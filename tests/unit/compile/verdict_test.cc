@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 
 namespace cccl_cached {
 namespace {

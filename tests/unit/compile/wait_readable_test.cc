@@ -11,7 +11,7 @@
 #include <csignal>
 #include <thread>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 namespace {

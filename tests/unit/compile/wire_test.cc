@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/wire_reader.h"
-#include "daemon/compile/wire_writer.h"
-#include "daemon/core/file_descriptor.h"
+#include "daemon/compile/protocol/wire_reader.h"
+#include "daemon/compile/protocol/wire_writer.h"
+#include "daemon/core/model/file_descriptor.h"
 
 using namespace cccl_cached;
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/packet.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/pidfd.h"
 #include "daemon/compile/stop_event.h"
 #include "daemon/compile/wait_readable.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/account_usage.h"
+#include "daemon/core/model/account_usage.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/adoption.h"
+#include "daemon/core/run/adoption.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

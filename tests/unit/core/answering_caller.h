@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/file_exchange.h"
+#include "daemon/core/closure/file_exchange.h"
 
 namespace cccl_cached::testing {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/artifact.h"
+#include "daemon/core/model/artifact.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/disk_reads.h"
-#include "daemon/core/explainer.h"
-#include "daemon/core/job_files.h"
-#include "daemon/core/manifest.h"
+#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/lookup/manifest.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 

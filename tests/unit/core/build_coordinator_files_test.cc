@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/job_files.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cached {

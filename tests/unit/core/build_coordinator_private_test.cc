@@ -4,10 +4,10 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/build_memory.h"
-#include "daemon/core/job_files.h"
-#include "daemon/core/manifest.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/lookup/manifest.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cached {

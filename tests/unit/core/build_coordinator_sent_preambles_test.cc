@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/job_files.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/coordinator_bench.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build_coordinator.h"
+#include "daemon/core/build/build_coordinator.h"
 
 #include <catch2/catch.hpp>
 #include <future>

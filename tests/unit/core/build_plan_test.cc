@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build_plan.h"
+#include "daemon/core/plan/build_plan.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

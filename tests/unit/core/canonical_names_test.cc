@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/canonical_names.h"
+#include "daemon/core/plan/canonical_names.h"
 
 #include <catch2/catch.hpp>
 

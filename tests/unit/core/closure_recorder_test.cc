@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/closure_recorder.h"
+#include "daemon/core/closure/closure_recorder.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/closure.h"
+#include "daemon/core/closure/closure.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/toolchain_places.h"
+#include "daemon/core/model/toolchain_places.h"
 #include "proto/fingerprint.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/deposit_index.h"
+#include "daemon/core/lease/deposit_index.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

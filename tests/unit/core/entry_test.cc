@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/request_limits.h"
+#include "daemon/core/model/request_limits.h"
 
 namespace cccl_cached {
 namespace {

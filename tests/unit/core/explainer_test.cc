@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/explainer.h"
+#include "daemon/core/explain/explainer.h"
 
 #include <catch2/catch.hpp>
 #include <future>
 #include <string>
 #include <thread>
 
-#include "daemon/core/job_files.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/failure_memory.h"
+#include "daemon/core/model/failure_memory.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/peer.h"
+#include "daemon/core/model/peer.h"
 
 namespace cccl_cached {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/deposit.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cached {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/core/private_entries.h"
+#include "daemon/core/model/private_entries.h"
 
 namespace cccl_cached::testing {
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/compiler.h"
-#include "daemon/core/tier.h"
-#include "daemon/core/toolchain.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 
 /// Stand-ins at the core's seams: deterministic, driven by the test.
 namespace cccl_cached::testing {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/file_checks.h"
+#include "daemon/core/model/file_checks.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

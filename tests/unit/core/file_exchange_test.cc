@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/file_exchange.h"
+#include "daemon/core/closure/file_exchange.h"
 
 #include <catch2/catch.hpp>
 #include <string>

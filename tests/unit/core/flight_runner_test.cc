@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/flight_runner.h"
+#include "daemon/core/run/flight_runner.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/job_files.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"

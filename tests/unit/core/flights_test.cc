@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/flights.h"
+#include "daemon/core/build/flights.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/job_files.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/waiters.h"
 

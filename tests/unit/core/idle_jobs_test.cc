@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/idle_jobs.h"
+#include "daemon/core/run/idle_jobs.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

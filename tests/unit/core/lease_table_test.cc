@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lease_table.h"
+#include "daemon/core/lease/lease_table.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/manifest.h"
+#include "daemon/core/lookup/manifest.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

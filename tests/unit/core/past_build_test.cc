@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/past_build.h"
+#include "daemon/core/lookup/past_build.h"
 
 #include <catch2/catch.hpp>
 

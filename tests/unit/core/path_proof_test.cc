@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/path_proof.h"
+#include "daemon/core/run/path_proof.h"
 
 #include <catch2/catch.hpp>
 #include <functional>

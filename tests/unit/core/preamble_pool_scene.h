@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/job_files.h"
-#include "daemon/core/preamble_pool.h"
+#include "daemon/core/model/job_files.h"
+#include "daemon/core/run/preamble_pool.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 

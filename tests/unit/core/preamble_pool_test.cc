@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/preamble_pool.h"
+#include "daemon/core/run/preamble_pool.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

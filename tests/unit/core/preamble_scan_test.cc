@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/preamble_scan.h"
+#include "daemon/core/closure/preamble_scan.h"
 
 #include <catch2/catch.hpp>
 #include <string>

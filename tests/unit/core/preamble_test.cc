@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/preamble.h"
+#include "daemon/core/run/preamble.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/preamble_pool.h"
+#include "daemon/core/run/preamble_pool.h"
 #include "tests/unit/core/preamble_pool_scene.h"
 
 namespace cccl_cached {

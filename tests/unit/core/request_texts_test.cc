@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/request_texts.h"
+#include "daemon/core/plan/request_texts.h"
 
 #include <catch2/catch.hpp>
 #include <string>

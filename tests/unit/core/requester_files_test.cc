@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/requester_files.h"
+#include "daemon/core/model/requester_files.h"
 
 #include <catch2/catch.hpp>
 

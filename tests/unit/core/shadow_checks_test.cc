@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/shadow_checks.h"
+#include "daemon/core/run/shadow_checks.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

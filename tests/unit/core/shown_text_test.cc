@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/shown_text.h"
+#include "daemon/core/plan/shown_text.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/source_scan.h"
+#include "daemon/core/closure/source_scan.h"
 
 #include <catch2/catch.hpp>
 

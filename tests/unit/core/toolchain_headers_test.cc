@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/toolchain_headers.h"
+#include "daemon/core/model/toolchain_headers.h"
 
 #include <catch2/catch.hpp>
 
-#include "daemon/core/toolchain_paths.h"
-#include "daemon/core/toolchain_places.h"
+#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain_places.h"
 
 namespace cccl_cached {
 namespace {

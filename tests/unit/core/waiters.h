@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/build_plan.h"
-#include "daemon/core/flight_table.h"
+#include "daemon/core/plan/build_plan.h"
+#include "daemon/core/build/flight_table.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cached::testing {

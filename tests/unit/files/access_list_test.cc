@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cached;

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cached;

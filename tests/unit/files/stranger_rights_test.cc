@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cached;

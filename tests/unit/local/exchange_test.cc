@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 
 using namespace cccl_cached;
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cached;

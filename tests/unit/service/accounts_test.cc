@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/accounts.h"
+#include "daemon/service/limits/accounts.h"
 
 #include <unistd.h>
 

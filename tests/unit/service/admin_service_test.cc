@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/admin_service.h"
+#include "daemon/service/calls/admin_service.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/administrators.h"
+#include "daemon/service/limits/administrators.h"
 
 #include <grp.h>
 #include <poll.h>
@@ -17,9 +17,9 @@
 #include <functional>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/service/listening_socket.h"
-#include "daemon/service/peer_credentials.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/service/transport/listening_socket.h"
+#include "daemon/service/transport/peer_credentials.h"
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/budget.h"
+#include "daemon/service/limits/budget.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/call_threads.h"
+#include "daemon/service/transport/call_threads.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

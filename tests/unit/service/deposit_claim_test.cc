@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/deposit_claim.h"
+#include "daemon/service/calls/deposit_claim.h"
 
 #include <catch2/catch.hpp>
 

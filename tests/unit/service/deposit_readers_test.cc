@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/deposit_readers.h"
+#include "daemon/service/limits/deposit_readers.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

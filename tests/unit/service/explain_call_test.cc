@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/explain_call.h"
+#include "daemon/service/calls/explain_call.h"
 
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>

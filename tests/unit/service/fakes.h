@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build_coordinator.h"
-#include "daemon/core/snapshots.h"
-#include "daemon/core/toolchain.h"
-#include "daemon/service/builder.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/model/snapshots.h"
+#include "daemon/core/model/toolchain.h"
+#include "daemon/service/limits/builder.h"
 
 namespace cccl_cached {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/file_answers.h"
+#include "daemon/service/wire/file_answers.h"
 
 #include <catch2/catch.hpp>
 #include <functional>

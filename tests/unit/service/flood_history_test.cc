@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/flood_history.h"
+#include "daemon/service/transport/flood_history.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/frame_rules.h"
+#include "daemon/service/transport/frame_rules.h"
 
 #include <catch2/catch.hpp>
 #include <chrono>

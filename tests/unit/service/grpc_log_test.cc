@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/grpc_log.h"
+#include "daemon/service/transport/grpc_log.h"
 
 #include <grpc/support/log.h>
 

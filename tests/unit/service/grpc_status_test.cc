@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/grpc_status.h"
+#include "daemon/service/wire/grpc_status.h"
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/test/server_context_test_spouse.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/guarded_sockets.h"
+#include "daemon/service/transport/guarded_sockets.h"
 
 #include <poll.h>
 #include <sys/socket.h>

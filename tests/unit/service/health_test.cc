@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/health.h"
+#include "daemon/service/calls/health.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/listening_socket.h"
+#include "daemon/service/transport/listening_socket.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

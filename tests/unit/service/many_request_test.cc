@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/many_request.h"
+#include "daemon/service/wire/many_request.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/pending_build.h"
+#include "daemon/service/calls/pending_build.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/read_gate.h"
+#include "daemon/service/limits/read_gate.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/request_fields.h"
+#include "daemon/service/wire/request_fields.h"
 
 #include <catch2/catch.hpp>
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/admin.grpc.pb.h"
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "daemon/service/server.h"
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/info.grpc.pb.h"
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "proto/fingerprint.h"
 #include "tests/support/no_more_threads.h"

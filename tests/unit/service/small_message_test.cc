@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/small_message.h"
+#include "daemon/service/wire/small_message.h"
 
 #include <catch2/catch.hpp>
 

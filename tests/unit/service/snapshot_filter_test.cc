@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/snapshot_filter.h"
+#include "daemon/service/calls/snapshot_filter.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/socket_closer.h"
+#include "daemon/service/transport/socket_closer.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

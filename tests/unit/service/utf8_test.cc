@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/utf8.h"
+#include "daemon/service/wire/utf8.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire_input.h"
+#include "daemon/service/wire/wire_input.h"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "daemon/service/wire_output.h"
+#include "daemon/service/wire/wire_output.h"
 
 namespace cccl_cached {
 namespace {

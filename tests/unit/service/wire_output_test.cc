@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire_output.h"
+#include "daemon/service/wire/wire_output.h"
 
 #include <catch2/catch.hpp>
 

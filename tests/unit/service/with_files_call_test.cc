@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cccl_cache/v1/info.grpc.pb.h"
-#include "daemon/core/file_exchange.h"
-#include "daemon/service/read_gate.h"
+#include "daemon/core/closure/file_exchange.h"
+#include "daemon/service/limits/read_gate.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cached {

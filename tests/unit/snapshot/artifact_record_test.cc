@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/bytes.h"
-#include "daemon/core/entry.h"
-#include "daemon/core/manifest.h"
+#include "daemon/core/model/bytes.h"
+#include "daemon/core/lookup/entry.h"
+#include "daemon/core/lookup/manifest.h"
 
 namespace cccl_cached {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/bytes.h"
+#include "daemon/core/model/bytes.h"
 
 namespace cccl_cached {
 namespace {

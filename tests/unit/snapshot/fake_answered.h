@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/answered_builds.h"
+#include "daemon/core/model/answered_builds.h"
 
 namespace cccl_cached::testing {
 

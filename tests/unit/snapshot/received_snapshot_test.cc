@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/deposit_index.h"
+#include "daemon/core/lease/deposit_index.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/snapshot/snapshot_maker.h"
 

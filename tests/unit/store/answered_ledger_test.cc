@@ -6,7 +6,7 @@
 #include <chrono>
 #include <vector>
 
-#include "daemon/core/peer.h"
+#include "daemon/core/model/peer.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cached {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <variant>
 
-#include "daemon/core/entry.h"
+#include "daemon/core/lookup/entry.h"
 #include "daemon/store/answered_row.h"
 #include "daemon/store/memory_store.h"
 #include "tests/unit/store/store_scene.h"

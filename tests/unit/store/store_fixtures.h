@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/artifact.h"
-#include "daemon/core/statistics.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/store/rocksdb_store.h"
 #include "proto/digest.h"
 #include "tests/support/temporary_directory.h"

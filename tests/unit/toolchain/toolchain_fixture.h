@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/compiler.h"
-#include "daemon/core/tier.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/toolchain/search_places.h"
 #include "daemon/toolchain/toolchain_registry.h"
 #include "tests/support/temporary_directory.h"

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/file_question.h"
-#include "daemon/compile/packet.h"
-#include "daemon/core/file_descriptor.h"
+#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
+#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cached {
 

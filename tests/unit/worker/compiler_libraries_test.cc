@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/compiler_libraries.h"
+#include "daemon/worker/compilers/compiler_libraries.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/worker/compiler_jobs.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cached {

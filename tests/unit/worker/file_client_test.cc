@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/file_client.h"
+#include "daemon/worker/files/file_client.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/compile/frame.h"
+#include "daemon/compile/protocol/frame.h"
 #include "tests/unit/worker/answering_daemon.h"
 
 using namespace cccl_cached;

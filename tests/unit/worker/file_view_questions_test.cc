@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/core/file_descriptor.h"
-#include "daemon/worker/file_view.h"
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/files/file_view.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/file_view.h"
+#include "daemon/worker/files/file_view.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/file_descriptor.h"
+#include "daemon/core/model/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/worker/answering_daemon.h"
 

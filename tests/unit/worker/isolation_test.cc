@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/isolation.h"
+#include "daemon/worker/sandbox/isolation.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -18,8 +18,8 @@
 #include <functional>
 #include <string>
 
-#include "daemon/compile/frame.h"
-#include "daemon/worker/sandbox.h"
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/worker/sandbox/sandbox.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cached;

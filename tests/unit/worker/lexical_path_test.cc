@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/lexical_path.h"
+#include "daemon/worker/files/lexical_path.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/link_input_type.h"
+#include "daemon/worker/compilers/link_input_type.h"
 
 #include <catch2/catch.hpp>
 #include <string>

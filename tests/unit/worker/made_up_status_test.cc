@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/made_up_status.h"
+#include "daemon/worker/files/made_up_status.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

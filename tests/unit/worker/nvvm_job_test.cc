@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/worker/compiler_jobs.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
 
 namespace cccl_cached {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/pinned_stream.h"
+#include "daemon/worker/files/pinned_stream.h"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

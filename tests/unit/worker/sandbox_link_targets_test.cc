@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/sandbox_link_targets.h"
+#include "daemon/worker/sandbox/sandbox_link_targets.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/sandbox.h"
+#include "daemon/worker/sandbox/sandbox.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/scratch_files.h"
+#include "daemon/worker/files/scratch_files.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/shared_library.h"
+#include "daemon/worker/compilers/shared_library.h"
 
 #include <catch2/catch.hpp>
 #include <string>

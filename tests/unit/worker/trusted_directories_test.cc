@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/trusted_directories.h"
+#include "daemon/worker/files/trusted_directories.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

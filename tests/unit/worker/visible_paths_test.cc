@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/visible_paths.h"
+#include "daemon/worker/files/visible_paths.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/compile/job.h"
+#include "daemon/compile/protocol/job.h"
 #include "tests/support/fake_toolchain/fake_toolkit.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/compile/job_of.h"

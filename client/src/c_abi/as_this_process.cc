@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/c_abi/as_this_process.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+namespace cccl_cache {
+namespace {
+
+// The second says whether the first counts.
+constexpr std::array<std::string_view, 2> kVariables = {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"};
+
+void SetToolchain(cccl_cache_build_options* options) {
+  const bool chosen = options->toolchain_id.size > 0 || options->toolchain_version.size > 0 ||
+                      options->toolchain_major > 0;
+  if (!chosen) options->toolchain_major = cccl_cache_loaded_cuda_major();
+}
+
+}  // namespace
+
+template <typename Program>
+AsThisProcess<Program>::AsThisProcess(const Program& program,
+                                      const cccl_cache_build_options& options)
+    : program_(program), options_(options) {
+  if (options.as_this_process == 0) return;
+  SetToolchain(&options_);
+  // Where it is gone, it stays unknown.
+  if (options.working_directory.size == 0 &&
+      getcwd(working_directory_.data(), working_directory_.size()) != nullptr) {
+    options_.working_directory = {working_directory_.data(),
+                                  std::strlen(working_directory_.data())};
+  }
+  if constexpr (std::is_same_v<Program, cccl_cache_nvrtc>) {
+    if (program.environment_count > 0) return;
+    for (size_t i = 0; i < kVariables.size(); ++i) {
+      const char* const value = secure_getenv(kVariables[i].data());
+      if (value == nullptr) return;
+      values_[i] = value;  // the program may change its environment meanwhile
+      variables_[i] = {{kVariables[i].data(), kVariables[i].size()},
+                       {values_[i].data(), values_[i].size()}};
+    }
+    program_.environment = variables_.data();
+    program_.environment_count = variables_.size();
+  }
+}
+
+template class AsThisProcess<cccl_cache_nvrtc>;
+template class AsThisProcess<cccl_cache_link>;
+template class AsThisProcess<cccl_cache_nvvm>;
+
+}  // namespace cccl_cache

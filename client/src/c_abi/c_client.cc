@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "client/src/c_abi/as_this_process.h"
+#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/memory_limit.h"
+#include "client/src/wire/request_pieces.h"
+#include "client/src/transport/socket_address.h"
+
+using cccl_cache::AsThisProcess;
+using cccl_cache::BuildRequest;
+using cccl_cache::Deadline;
+using cccl_cache::Done;
+using cccl_cache::Expected;
+using cccl_cache::Fail;
+using cccl_cache::FallbackPolicy;
+using cccl_cache::ReadStruct;
+using cccl_cache::RequestPieces;
+using cccl_cache::ResultMemory;
+using cccl_cache::ToBytes;
+using cccl_cache::ToView;
+
+namespace {
+
+template <typename Program>
+cccl_cache_status Build(cccl_cache_client* client, const Program* program,
+                        const cccl_cache_build_options* given_options, cccl_cache_result** result,
+                        cccl_cache_error** error) {
+  const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
+  const auto asked = ResultMemory::Clock::now();
+  const Deadline deadline = cccl_cache::DeadlineOf(build.options());
+  const RequestPieces pieces(build.program(), build.options());
+  if (auto known = client->memory.Find(pieces)) {
+    *result = new cccl_cache_result{{.reply = std::move(known), .total = {}, .from_memory = true}};
+    return CCCL_CACHE_OK;
+  }
+  BuildRequest request;
+  Expected<Done> made = request.SetProgram(build.program());
+  if (made.ok()) made = request.SetOptions(build.options());
+  if (!made.ok()) return Fail(std::move(made).error(), error);
+  auto reply = client->fallback.Build(&client->daemon, &request, deadline);
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  if (reply->why_local.empty()) {
+    client->memory.Keep(client->memory.NameOf(pieces), reply->reply, asked);
+  }
+  *result = new cccl_cache_result{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
+}  // namespace
+
+cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
+                                  cccl_cache_client** client, cccl_cache_error** error) {
+  const cccl_cache_open_options given = ReadStruct(options);
+  auto socket = cccl_cache::FindSocket(
+      cccl_cache::SocketSearch::FromEnvironment(std::string(ToView(given.socket))));
+  FallbackPolicy policy = {.local = given.fallback == CCCL_CACHE_FALLBACK_LOCAL,
+                           .local_after = std::chrono::milliseconds(given.local_after_ms),
+                           .compiler = std::string(ToView(given.local_compiler)),
+                           .quiet = given.quiet_fallback != 0};
+  if (!socket.ok() && !policy.local) return Fail(std::move(socket).error(), error);
+  auto memory = cccl_cache::MemoryLimit(given.process_cache_bytes);
+  if (!memory.ok()) return Fail(std::move(memory).error(), error);
+  *client = new cccl_cache_client{cccl_cache::DaemonStub(std::move(socket)),
+                                  cccl_cache::Fallback(std::move(policy)),
+                                  cccl_cache::ResultMemory(*memory)};
+  return CCCL_CACHE_OK;
+}
+
+cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client) {
+  return ToBytes(client->daemon.socket());
+}
+
+void cccl_cache_client_describe(const cccl_cache_client* client, cccl_cache_client_info* info) {
+  const cccl_cache::ResultMemory::Statistics statistics = client->memory.statistics();
+  cccl_cache_client_info known = {};
+  known.process_hits = statistics.hits;
+  known.process_entries = statistics.entries;
+  known.process_bytes = statistics.bytes;
+  cccl_cache::FillStruct(known, info);
+}
+
+void cccl_cache_close(cccl_cache_client* client) { delete client; }
+
+cccl_cache_status cccl_cache_build_nvrtc(cccl_cache_client* client, const cccl_cache_nvrtc* program,
+                                         const cccl_cache_build_options* options,
+                                         cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_build_link(cccl_cache_client* client, const cccl_cache_link* program,
+                                        const cccl_cache_build_options* options,
+                                        cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client* client, const cccl_cache_nvvm* program,
+                                        const cccl_cache_build_options* options,
+                                        cccl_cache_result** result, cccl_cache_error** error) {
+  return Build(client, program, options, result, error);
+}
+
+cccl_cache_status cccl_cache_error_status(const cccl_cache_error* error) {
+  return error->error.status;
+}
+
+cccl_cache_bytes cccl_cache_error_message(const cccl_cache_error* error) {
+  return ToBytes(error->error.message);
+}
+
+uint32_t cccl_cache_error_retry_after_ms(const cccl_cache_error* error) {
+  return error->error.retry_after_ms;
+}
+
+void cccl_cache_error_free(cccl_cache_error* error) { delete error; }

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "client/src/c_abi/c_handles.h"
+
+using cccl_cache::Deadline;
+using cccl_cache::Fail;
+using cccl_cache::FillStruct;
+using cccl_cache::ToBytes;
+using cccl_cache::ZeroStruct;
+
+namespace {
+
+Deadline After(uint32_t timeout_ms) {
+  constexpr uint32_t kDefault = 30'000;
+  return Deadline::After(std::chrono::milliseconds(timeout_ms == 0 ? kDefault : timeout_ms));
+}
+
+// Null: there is none of that index.
+const CcclCache__V1__Toolchain* At(const cccl_cache_toolchains* toolchains, size_t index) {
+  if (index >= toolchains->reply->n_toolchains) return nullptr;
+  return toolchains->reply->toolchains[index];
+}
+
+}  // namespace
+
+cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client, uint32_t timeout_ms,
+                                       cccl_cache_stats** stats, cccl_cache_error** error) {
+  auto reply = client->daemon.Stats(After(timeout_ms));
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  *stats = new cccl_cache_stats{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
+size_t cccl_cache_stats_count(const cccl_cache_stats* stats) { return stats->reply->n_statistics; }
+
+void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
+                           cccl_cache_statistic* statistic) {
+  if (index >= stats->reply->n_statistics) return ZeroStruct(statistic);
+  const CcclCache__V1__Statistic& fields = *stats->reply->statistics[index];
+  cccl_cache_statistic known = {};
+  known.name = ToBytes(fields.name);
+  known.label = ToBytes(fields.label);
+  known.value = fields.value;
+  known.gauge = fields.gauge;
+  known.help = ToBytes(fields.help);
+  FillStruct(known, statistic);
+}
+
+cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats) {
+  return ToBytes(stats->reply->version);
+}
+
+void cccl_cache_stats_free(cccl_cache_stats* stats) { delete stats; }
+
+cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client, uint32_t driver_version,
+                                            uint32_t timeout_ms, cccl_cache_toolchains** toolchains,
+                                            cccl_cache_error** error) {
+  auto reply = client->daemon.Toolchains(driver_version, After(timeout_ms));
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  *toolchains = new cccl_cache_toolchains{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
+size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains) {
+  return toolchains->reply->n_toolchains;
+}
+
+void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t index,
+                                cccl_cache_toolchain* toolchain) {
+  const CcclCache__V1__Toolchain* found = At(toolchains, index);
+  if (found == nullptr) return ZeroStruct(toolchain);
+  const CcclCache__V1__Toolchain& fields = *found;
+  cccl_cache_toolchain known = {};
+  known.id = ToBytes(fields.id);
+  known.version = ToBytes(fields.version);
+  known.root = ToBytes(fields.root);
+  known.selected_by_default = fields.selected_by_default;
+  known.component_count = fields.n_components;
+  known.header_directory_count = fields.n_header_directories;
+  known.accepted_option_count = fields.n_accepted_options;
+  FillStruct(known, toolchain);
+}
+
+void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains, size_t toolchain,
+                                     size_t index, cccl_cache_component* component) {
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_components) {
+    return ZeroStruct(component);
+  }
+  const CcclCache__V1__ToolchainComponent& fields = *found->components[index];
+  cccl_cache_component known = {};
+  known.name = ToBytes(fields.name);
+  known.version = ToBytes(fields.version);
+  known.id = ToBytes(fields.id);
+  known.path = ToBytes(fields.path);
+  FillStruct(known, component);
+}
+
+cccl_cache_bytes cccl_cache_toolchains_header_directory(const cccl_cache_toolchains* toolchains,
+                                                        size_t toolchain, size_t index) {
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_header_directories) return {};
+  return ToBytes(found->header_directories[index]);
+}
+
+cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchains* toolchains,
+                                                       size_t toolchain, size_t index) {
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_accepted_options) return {};
+  return ToBytes(found->accepted_options[index]);
+}
+
+size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {
+  return toolchains->reply->n_rejected;
+}
+
+void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains, size_t index,
+                                    cccl_cache_rejected_toolchain* rejected) {
+  if (index >= toolchains->reply->n_rejected) {
+    return ZeroStruct(rejected);
+  }
+  cccl_cache_rejected_toolchain known = {};
+  known.root = ToBytes(toolchains->reply->rejected[index]->root);
+  known.reason = ToBytes(toolchains->reply->rejected[index]->reason);
+  FillStruct(known, rejected);
+}
+
+void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains) { delete toolchains; }
+
+cccl_cache_status cccl_cache_check_health(cccl_cache_client* client, uint32_t timeout_ms,
+                                          int32_t* serving, cccl_cache_error** error) {
+  auto health = client->daemon.Health(After(timeout_ms));
+  if (!health.ok()) return Fail(std::move(health).error(), error);
+  *serving = *health ? 1 : 0;
+  return CCCL_CACHE_OK;
+}
+
+cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,
+                                      cccl_cache_info** info, cccl_cache_error** error) {
+  auto reply = client->daemon.Info(After(timeout_ms));
+  if (!reply.ok()) return Fail(std::move(reply).error(), error);
+  *info = new cccl_cache_info{*std::move(reply)};
+  return CCCL_CACHE_OK;
+}
+
+void cccl_cache_info_describe(const cccl_cache_info* info, cccl_cache_daemon* daemon) {
+  const CcclCache__V1__InfoReply& fields = *info->reply;
+  cccl_cache_daemon known = {};
+  known.version = ToBytes(fields.version);
+  known.api_minor = fields.api_minor;
+  known.fingerprint_layout = fields.fingerprint_layout;
+  known.uid = fields.uid;
+  known.problem = ToBytes(fields.problem);
+  if (const CcclCache__V1__Limits* limits = fields.limits) {
+    known.message_bytes = limits->message_bytes;
+    known.source_bytes = limits->source_bytes;
+    known.headers = limits->headers;
+    known.upload_bytes_per_uid = limits->upload_bytes_per_uid;
+    known.connections_per_uid = limits->connections_per_uid;
+    known.calls_per_uid = limits->calls_per_uid;
+    known.calls = limits->calls;
+    known.build_seconds = limits->build_seconds;
+    known.worker_bytes = limits->worker_bytes;
+    known.failures_remembered_seconds = limits->failures_remembered_seconds;
+    known.deposit_bytes = limits->deposit_bytes;
+    known.deposit_bytes_per_uid = limits->deposit_bytes_per_uid;
+    known.leases_per_uid = limits->leases_per_uid;
+    known.lease_heartbeat_ms = limits->lease_heartbeat_ms;
+    known.queued = limits->queued;
+    known.queued_per_uid = limits->queued_per_uid;
+    known.bytes_in_flight = limits->bytes_in_flight;
+    known.bytes_in_flight_per_uid = limits->bytes_in_flight_per_uid;
+    known.connections = limits->connections;
+    known.upload_bytes = limits->upload_bytes;
+    known.lease_seconds = limits->lease_seconds;
+  }
+  FillStruct(known, daemon);
+}
+
+void cccl_cache_info_free(cccl_cache_info* info) { delete info; }

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "cccl_cache/client_c.h"
+#include "cccl_cache/expected.h"
+#include "client/src/calls/daemon_stub.h"
+#include "client/src/transport/deadline.h"
+#include "client/src/calls/fallback.h"
+#include "client/src/calls/result_memory.h"
+
+// What the handles of the C interface are, and the few steps that all of its functions share.
+
+struct cccl_cache_client {
+  cccl_cache::DaemonStub daemon;
+  cccl_cache::Fallback fallback;
+  cccl_cache::ResultMemory memory;
+};
+
+struct cccl_cache_error {
+  cccl_cache::Error error;
+};
+
+struct cccl_cache_result {
+  cccl_cache::TimedReply timed;
+};
+
+struct cccl_cache_stats {
+  cccl_cache::MessagePtr<CcclCache__V1__StatsReply> reply;
+};
+
+struct cccl_cache_toolchains {
+  cccl_cache::MessagePtr<CcclCache__V1__ToolchainsReply> reply;
+};
+
+struct cccl_cache_info {
+  cccl_cache::MessagePtr<CcclCache__V1__InfoReply> reply;
+};
+
+struct cccl_cache_explanation {
+  cccl_cache::MessagePtr<CcclCache__V1__ExplainReply> reply;
+};
+
+namespace cccl_cache {
+
+/// A struct of the caller's as this library knows it: what the caller's version lacks is zero.
+template <typename T>
+T ReadStruct(const T* given) {
+  T known = {};
+  if (given != nullptr) std::memcpy(&known, given, std::min(given->struct_size, sizeof(T)));
+  return known;
+}
+
+/// Fills as much as the caller's version knows; its struct_size stays.
+template <typename T>
+void FillStruct(T known, T* given) {
+  known.struct_size = given->struct_size;
+  std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
+}
+
+/// Fills with zeros as much as the caller's version knows, padding too; its struct_size stays.
+template <typename T>
+void ZeroStruct(T* given) {
+  const size_t size = given->struct_size;
+  std::memset(given, 0, std::min(size, sizeof(T)));
+  given->struct_size = size;
+}
+
+/// Of a build that is asked for now.
+inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
+  constexpr std::chrono::minutes kDefault{10};
+  return Deadline::After(options.timeout_ms == 0 ? kDefault
+                                                 : std::chrono::milliseconds(options.timeout_ms));
+}
+
+inline cccl_cache_bytes ToBytes(std::string_view view) { return {view.data(), view.size()}; }
+
+inline cccl_cache_bytes ToBytes(const ProtobufCBinaryData& data) {
+  return {reinterpret_cast<const char*>(data.data), data.len};
+}
+
+inline std::string_view ToView(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
+
+inline cccl_cache_status Fail(Error reason, cccl_cache_error** error) {
+  const cccl_cache_status status = reason.status;
+  if (error != nullptr) *error = new cccl_cache_error{std::move(reason)};
+  return status;
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/c_abi/c_handles.h"
+#include "client/src/wire/wire_enum.h"
+
+using cccl_cache::FillStruct;
+using cccl_cache::FromWire;
+using cccl_cache::ToBytes;
+using cccl_cache::ZeroStruct;
+
+void cccl_cache_result_describe(const cccl_cache_result* result, cccl_cache_result_info* info) {
+  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
+  const bool made = !result->timed.from_memory;
+  cccl_cache_result_info known = {};
+  known.outcome = made ? FromWire(fields.outcome, CCCL_CACHE_LOCAL) : CCCL_CACHE_HIT;
+  known.tier = made ? FromWire(fields.tier, CCCL_CACHE_TIER_ARENA) : CCCL_CACHE_TIER_PROCESS;
+  known.key = ToBytes(fields.key);
+  known.fingerprint = ToBytes(fields.fingerprint);
+  known.toolchain_id = ToBytes("");
+  known.toolchain_version = ToBytes("");
+  if (fields.toolchain != nullptr) {
+    known.toolchain_id = ToBytes(fields.toolchain->id);
+    known.toolchain_version = ToBytes(fields.toolchain->version);
+  }
+  known.log = ToBytes(fields.log);
+  known.reason =
+      known.outcome == CCCL_CACHE_LOCAL ? ToBytes(result->timed.why_local) : ToBytes(fields.reason);
+  known.native_code = fields.native_code;
+  known.remembered = fields.remembered;
+  known.precompiled_headers = made && fields.precompiled_headers;
+  if (made && fields.timing != nullptr) {
+    known.queue_us = fields.timing->queue_us;
+    known.compile_us = fields.timing->compile_us;
+  }
+  known.total_us = static_cast<uint64_t>(result->timed.total.count());
+  known.artifact_count = result->timed.reply->artifact_count();
+  known.lowered_name_count = fields.n_lowered_names;
+  FillStruct(known, info);
+}
+
+void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
+                                cccl_cache_artifact* artifact) {
+  const cccl_cache::BuildReply& reply = *result->timed.reply;
+  if (index >= reply.artifact_count()) return ZeroStruct(artifact);
+  const CcclCache__V1__Artifact& fields = *reply.fields().artifacts[index];
+  cccl_cache_artifact known = {};
+  known.kind = FromWire(fields.kind, CCCL_CACHE_OPTIXIR);
+  known.contents = ToBytes(reply.contents(index));
+  known.sha256 = ToBytes(fields.sha256);
+  FillStruct(known, artifact);
+}
+
+void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t index,
+                                    cccl_cache_lowered_name* name) {
+  const CcclCache__V1__BuildReply& fields = result->timed.reply->fields();
+  if (index >= fields.n_lowered_names) return ZeroStruct(name);
+  cccl_cache_lowered_name known = {};
+  known.expression = ToBytes(fields.lowered_names[index]->expression);
+  known.lowered = ToBytes(fields.lowered_names[index]->lowered);
+  FillStruct(known, name);
+}
+
+void cccl_cache_result_free(cccl_cache_result* result) { delete result; }

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/deposit_calls.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "client/src/wire/message_body.h"
+#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/wire_reader.h"
+
+namespace cccl_cache {
+namespace {
+
+// ListDepositsRequest.after, RemoveDepositRequest.key, RemoveDepositReply.removed
+constexpr uint32_t kAfter = 1;
+constexpr uint32_t kKey = 1;
+constexpr uint32_t kRemoved = 1;
+
+Error NotUnderstood(std::string_view what) {
+  return {CCCL_CACHE_PROTOCOL,
+          "the daemon's answer to " + std::string(what) + " can't be understood"};
+}
+
+/// A DepositKey with what it refers to; does not move.
+class PackedQuestion {
+ public:
+  PackedQuestion(const DepositQuestion& question, std::chrono::milliseconds wait)
+      : name_space_(question.name_space) {
+    texts_.reserve(question.fields.size());
+    fields_.reserve(question.fields.size());
+    for (const DepositQuestion::Field& field : question.fields) {
+      CcclCache__V1__DepositField& message = fields_.emplace_back();
+      cccl_cache__v1__deposit_field__init(&message);
+      message.name = texts_.emplace_back(field.name).data();
+      message.value = {field.value.size(),
+                       reinterpret_cast<uint8_t*>(const_cast<char*>(field.value.data()))};
+      pointers_.push_back(&message);
+    }
+    cccl_cache__v1__deposit_group__init(&group_);
+    group_.gid = question.gid.value_or(0);
+    cccl_cache__v1__deposit_key__init(&key_);
+    key_.namespace_ = name_space_.data();
+    key_.fields = pointers_.data();
+    key_.n_fields = pointers_.size();
+    if (question.gid) key_.group = &group_;
+    key_.wait_ms = static_cast<uint32_t>(
+        std::min<int64_t>(wait.count(), std::numeric_limits<uint32_t>::max()));
+    cccl_cache__v1__acquire_request__init(&request_);
+    request_.key = &key_;
+    AppendMessage(request_.base, &body_);
+  }
+  PackedQuestion(const PackedQuestion&) = delete;
+  PackedQuestion& operator=(const PackedQuestion&) = delete;
+
+  [[nodiscard]] const ByteChain& body() const { return body_; }
+
+ private:
+  std::string name_space_;
+  std::vector<std::string> texts_;
+  std::vector<CcclCache__V1__DepositField> fields_;
+  std::vector<CcclCache__V1__DepositField*> pointers_;
+  CcclCache__V1__DepositGroup group_;
+  CcclCache__V1__DepositKey key_;
+  CcclCache__V1__AcquireRequest request_;
+  ByteChain body_;
+};
+
+bool HasNul(const DepositQuestion& question) {
+  const auto has_nul = [](std::string_view text) {
+    return text.find('\0') != std::string_view::npos;
+  };
+  return has_nul(question.name_space) ||
+         std::any_of(question.fields.begin(), question.fields.end(),
+                     [&](const auto& field) { return has_nul(field.name); });
+}
+
+struct ReplyDeleter {
+  void operator()(CcclCache__V1__ListDepositsReply* reply) const {
+    cccl_cache__v1__list_deposits_reply__free_unpacked(reply, nullptr);
+  }
+};
+
+DepositDescription Describe(const CcclCache__V1__DepositDescription& message) {
+  DepositDescription description{.key = message.key,
+                                 .name_space = message.namespace_,
+                                 .gid = std::nullopt,
+                                 .size = message.size,
+                                 .made_at = message.made_at,
+                                 .used_at = message.used_at};
+  if (message.group != nullptr) description.gid = message.group->gid;
+  return description;
+}
+
+}  // namespace
+
+Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& question,
+                                                       std::chrono::milliseconds timeout) {
+  if (HasNul(question)) {
+    return Error{CCCL_CACHE_INVALID_REQUEST,
+                 "a namespace or a field's name holds a NUL: only values may"};
+  }
+  const PackedQuestion packed(question, timeout);
+  auto conversation = std::make_unique<DepositConversation>();
+  DepositConversation* talk = conversation.get();
+  auto open = channel_.Open("/cccl_cache.v1.Deposit/Acquire", packed.body(), talk, talk,
+                            Deadline::After(timeout), [talk] { return talk->granted(); });
+  if (!open.ok()) {
+    Error error = std::move(open).error();
+    if (error.status == CCCL_CACHE_TIMED_OUT) error.status = CCCL_CACHE_DEADLINE;
+    return error;
+  }
+  if (open->call != nullptr) {
+    return Acquired(
+        std::make_unique<HeldLease>(*std::move(open), std::move(conversation), channel_.socket()));
+  }
+  if (!talk->found()) return NotUnderstood("an acquire");
+  return Acquired(FoundDeposit{std::move(talk->key()), std::move(talk->contents())});
+}
+
+Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) {
+  std::vector<DepositDescription> all;
+  while (true) {
+    const std::string after = all.empty() ? "" : all.back().key;
+    ByteChain body;
+    AppendBytesMessage(kAfter, after, &body);
+    SingleMessage sink;
+    Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/List", body, &sink, deadline);
+    if (!called.ok()) return std::move(called).error();
+    const std::unique_ptr<CcclCache__V1__ListDepositsReply, ReplyDeleter> reply(
+        cccl_cache__v1__list_deposits_reply__unpack(
+            nullptr, sink.message().size,
+            reinterpret_cast<const uint8_t*>(sink.message().bytes.get())));
+    if (!sink.received() || reply == nullptr) return NotUnderstood("a question for deposits");
+    for (size_t i = 0; i < reply->n_deposits; ++i) all.push_back(Describe(*reply->deposits[i]));
+    if (reply->more == 0) return all;
+    // A page that brings nothing new would be followed by the same one for ever.
+    if (all.empty() || all.back().key <= after) return NotUnderstood("a question for deposits");
+  }
+}
+
+Expected<bool> DepositCalls::Remove(std::string_view key, Deadline deadline) {
+  ByteChain body;
+  AppendBytesMessage(kKey, key, &body);
+  SingleMessage sink;
+  Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/Remove", body, &sink, deadline);
+  if (!called.ok()) return std::move(called).error();
+  WireReader reader(sink.message().View());
+  WireField field;
+  bool removed = false;
+  while (reader.Next(&field)) {
+    if (field.number == kRemoved) removed = field.value != 0;
+  }
+  if (!sink.received() || reader.malformed()) return NotUnderstood("a removal");
+  return removed;
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/deposit.pb-c.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cccl_cache/expected.h"
+#include "client/src/transport/channel.h"
+#include "client/src/calls/held_lease.h"
+
+namespace cccl_cache {
+
+/// What is asked for; all views must outlive the call.
+struct DepositQuestion {
+  struct Field {
+    std::string_view name;
+    std::string_view value;
+  };
+  std::string_view name_space;
+  std::vector<Field> fields;
+  std::optional<uint32_t> gid;
+};
+
+struct FoundDeposit {
+  std::string key;
+  std::string contents;
+};
+
+/// As cccl_cache_deposit_info has it.
+struct DepositDescription {
+  std::string key;
+  std::string name_space;
+  std::optional<uint32_t> gid;
+  uint64_t size = 0;
+  uint64_t made_at = 0;
+  uint64_t used_at = 0;
+};
+
+/// The calls of the service Deposit as functions. Thread-safe; a view of a channel.
+class DepositCalls {
+ public:
+  using Acquired = std::variant<FoundDeposit, std::unique_ptr<HeldLease>>;
+
+  explicit DepositCalls(Channel& channel) : channel_(channel) {}
+
+  /// Waits for `timeout` at the most.
+  Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
+  Expected<std::vector<DepositDescription>> List(Deadline deadline);
+  Expected<bool> Remove(std::string_view key, Deadline deadline);
+
+ private:
+  Channel& channel_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/local_compiler.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "client/src/transport/grpc_status.h"
+
+namespace cccl_cache {
+namespace {
+
+constexpr size_t kLargestReply = size_t{1} << 31;
+
+}  // namespace
+
+// daemon/local/exchange.h says what goes over the socket.
+
+Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
+                                                              BuildRequest* request) {
+  request->InlineAll();
+  if (request->PackedSize() > UINT32_MAX) {
+    return Error{CCCL_CACHE_TOO_LARGE, "the build's contents are more than 4 GiB"};
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error{CCCL_CACHE_UNAVAILABLE,
+                 std::string("can't make a socket: ") + std::strerror(errno)};
+  }
+  FileDescriptor ours(ends[0]);
+  const FileDescriptor theirs(ends[1]);
+  Expected<SpawnedProcess> process = SpawnedProcess::Start(path, theirs.get());
+  if (!process.ok()) return std::move(process).error();
+  return std::unique_ptr<LocalCompiler>(
+      new LocalCompiler(std::move(ours), *std::move(process), *request));
+}
+
+LocalCompiler::LocalCompiler(FileDescriptor socket, SpawnedProcess process,
+                             const BuildRequest& request)
+    : socket_(std::move(socket)), process_(std::move(process)), assembler_(kLargestReply) {
+  request.AppendTo(&body_);
+  unsent_ = body_.size();
+}
+
+bool LocalCompiler::Advance() {
+  Step step = Send();
+  if (step == Step::kDone && error_name_.bytes == nullptr) step = Receive(&error_name_);
+  if (step == Step::kDone && answer_.bytes == nullptr) step = Receive(&answer_);
+  end_ = step;
+  return step != Step::kWaits;
+}
+
+Expected<BuildReply> LocalCompiler::TakeReply() {
+  switch (end_) {
+    case Step::kDone:
+      break;
+    case Step::kMalformed:
+      return Error{
+          CCCL_CACHE_PROTOCOL,
+          "cccl-cache-compile does not answer as agreed: is it of this library's version?"};
+    default:
+      return Error{CCCL_CACHE_WORKER_CRASHED,
+                   "cccl-cache-compile came to its end before it answered: " + process_.End()};
+  }
+  if (error_name_.size == 0) return BuildReply::Decode(std::move(answer_));
+  return Error{StatusOfName(error_name_.View()).value_or(CCCL_CACHE_UNAVAILABLE),
+               std::string(answer_.View())};
+}
+
+LocalCompiler::Step LocalCompiler::Send() {
+  while (unsent_ > 0) {
+    std::array<iovec, 64> pieces;
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = body_.Describe(sent_, pieces);
+    const ssize_t size = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno == EAGAIN ? Step::kWaits : Step::kClosed;
+    sent_ = body_.Advance(sent_, static_cast<size_t>(size));
+    unsent_ -= static_cast<size_t>(size);
+  }
+  return Step::kDone;
+}
+
+LocalCompiler::Step LocalCompiler::Receive(Message* message) {
+  while (true) {
+    switch (assembler_.Append(&rest_)) {
+      case MessageAssembler::State::kComplete:
+        *message = assembler_.Take();
+        return Step::kDone;
+      case MessageAssembler::State::kInvalid:
+        return Step::kMalformed;
+      case MessageAssembler::State::kIncomplete:
+        break;
+    }
+    if (const Step step = ReceiveSome(assembler_.Room()); step != Step::kDone) return step;
+  }
+}
+
+LocalCompiler::Step LocalCompiler::ReceiveSome(std::span<char> room) {
+  const std::span<char> place = room.size() > buffer_.size() ? room : std::span<char>(buffer_);
+  while (true) {
+    const ssize_t size = recv(socket_.get(), place.data(), place.size(), MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno == EAGAIN ? Step::kWaits : Step::kClosed;
+    if (size == 0) return Step::kClosed;
+    rest_ = {place.data(), static_cast<size_t>(size)};
+    return Step::kDone;
+  }
+}
+
+Expected<BuildReply> LocalCompiler::Finish(Deadline deadline) {
+  while (!Advance()) {
+    pollfd entry = {socket_.get(), static_cast<int16_t>(wants_to_write() ? POLLOUT : POLLIN), 0};
+    if (poll(&entry, 1, deadline.PollTimeout()) == 0 && deadline.Passed()) {
+      return Error{CCCL_CACHE_DEADLINE, "the compiler did not end in time"};
+    }
+  }
+  return TakeReply();
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/result_memory.h"
+
+#include <sched.h>
+
+#include <utility>
+
+namespace cccl_cache {
+namespace {
+
+// What an entry takes besides the bytes that it holds.
+constexpr uint64_t kOverhead = 512;
+// One answer is not to drive out all others.
+constexpr uint64_t kLargestShare = 4;
+
+}  // namespace
+
+class ResultMemory::Lock {
+ public:
+  explicit Lock(std::atomic_flag& flag) : flag_(flag) {
+    // It is held for less than a microsecond, or for ever: then by a thread that a fork left
+    // behind.
+    constexpr int kAttempts = 1000;
+    for (int i = 0; i < kAttempts && !held_; ++i) {
+      held_ = !flag_.test_and_set(std::memory_order_acquire);
+      if (!held_ && i % 100 == 99) sched_yield();
+    }
+  }
+  ~Lock() {
+    if (held_) flag_.clear(std::memory_order_release);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+  /// False: not to be had, so nothing may be touched.
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  std::atomic_flag& flag_;
+  bool held_ = false;
+};
+
+ResultMemory::ResultMemory(uint64_t bytes)
+    : limit_(bytes), contents_(std::make_unique<Contents>()) {}
+
+ResultMemory::~ResultMemory() {
+  const Lock lock(held_);
+  // A thread that a fork left behind was in the middle of it: nobody knows what it looks like.
+  if (!lock.held()) static_cast<void>(contents_.release());
+}
+
+std::shared_ptr<const BuildReply> ResultMemory::Find(const RequestPieces& request,
+                                                     Clock::time_point now) {
+  if (!on()) return nullptr;
+  const size_t hash = request.Hash();
+  std::shared_ptr<const std::string> name;
+  std::shared_ptr<const BuildReply> reply;
+  {
+    const Lock lock(held_);
+    if (!lock.held()) return nullptr;
+    const auto found = contents_->by_hash.find(hash);
+    if (found == contents_->by_hash.end() || now >= found->second->good_until) return nullptr;
+    name = found->second->request;
+    reply = found->second->reply;
+    contents_->entries.splice(contents_->entries.begin(), contents_->entries, found->second);
+    ++contents_->hits;
+  }
+  // Outside the lock, for it may be long.
+  return request.Same(*name) ? reply : nullptr;
+}
+
+RequestName ResultMemory::NameOf(const RequestPieces& request) const {
+  return on() ? RequestName{request.Hash(), request.Bytes()} : RequestName{};
+}
+
+void ResultMemory::Keep(RequestName request, std::shared_ptr<const BuildReply> reply,
+                        Clock::time_point asked) {
+  if (!on() || !reply->fields().closed) return;
+  const uint64_t size = request.bytes.size() + reply->MemoryBytes() + kOverhead;
+  if (size > limit_ / kLargestShare) return;
+  Entries dropped;  // freed once the lock is free
+  Entries kept;
+  kept.push_front({request.hash, std::make_shared<const std::string>(std::move(request.bytes)),
+                   std::move(reply), size, asked + kGoodFor});
+  const Lock lock(held_);
+  if (!lock.held()) return;
+  // Another request of the same hash goes too: there are none, in practice.
+  const auto found = contents_->by_hash.find(kept.front().hash);
+  if (found != contents_->by_hash.end()) contents_->Drop(found->second, &dropped);
+  contents_->by_hash.emplace(kept.front().hash, kept.begin());
+  contents_->entries.splice(contents_->entries.begin(), kept);
+  contents_->bytes += size;
+  while (contents_->bytes > limit_) {
+    contents_->Drop(std::prev(contents_->entries.end()), &dropped);
+  }
+}
+
+void ResultMemory::Contents::Drop(Entries::iterator entry, Entries* dropped) {
+  bytes -= entry->bytes;
+  by_hash.erase(entry->hash);
+  dropped->splice(dropped->begin(), entries, entry);
+}
+
+ResultMemory::Statistics ResultMemory::statistics() const {
+  const Lock lock(held_);
+  if (!lock.held()) return {};
+  return {contents_->hits, contents_->entries.size(), contents_->bytes};
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "client/src/wire/build_reply.h"
+#include "client/src/wire/request_pieces.h"
+
+namespace cccl_cache {
+
+/// What tells a request from every other, and lives longer than it.
+struct RequestName {
+  size_t hash = 0;
+  std::string bytes;
+};
+
+/// Answers that this process was given lately, for who asks the same again: those that the daemon
+/// calls closed, so that nothing but the request and the toolchain decides on them. Each is good
+/// for a while after the daemon was asked, then it is asked again, for the toolchain may be another
+/// one by then. Bounded in bytes; the one longest unused goes first. Thread-safe, and
+/// safe to use in a forked child, whatever the parent's threads were at.
+class ResultMemory {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Statistics {
+    uint64_t hits = 0;
+    uint64_t entries = 0;
+    uint64_t bytes = 0;
+  };
+
+  static constexpr std::chrono::seconds kGoodFor{10};
+
+  /// 0 bytes: keeps nothing.
+  explicit ResultMemory(uint64_t bytes);
+  ~ResultMemory();
+  ResultMemory(const ResultMemory&) = delete;
+  ResultMemory& operator=(const ResultMemory&) = delete;
+
+  [[nodiscard]] bool on() const { return limit_ > 0; }
+  /// Null: not there, or not good any more.
+  [[nodiscard]] std::shared_ptr<const BuildReply> Find(const RequestPieces& request,
+                                                       Clock::time_point now = Clock::now());
+  /// For Keep, which may come after the request is gone.
+  [[nodiscard]] RequestName NameOf(const RequestPieces& request) const;
+  /// The answer to what the daemon was asked at `asked` or later; kept if it is a closed one.
+  void Keep(RequestName request, std::shared_ptr<const BuildReply> reply, Clock::time_point asked);
+
+  [[nodiscard]] Statistics statistics() const;
+
+ private:
+  struct Entry {
+    size_t hash;
+    std::shared_ptr<const std::string> request;
+    std::shared_ptr<const BuildReply> reply;
+    uint64_t bytes;
+    Clock::time_point good_until;
+  };
+  using Entries = std::list<Entry>;
+  struct Contents {
+    Entries entries;  ///< the one that was used last is the first
+    std::unordered_map<size_t, Entries::iterator> by_hash;
+    uint64_t bytes = 0;
+    uint64_t hits = 0;
+
+    /// Takes the entry out, into `dropped`.
+    void Drop(Entries::iterator entry, Entries* dropped);
+  };
+
+  /// Not a mutex: a child may be forked while another thread holds it, and must not wait for ever.
+  class Lock;
+
+  const uint64_t limit_;
+  mutable std::atomic_flag held_ = ATOMIC_FLAG_INIT;
+  std::unique_ptr<Contents> contents_;  // what it points to is guarded by held_
+};
+
+}  // namespace cccl_cache

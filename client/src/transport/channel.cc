@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/transport/channel.h"
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "client/src/transport/nobody_listens.h"
+
+namespace cccl_cache {
+namespace {
+
+// As long as gRPC lets a call's deadline be written in milliseconds.
+constexpr std::chrono::hours kLongestCall{27};
+
+// Pauses that double, so long as less than two seconds were spent in them: what a daemon needs to
+// restart, or to get through a rush of connections.
+class Backoff {
+ public:
+  /// False: enough was waited.
+  bool Wait(const Deadline& deadline) {
+    constexpr std::chrono::milliseconds kEnough{2000};
+    if (waited_ >= kEnough || deadline.Remaining() <= pause_) return false;
+    timespec pause = {0, std::chrono::nanoseconds(pause_).count()};
+    while (nanosleep(&pause, &pause) != 0) {
+    }
+    waited_ += pause_;
+    pause_ = std::min(pause_ * 2, std::chrono::milliseconds{320});
+    return true;
+  }
+
+ private:
+  std::chrono::milliseconds pause_{10};
+  std::chrono::milliseconds waited_{0};
+};
+
+// One call's way through its attempts.
+class Attempts {
+ public:
+  Attempts(const std::string& socket, ConnectionPool* pool, Deadline deadline)
+      : socket_(socket), pool_(pool), deadline_(deadline) {}
+
+  /// A connection to send the call on, or why there is none.
+  Expected<std::unique_ptr<Connection>> Connect() {
+    std::unique_ptr<Connection> idle = pool_->Take();
+    reused_ = idle != nullptr;
+    if (reused_) return idle;
+    while (true) {
+      auto opened = Connection::Open(socket_);
+      if (opened.ok()) return opened;
+      const cccl_cache_status status = opened.error().status;
+      // A daemon that was there a moment ago restarts.
+      const bool may_come =
+          status == CCCL_CACHE_OVERLOADED || (status == CCCL_CACHE_NO_DAEMON && lost_);
+      if (!may_come || !backoff_.Wait(deadline_)) return opened;
+    }
+  }
+
+  /// The daemon knows the deadline, too, and ends the call at it: it may be the first to notice.
+  Error AfterStatus(Error error) const {
+    const bool late = error.status == CCCL_CACHE_DEADLINE ||
+                      (error.status == CCCL_CACHE_CANCELLED && deadline_.Passed());
+    return late ? TooLate() : error;
+  }
+
+  /// None: try again.
+  std::optional<Error> After(CallEnd end) {
+    switch (end) {
+      case CallEnd::kDeadline:
+        return TooLate();
+      case CallEnd::kSilent:
+        return SaysNothing(socket_);
+      case CallEnd::kMalformed:
+        return Error{CCCL_CACHE_PROTOCOL,
+                     "what listens on " + socket_ +
+                         " does not speak as agreed: is it cccl-cached, and not "
+                         "older than this client?"};
+      case CallEnd::kRefused:
+        if (reused_ || backoff_.Wait(deadline_)) return std::nullopt;
+        return Error{CCCL_CACHE_OVERLOADED,
+                     "cccl-cached at " + socket_ +
+                         " takes no more connections: try again later, or raise "
+                         "its limit of connections per user"};
+      case CallEnd::kUnsent:
+        lost_ = true;
+        if (backoff_.Wait(deadline_)) return std::nullopt;
+        return Error{CCCL_CACHE_UNAVAILABLE, "cccl-cached at " + socket_ + " is stopping"};
+      default:
+        return AfterLoss();
+    }
+  }
+
+ private:
+  Error TooLate() const {
+    return {CCCL_CACHE_DEADLINE, "no answer from cccl-cached at " + socket_ + " in time"};
+  }
+
+  std::optional<Error> AfterLoss() {
+    // It said nothing of its going: the idle connections are as stale.
+    pool_->Clear();
+    if (reused_) return std::nullopt;
+    if (!std::exchange(lost_, true)) return std::nullopt;
+    return Error{CCCL_CACHE_UNAVAILABLE,
+                 "cccl-cached at " + socket_ +
+                     " closed the connection twice in the middle of this call: "
+                     "its log says why"};
+  }
+
+  const std::string& socket_;
+  ConnectionPool* const pool_;
+  const Deadline deadline_;
+  Backoff backoff_;
+  bool reused_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace
+
+Expected<Done> Channel::Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
+                               Deadline deadline, MessageSource* source) {
+  if (no_socket_) return *no_socket_;
+  Attempts attempts(socket_, &pool_, deadline);
+  while (true) {
+    auto connection = attempts.Connect();
+    if (!connection.ok()) return std::move(connection).error();
+    sink->Restart();
+    Call call(path, body, sink, deadline, source);
+    const CallEnd end = (*connection)->Run(&call);
+    if (end == CallEnd::kAnswered) {
+      Give(*std::move(connection));
+      if (call.status().ok()) return Done{};
+      return attempts.AfterStatus(call.status().ToError());
+    }
+    if (std::optional<Error> error = attempts.After(end)) return *std::move(error);
+  }
+}
+
+Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, MessageSink* sink,
+                                 MessageSource* source, Deadline deadline,
+                                 const std::function<bool()>& settled) {
+  if (no_socket_) return *no_socket_;
+  Attempts attempts(socket_, &pool_, deadline);
+  while (true) {
+    auto connection = attempts.Connect();
+    if (!connection.ok()) return std::move(connection).error();
+    sink->Restart();
+    auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kLongestCall), source);
+    (*connection)->Start(call.get());
+    const auto goes_on = [&] {
+      return settled() && call->unsent() == 0 && (*connection)->flushed();
+    };
+    while (!call->ended() && !goes_on()) {
+      if (!(*connection)->TurnOrDoubt(call.get(), deadline)) call->End(CallEnd::kDeadline);
+    }
+    if (!call->ended()) return OpenCall{std::move(call), *std::move(connection)};
+    (*connection)->Finish(call.get());
+    CallEnd end = call->end();
+    std::optional<Error> told;
+    if (end == CallEnd::kAnswered) {
+      if ((*connection)->Reusable()) pool_.Give(*std::move(connection));
+      if (call->status().ok()) return OpenCall{};
+      told = call->status().ToError();
+      if (told->status != CCCL_CACHE_UNAVAILABLE) return *std::move(told);
+      end = CallEnd::kUnsent;
+    }
+    if (std::optional<Error> error = attempts.After(end))
+      return std::move(told ? told : error).value();
+  }
+}
+
+Expected<Channel::Taken> Channel::Take() {
+  if (no_socket_) return *no_socket_;
+  if (auto idle = pool_.Take()) return Taken{std::move(idle), true};
+  auto opened = Connection::Open(socket_);
+  if (!opened.ok()) return std::move(opened).error();
+  return Taken{*std::move(opened), false};
+}
+
+void Channel::Give(std::unique_ptr<Connection> connection) {
+  if (connection->Reusable()) pool_.Give(std::move(connection));
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/transport/connection.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "client/src/transport/nobody_listens.h"
+
+namespace cccl_cache {
+namespace {
+
+Error ConnectError(const std::string& path, int error) {
+  switch (error) {
+    case EAGAIN:
+      return {CCCL_CACHE_OVERLOADED,
+              "cccl-cached at " + path + " has more connections waiting than it takes: try again"};
+    case EACCES:
+    case EPERM:
+      return {CCCL_CACHE_DENIED, "this user may not use the socket " + path +
+                                     ": its mode and group are the daemon's --socket-mode and "
+                                     "--socket-group"};
+    default:
+      return NobodyListens(SocketSearch::FromEnvironment(""), path, error);
+  }
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Error{CCCL_CACHE_INVALID_REQUEST, "the socket's path is longer than the " +
+                                                 std::to_string(sizeof(address.sun_path) - 1) +
+                                                 " bytes that the system allows: " + path};
+  }
+  path.copy(address.sun_path, path.size());
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.valid()) {
+    return Error{CCCL_CACHE_UNAVAILABLE,
+                 std::string("can't make a socket: ") + std::strerror(errno)};
+  }
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return ConnectError(path, errno);
+  }
+  std::unique_ptr<Connection> connection(new Connection(std::move(socket)));
+  if (!connection->session_.ok()) {
+    return Error{CCCL_CACHE_UNAVAILABLE, "no memory for a connection to cccl-cached at " + path};
+  }
+  return connection;
+}
+
+Connection::Connection(FileDescriptor socket)
+    : socket_(std::move(socket)), owner_(getpid()), silence_(Silence::Clock::now(), {}) {}
+
+Connection::~Connection() {
+  // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
+  if (owned()) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+CallEnd Connection::Run(Call* call) {
+  Start(call);
+  while (!call->ended()) {
+    if (!TurnOrDoubt(call, call->deadline())) call->End(CallEnd::kDeadline);
+  }
+  Finish(call);
+  return call->end();
+}
+
+void Connection::Start(Call* call) {
+  session_.Start(call);
+  silence_ = Silence(Silence::Clock::now(), call->deadline().Remaining());
+  progress_ = Progress::kNone;
+}
+
+bool Connection::Turn(Call* call, const Deadline& until, int wake) {
+  if (!Send(call)) return true;
+  const bool in_time = progress_ == Progress::kMade ? !until.Passed() : Wait(until, wake);
+  if (!in_time) return false;
+  progress_ = Hear(call);
+  return true;
+}
+
+bool Connection::TurnOrDoubt(Call* call, const Deadline& until) {
+  if (Turn(call, std::min(until, Deadline::At(silence_.until())))) return true;
+  if (until.Passed()) return false;
+  Doubt(call);
+  return true;
+}
+
+bool Connection::Advance(Call* call) {
+  while (!call->ended() && Send(call) && Hear(call) != Progress::kNone) {
+  }
+  if (!call->ended()) Doubt(call);
+  return call->ended();
+}
+
+void Connection::Doubt(Call* call) {
+  switch (silence_.At(Silence::Clock::now())) {
+    case Silence::Means::kNothingYet:
+      return;
+    case Silence::Means::kAsk:
+      session_.Ping();
+      Send(call);
+      return;
+    case Silence::Means::kGone:
+      call->End(CallEnd::kSilent);
+  }
+}
+
+bool Connection::Send(Call* call) {
+  // A server that refuses a request may close before it read it all: what it said is still to be
+  // read.
+  if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
+  if (session_.over()) call->End(CallEnd::kMalformed);
+  return !call->ended();
+}
+
+Connection::Progress Connection::Hear(Call* call) {
+  const Progress progress = Receive(call);
+  if (progress == Progress::kMade) silence_.Broken(Silence::Clock::now());
+  if (progress == Progress::kBroken) {
+    broken_ = true;
+    call->End(EndOfConnection());
+  }
+  return progress;
+}
+
+bool Connection::Usable() {
+  if (!owned() || broken_) return false;
+  while (true) {
+    const Progress progress = Receive(nullptr);
+    if (progress == Progress::kBroken) return false;
+    if (progress == Progress::kNone) return !session_.going_away();
+  }
+}
+
+bool Connection::Wait(const Deadline& deadline, int wake) {
+  std::array<pollfd, 2> waiting = {{{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}}};
+  if (wants_to_write()) waiting[0].events |= POLLOUT;
+  if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket_.get())) return true;
+  while (true) {
+    const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+Connection::Progress Connection::Flush(Call* call) {
+  while (true) {
+    // Again once all is out: the server may have made room for more meanwhile.
+    if (unflushed_ == 0) {
+      output_.Clear();
+      flushed_ = {};
+      if (call != nullptr && call->TakeMore()) session_.Resume();
+      session_.Send(&output_);
+      unflushed_ = output_.size();
+      if (unflushed_ == 0) return Progress::kMade;
+    }
+    std::array<iovec, 64> pieces;
+    msghdr message = {};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = output_.Describe(flushed_, pieces);
+    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return errno == EAGAIN ? Progress::kNone : Progress::kBroken;
+    flushed_ = output_.Advance(flushed_, static_cast<size_t>(sent));
+    unflushed_ -= static_cast<size_t>(sent);
+  }
+}
+
+Connection::Progress Connection::Receive(Call* call) {
+  const std::span<char> room = call != nullptr ? call->Room() : std::span<char>();
+  std::array<iovec, 2> pieces = {{{room.data(), room.size()}, {staging_.data(), staging_.size()}}};
+  msghdr message = {};
+  message.msg_iov = room.empty() ? &pieces[1] : pieces.data();
+  message.msg_iovlen = room.empty() ? 1 : 2;
+  const ssize_t received = recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  if (received < 0) {
+    return errno == EAGAIN || errno == EINTR ? Progress::kNone : Progress::kBroken;
+  }
+  if (received == 0) return Progress::kBroken;
+  const size_t size = static_cast<size_t>(received);
+  const size_t in_room = std::min(size, room.size());
+  bool understood = in_room == 0 || session_.Receive({room.data(), in_room});
+  if (understood && size > in_room) {
+    understood = session_.Receive({staging_.data(), size - in_room});
+  }
+  if (understood) return Progress::kMade;
+  if (call != nullptr) call->End(CallEnd::kMalformed);
+  return Progress::kBroken;
+}
+
+CallEnd Connection::EndOfConnection() const {
+  if (!session_.established()) return CallEnd::kRefused;
+  return session_.going_away() ? CallEnd::kUnsent : CallEnd::kLost;
+}
+
+void Connection::Finish(Call* call) {
+  session_.Forget();
+  // What is still to be sent refers to the call's body, which does not outlive the call. A call
+  // that ended before all of it was sent therefore ends the connection.
+  if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
+  // The server asked something meanwhile (PING, SETTINGS), and this connection may say nothing for
+  // a long time.
+  if (unflushed_ == 0) Flush(nullptr);
+}
+
+}  // namespace cccl_cache

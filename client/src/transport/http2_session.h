@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "client/src/transport/byte_chain.h"
+#include "client/src/transport/call.h"
+
+struct nghttp2_session;
+
+namespace cccl_cache {
+
+/// HTTP/2 as gRPC uses it, for one call at a time, without any I/O: bytes that were received go in,
+/// bytes to be sent come out. The only user of libnghttp2. Not thread-safe, does not move.
+class Http2Session {
+ public:
+  Http2Session();
+  ~Http2Session();
+  Http2Session(const Http2Session&) = delete;
+  Http2Session& operator=(const Http2Session&) = delete;
+
+  /// False: there was no memory for it. Then nothing else may be called.
+  [[nodiscard]] bool ok() const { return session_ != nullptr; }
+
+  /// From now on the answer goes to `call`, until Forget.
+  void Start(Call* call);
+  void Forget();
+  /// Asks the other end whether it is there.
+  void Ping();
+  /// The call, whose body seemed to be sent, has more of it.
+  void Resume();
+
+  /// False: the other end violates HTTP/2.
+  [[nodiscard]] bool Receive(std::string_view bytes);
+  /// Adds what can be sent now to `output`; it refers to the body of the call.
+  void Send(ByteChain* output);
+
+  /// The server's first words were there: it took the connection.
+  [[nodiscard]] bool established() const { return established_; }
+  /// It takes no more calls.
+  [[nodiscard]] bool going_away() const { return going_away_; }
+  /// Nothing more will be said by either side.
+  [[nodiscard]] bool over() const;
+
+ private:
+  struct Callbacks;
+  struct Deleter {
+    void operator()(nghttp2_session* session) const;
+  };
+
+  std::unique_ptr<nghttp2_session, Deleter> session_;
+  Call* call_ = nullptr;
+  ByteChain* output_ = nullptr;
+  bool established_ = false;
+  bool going_away_ = false;
+};
+
+}  // namespace cccl_cache

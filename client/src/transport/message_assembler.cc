@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/transport/message_assembler.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cccl_cache {
+
+Message Message::WithRoomFor(size_t size) {
+  Message message{AllocateMessageMemory(size + 1), size};
+  message.bytes[size] = '\0';
+  return message;
+}
+
+std::span<char> MessageAssembler::Room() {
+  if (message_.bytes == nullptr) return {};
+  return {message_.bytes.get() + received_, message_.size - received_};
+}
+
+MessageAssembler::State MessageAssembler::Append(std::string_view* bytes) {
+  if (prefix_size_ < kPrefix) {
+    const size_t taken = std::min(kPrefix - prefix_size_, bytes->size());
+    if (taken > 0) std::memcpy(prefix_.data() + prefix_size_, bytes->data(), taken);
+    prefix_size_ += taken;
+    bytes->remove_prefix(taken);
+    if (prefix_size_ < kPrefix) return State::kIncomplete;
+    if (Allocate() == State::kInvalid) return State::kInvalid;
+  }
+  const size_t taken = std::min(message_.size - received_, bytes->size());
+  char* place = message_.bytes.get() + received_;
+  if (taken > 0 && place != bytes->data()) std::memmove(place, bytes->data(), taken);
+  received_ += taken;
+  bytes->remove_prefix(taken);
+  return received_ == message_.size ? State::kComplete : State::kIncomplete;
+}
+
+Message MessageAssembler::Take() {
+  prefix_size_ = 0;
+  received_ = 0;
+  return std::exchange(message_, {});
+}
+
+MessageAssembler::State MessageAssembler::Allocate() {
+  const size_t size = static_cast<size_t>(prefix_[1]) << 24 |
+                      static_cast<size_t>(prefix_[2]) << 16 | static_cast<size_t>(prefix_[3]) << 8 |
+                      static_cast<size_t>(prefix_[4]);
+  if (prefix_[0] != 0 || size > limit_) return State::kInvalid;
+  // Not cleared: every byte is written before Take.
+  message_ = Message::WithRoomFor(size);
+  received_ = 0;
+  return State::kIncomplete;
+}
+
+}  // namespace cccl_cache

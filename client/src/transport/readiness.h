@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "cccl_cache/expected.h"
+#include "client/src/transport/deadline.h"
+#include "client/src/transport/file_descriptor.h"
+
+namespace cccl_cache {
+
+/// One descriptor that is readable when something can be done: when one of the watched sockets is
+/// ready, or a moment has come. For poll(2) and the like of the program; a forked child may only
+/// close it. Not thread-safe.
+class Readiness {
+ public:
+  using Moment = std::chrono::steady_clock::time_point;
+
+  static Expected<Readiness> Make();
+
+  [[nodiscard]] int fd() const { return epoll_.get(); }
+  /// From now on also for what this socket has to be read; `writable`: and for room to write.
+  void Watch(int socket, bool writable);
+  /// Before the socket is closed.
+  void Forget(int socket);
+  /// Readable from then on, whatever the sockets do; none: never.
+  void WakeAt(std::optional<Moment> moment);
+  /// Returns at the deadline at the latest.
+  void Wait(const Deadline& deadline) const;
+
+ private:
+  Readiness(FileDescriptor epoll, FileDescriptor timer)
+      : epoll_(std::move(epoll)), timer_(std::move(timer)) {}
+
+  FileDescriptor epoll_;
+  FileDescriptor timer_;
+  std::optional<Moment> wakes_at_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/wire/build_reply.h"
+
+#include <string>
+#include <utility>
+
+#include "client/src/wire/wire_enum.h"
+#include "client/src/wire/wire_reader.h"
+
+namespace cccl_cache {
+namespace {
+
+// Numbers in build.proto: BuildReply.artifacts and Artifact.contents.
+constexpr uint32_t kArtifacts = 15;
+constexpr uint32_t kContents = 15;
+
+Error Malformed() {
+  return {CCCL_CACHE_PROTOCOL, "the daemon's answer to a build can't be understood"};
+}
+
+// An artifact without its contents, appended to `small`; the contents, in place.
+bool SplitArtifact(std::string_view artifact, std::string* small, std::string_view* contents) {
+  std::string fields;
+  WireReader reader(artifact);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kContents && field.is_bytes) {
+      *contents = field.bytes;
+    } else {
+      fields.append(field.whole);
+    }
+  }
+  AppendVarint(kArtifacts << 3 | 2, small);
+  AppendVarint(fields.size(), small);
+  small->append(fields);
+  return !reader.malformed();
+}
+
+// The reply without the contents of its artifacts, so that unpacking copies only what is small.
+bool Split(std::string_view reply, std::string* small, std::vector<std::string_view>* contents) {
+  WireReader reader(reply);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kArtifacts && field.is_bytes) {
+      contents->emplace_back();
+      if (!SplitArtifact(field.bytes, small, &contents->back())) return false;
+    } else {
+      small->append(field.whole);
+    }
+  }
+  return !reader.malformed();
+}
+
+std::string_view View(const ProtobufCBinaryData& data) {
+  return {reinterpret_cast<const char*>(data.data), data.len};
+}
+
+}  // namespace
+
+void BuildReply::Deleter::operator()(CcclCache__V1__BuildReply* fields) const {
+  cccl_cache__v1__build_reply__free_unpacked(fields, nullptr);
+}
+
+Expected<BuildReply> BuildReply::Decode(Message message) {
+  Expected<BuildReply> reply = DecodeFields(std::move(message));
+  if (!reply.ok()) return reply;
+  for (size_t i = 0; i < reply->artifact_count(); ++i) {
+    const CcclCache__V1__Artifact& artifact = *reply->fields_->artifacts[i];
+    if (!artifact.in_chunks && artifact.size != reply->contents_[i].size()) return Malformed();
+  }
+  return reply;
+}
+
+Expected<BuildReply> BuildReply::DecodeWithContents(Message message,
+                                                    std::vector<Message> contents) {
+  Expected<BuildReply> reply = DecodeFields(std::move(message));
+  if (!reply.ok()) return reply;
+  if (contents.size() != reply->artifact_count()) return Malformed();
+  for (size_t i = 0; i < contents.size(); ++i) {
+    reply->contents_[i] = contents[i].View();
+    reply->fields_->artifacts[i]->in_chunks = 0;
+    if (reply->fields_->artifacts[i]->size != contents[i].size) return Malformed();
+  }
+  reply->memory_ = std::move(contents);
+  return reply;
+}
+
+Expected<BuildReply> BuildReply::DecodeFields(Message message) {
+  BuildReply reply;
+  std::string small;
+  if (!Split(message.View(), &small, &reply.contents_)) return Malformed();
+  reply.fields_.reset(cccl_cache__v1__build_reply__unpack(
+      nullptr, small.size(), reinterpret_cast<const uint8_t*>(small.data())));
+  if (reply.fields_ == nullptr || reply.fields_->n_artifacts != reply.contents_.size()) {
+    return Malformed();
+  }
+  reply.memory_.push_back(std::move(message));
+  return reply;
+}
+
+bool BuildReply::needs_chunks() const {
+  for (size_t i = 0; i < artifact_count(); ++i) {
+    if (fields_->artifacts[i]->in_chunks) return true;
+  }
+  return false;
+}
+
+size_t BuildReply::MemoryBytes() const {
+  size_t bytes = 0;
+  for (const Message& message : memory_) bytes += CapacityOf(message.bytes);
+  return bytes;
+}
+
+bool BuildReply::SameArtifacts(const BuildReply& other) const {
+  if (artifact_count() != other.artifact_count()) return false;
+  for (size_t i = 0; i < artifact_count(); ++i) {
+    const CcclCache__V1__Artifact& ours = *fields_->artifacts[i];
+    const CcclCache__V1__Artifact& theirs = *other.fields_->artifacts[i];
+    if (WireNumber(ours.kind) != WireNumber(theirs.kind)) return false;
+    if (View(ours.sha256) != View(theirs.sha256)) return false;
+  }
+  return true;
+}
+
+void BuildReply::TakeContents(BuildReply other) {
+  memory_ = std::move(other.memory_);
+  contents_ = std::move(other.contents_);
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/build.pb-c.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "cccl_cache/expected.h"
+#include "client/src/transport/message_assembler.h"
+
+namespace cccl_cache {
+
+/// A BuildReply. The bytes of its artifacts stay where they were received: this object owns that
+/// memory, and everything it hands out lives as long as it. Immutable.
+class BuildReply {
+ public:
+  /// CCCL_CACHE_PROTOCOL if the message is none, or an artifact has not the size that it claims.
+  static Expected<BuildReply> Decode(Message message);
+  /// A reply whose artifacts came in chunks: `contents` as long as the reply has artifacts.
+  static Expected<BuildReply> DecodeWithContents(Message message, std::vector<Message> contents);
+
+  /// All but the artifacts' contents, which are empty here.
+  [[nodiscard]] const CcclCache__V1__BuildReply& fields() const { return *fields_; }
+  [[nodiscard]] size_t artifact_count() const { return fields_->n_artifacts; }
+  [[nodiscard]] std::string_view contents(size_t artifact) const { return contents_[artifact]; }
+  /// An artifact was too large to come along.
+  [[nodiscard]] bool needs_chunks() const;
+  /// What it takes in memory, roughly.
+  [[nodiscard]] size_t MemoryBytes() const;
+  /// The other reply holds the same artifacts, whatever else it says.
+  [[nodiscard]] bool SameArtifacts(const BuildReply& other) const;
+  /// Puts the contents of the other reply, which has the same artifacts, in the place of ours.
+  void TakeContents(BuildReply other);
+
+ private:
+  struct Deleter {
+    void operator()(CcclCache__V1__BuildReply* fields) const;
+  };
+
+  BuildReply() = default;
+
+  static Expected<BuildReply> DecodeFields(Message message);
+
+  std::vector<Message> memory_;  ///< what contents_ points into
+  std::unique_ptr<CcclCache__V1__BuildReply, Deleter> fields_;
+  std::vector<std::string_view> contents_;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/wire/build_request.h"
+
+#include <cccl_cache/v1/admin.pb-c.h>
+
+#include <optional>
+#include <utility>
+
+#include "client/src/wire/message_body.h"
+#include "proto/files_view.h"
+
+namespace cccl_cache {
+namespace {
+
+// protobuf-c wants arrays of pointers.
+template <typename T>
+T** PointTo(std::vector<T>* values, std::vector<T*>* pointers) {
+  pointers->reserve(values->size());
+  for (T& value : *values) pointers->push_back(&value);
+  return pointers->data();
+}
+
+ProtobufCBinaryData Binary(std::string_view bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
+}  // namespace
+
+BuildRequest::BuildRequest() {
+  cccl_cache__v1__build_request__init(&request_);
+  cccl_cache__v1__nvrtc_program__init(&nvrtc_);
+  cccl_cache__v1__link_program__init(&link_);
+  cccl_cache__v1__nvvm_program__init(&nvvm_);
+  cccl_cache__v1__toolchain_selector__init(&toolchain_);
+  cccl_cache__v1__files_view__init(&files_view_);
+}
+
+Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvrtc& program) {
+  nvrtc_.source = Blob(program.source);
+  nvrtc_.name = Text(program.name, "the program's name");
+  nvrtc_.options = Texts(program.options, program.option_count, "an option")->data();
+  nvrtc_.n_options = program.option_count;
+  nvrtc_.name_expressions =
+      Texts(program.name_expressions, program.name_expression_count, "a name expression")->data();
+  nvrtc_.n_name_expressions = program.name_expression_count;
+  SetHeaders(program);
+  SetEnvironment(program);
+  nvrtc_.append_toolchain_headers = program.append_toolchain_headers != 0;
+  request_.nvrtc = &nvrtc_;
+  return Outcome();
+}
+
+void BuildRequest::SetHeaders(const cccl_cache_nvrtc& program) {
+  headers_.resize(program.header_count);
+  for (size_t i = 0; i < program.header_count; ++i) {
+    cccl_cache__v1__inline_header__init(&headers_[i]);
+    headers_[i].name = Text(program.headers[i].name, "the name of a header");
+    headers_[i].contents = Blob(program.headers[i].contents);
+  }
+  nvrtc_.headers = PointTo(&headers_, &header_pointers_);
+  nvrtc_.n_headers = headers_.size();
+}
+
+void BuildRequest::SetEnvironment(const cccl_cache_nvrtc& program) {
+  variables_.resize(program.environment_count);
+  for (size_t i = 0; i < program.environment_count; ++i) {
+    cccl_cache__v1__environment_variable__init(&variables_[i]);
+    variables_[i].name = Text(program.environment[i].name, "the name of a variable");
+    variables_[i].value = Text(program.environment[i].value, "the value of a variable");
+  }
+  nvrtc_.environment = PointTo(&variables_, &variable_pointers_);
+  nvrtc_.n_environment = variables_.size();
+}
+
+Expected<Done> BuildRequest::SetProgram(const cccl_cache_link& program) {
+  inputs_.resize(program.input_count);
+  for (size_t i = 0; i < program.input_count; ++i) {
+    cccl_cache__v1__link_input__init(&inputs_[i]);
+    inputs_[i].type = static_cast<CcclCache__V1__LinkInputType>(program.inputs[i].type);
+    inputs_[i].name = Text(program.inputs[i].name, "the name of an input");
+    inputs_[i].contents = Blob(program.inputs[i].contents);
+  }
+  link_.inputs = PointTo(&inputs_, &input_pointers_);
+  link_.n_inputs = inputs_.size();
+  link_.options = Texts(program.options, program.option_count, "an option")->data();
+  link_.n_options = program.option_count;
+  request_.link = &link_;
+  return Outcome();
+}
+
+Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvvm& program) {
+  modules_.resize(program.module_count);
+  for (size_t i = 0; i < program.module_count; ++i) {
+    cccl_cache__v1__nvvm_module__init(&modules_[i]);
+    modules_[i].name = Text(program.modules[i].name, "the name of a module");
+    modules_[i].contents = Blob(program.modules[i].contents);
+    modules_[i].lazy = program.modules[i].lazy != 0;
+  }
+  nvvm_.modules = PointTo(&modules_, &module_pointers_);
+  nvvm_.n_modules = modules_.size();
+  nvvm_.options = Texts(program.options, program.option_count, "an option")->data();
+  nvvm_.n_options = program.option_count;
+  nvvm_.add_libdevice = program.add_libdevice != 0;
+  request_.nvvm = &nvvm_;
+  return Outcome();
+}
+
+Expected<Done> BuildRequest::SetOptions(const cccl_cache_build_options& options) {
+  toolchain_.id = Text(options.toolchain_id, "the toolchain's id");
+  toolchain_.version = Text(options.toolchain_version, "the toolchain's version");
+  toolchain_.major = options.toolchain_major;
+  request_.toolchain = &toolchain_;
+  request_.driver_version = options.driver_version;
+  request_.working_directory = Text(options.working_directory, "the working directory");
+  for (size_t i = 0; i < options.wanted_count; ++i) {
+    wanted_.push_back(static_cast<CcclCache__V1__ArtifactKind>(options.wanted[i]));
+  }
+  request_.wanted = wanted_.data();
+  request_.n_wanted = wanted_.size();
+  SetFilesView();
+  return Outcome();
+}
+
+void BuildRequest::SetFilesView() {
+  // Anew for each build: a thread may enter another mount namespace at any time.
+  const std::optional<FilesView> view = FilesViewOfThisThread();
+  if (!view) return;
+  files_view_.mount_namespace = view->mount_namespace;
+  files_view_.root_device = view->root_device;
+  files_view_.root_inode = view->root_inode;
+  files_view_.root_mount = view->root_mount;
+  request_.files_view = &files_view_;
+}
+
+size_t BuildRequest::PackedSize() const {
+  return cccl_cache__v1__build_request__get_packed_size(&request_);
+}
+
+void BuildRequest::CopyContents() {
+  for (BlobUse& use : blobs_) use.contents = texts_.emplace_back(use.contents);
+  InlineAll();
+}
+
+void BuildRequest::InlineAll() {
+  for (const BlobUse& use : blobs_) {
+    use.blob->upload_sha256 = {};
+    use.blob->inline_bytes = Binary(use.contents);
+  }
+}
+
+void BuildRequest::NameUpload(const BlobUse& use, std::string sha256) {
+  std::string& kept = texts_.emplace_back(std::move(sha256));
+  use.blob->inline_bytes = {};
+  use.blob->upload_sha256 = Binary(kept);
+}
+
+void BuildRequest::AppendTo(ByteChain* body) const { AppendMessage(request_.base, body); }
+
+void BuildRequest::AppendQuestionTo(ByteChain* body) const {
+  CcclCache__V1__ExplainRequest question = CCCL_CACHE__V1__EXPLAIN_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  question.build = &build;
+  // What is referred to are contents, which the caller keeps.
+  AppendMessage(question.base, body);
+}
+
+void BuildRequest::AppendWithFilesTo(ByteChain* body) const {
+  CcclCache__V1__BuildWithFilesRequest first = CCCL_CACHE__V1__BUILD_WITH_FILES_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  first.build = &build;
+  AppendMessage(first.base, body);
+}
+
+void BuildRequest::AppendTaggedTo(uint64_t tag, ByteChain* body) const {
+  CcclCache__V1__BuildManyRequest message = CCCL_CACHE__V1__BUILD_MANY_REQUEST__INIT;
+  CcclCache__V1__BuildRequest build = request_;
+  message.tag = tag;
+  message.build = &build;
+  AppendMessage(message.base, body);
+}
+
+char* BuildRequest::Text(cccl_cache_bytes text, const char* field) {
+  const std::string_view view(text.data, text.size);
+  if (view.find('\0') != std::string_view::npos) invalid_field_ = field;
+  return texts_.emplace_back(view).data();
+}
+
+std::vector<char*>* BuildRequest::Texts(const cccl_cache_bytes* texts, size_t count,
+                                        const char* field) {
+  std::vector<char*>& list = text_lists_.emplace_back();
+  list.reserve(count);
+  for (size_t i = 0; i < count; ++i) list.push_back(Text(texts[i], field));
+  return &list;
+}
+
+CcclCache__V1__Blob* BuildRequest::Blob(cccl_cache_bytes contents) {
+  CcclCache__V1__Blob& blob = blob_messages_.emplace_back();
+  cccl_cache__v1__blob__init(&blob);
+  blob.inline_bytes = {contents.size, reinterpret_cast<uint8_t*>(const_cast<char*>(contents.data))};
+  blobs_.push_back({&blob, {contents.data, contents.size}});
+  return &blob;
+}
+
+Expected<Done> BuildRequest::Outcome() const {
+  if (invalid_field_ == nullptr) return Done{};
+  return Error{CCCL_CACHE_INVALID_REQUEST,
+               std::string(invalid_field_) + " holds a NUL: only contents may"};
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cccl_cache/v1/build.pb-c.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cccl_cache/client_c.h"
+#include "cccl_cache/expected.h"
+#include "client/src/transport/byte_chain.h"
+
+namespace cccl_cache {
+
+/// A BuildRequest made from the structs of the C interface. Contents of files are referred to, not
+/// copied: they must outlive it. CCCL_CACHE_INVALID_REQUEST names a text that holds a NUL. Not
+/// thread-safe, does not move.
+class BuildRequest {
+ public:
+  /// Something that may be sent ahead as an upload.
+  struct BlobUse {
+    CcclCache__V1__Blob* blob;
+    std::string_view contents;
+  };
+
+  BuildRequest();
+  BuildRequest(const BuildRequest&) = delete;
+  BuildRequest& operator=(const BuildRequest&) = delete;
+
+  Expected<Done> SetProgram(const cccl_cache_nvrtc& program);
+  Expected<Done> SetProgram(const cccl_cache_link& program);
+  Expected<Done> SetProgram(const cccl_cache_nvvm& program);
+  Expected<Done> SetOptions(const cccl_cache_build_options& options);
+
+  [[nodiscard]] size_t PackedSize() const;
+  [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }
+  [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
+  [[nodiscard]] const std::vector<BlobUse>& blobs() const { return blobs_; }
+  /// From now on the contents are its own.
+  void CopyContents();
+  /// All contents go along with the request, whatever was named as an upload before.
+  void InlineAll();
+  /// The blob's contents are there already, under this SHA-256.
+  void NameUpload(const BlobUse& use, std::string sha256);
+  void AppendTo(ByteChain* body) const;
+  /// As what an ExplainRequest asks about, and as what a BuildWithFilesRequest begins with; its
+  /// PackedSize and kAround at the most.
+  static constexpr size_t kAround = 32;
+  void AppendQuestionTo(ByteChain* body) const;
+  void AppendWithFilesTo(ByteChain* body) const;
+  /// As one of many, under this tag.
+  void AppendTaggedTo(uint64_t tag, ByteChain* body) const;
+
+ private:
+  char* Text(cccl_cache_bytes text, const char* field);
+  std::vector<char*>* Texts(const cccl_cache_bytes* texts, size_t count, const char* field);
+  CcclCache__V1__Blob* Blob(cccl_cache_bytes contents);
+  void SetHeaders(const cccl_cache_nvrtc& program);
+  void SetEnvironment(const cccl_cache_nvrtc& program);
+  void SetFilesView();
+  [[nodiscard]] Expected<Done> Outcome() const;
+
+  CcclCache__V1__BuildRequest request_;
+  CcclCache__V1__NvrtcProgram nvrtc_;
+  CcclCache__V1__LinkProgram link_;
+  CcclCache__V1__NvvmProgram nvvm_;
+  CcclCache__V1__ToolchainSelector toolchain_;
+  CcclCache__V1__FilesView files_view_;
+  std::vector<CcclCache__V1__ArtifactKind> wanted_;
+  // Deques: what they hold is pointed to and must stay where it is.
+  std::deque<std::string> texts_;
+  std::deque<std::vector<char*>> text_lists_;
+  std::deque<CcclCache__V1__Blob> blob_messages_;
+  std::vector<CcclCache__V1__InlineHeader> headers_;
+  std::vector<CcclCache__V1__InlineHeader*> header_pointers_;
+  std::vector<CcclCache__V1__EnvironmentVariable> variables_;
+  std::vector<CcclCache__V1__EnvironmentVariable*> variable_pointers_;
+  std::vector<CcclCache__V1__LinkInput> inputs_;
+  std::vector<CcclCache__V1__LinkInput*> input_pointers_;
+  std::vector<CcclCache__V1__NvvmModule> modules_;
+  std::vector<CcclCache__V1__NvvmModule*> module_pointers_;
+  std::vector<BlobUse> blobs_;
+  const char* invalid_field_ = nullptr;
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "client/src/transport/call.h"
+
+namespace cccl_cache {
+
+/// The one message of a unary call's answer.
+class SingleMessage final : public MessageSink {
+ public:
+  void Restart() override;
+  bool Take(Message message) override;
+
+  [[nodiscard]] bool received() const { return received_; }
+  [[nodiscard]] Message& message() { return message_; }
+
+ private:
+  Message message_;
+  bool received_ = false;
+};
+
+/// The answer of BuildInChunks: a reply, then the contents of its artifacts in pieces.
+class ChunkedReply final : public MessageSink {
+ public:
+  void Restart() override;
+  bool Take(Message message) override;
+
+  /// The reply and everything that it announced have come.
+  [[nodiscard]] bool complete() const;
+  [[nodiscard]] Message& reply() { return reply_; }
+  [[nodiscard]] std::vector<Message>& contents() { return contents_; }
+
+ private:
+  bool TakeReply(std::string_view reply);
+  bool TakeData(std::string_view data);
+
+  Message reply_;
+  bool started_ = false;
+  std::vector<Message> contents_;
+  size_t current_ = 0;   ///< artifact that the next piece belongs to
+  size_t received_ = 0;  ///< bytes of it
+};
+
+}  // namespace cccl_cache

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/compile/protocol/wire_writer.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/result.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// What a worker is to do, as views into the encoded job, which must outlive them. Every text is a
+/// C string where it lies.
+struct WorkerJob {
+  struct Header {
+    std::string_view name;
+    std::string_view contents;
+  };
+  struct LinkInput {
+    cccl_cache::LinkInputType type = cccl_cache::LinkInputType::kUnspecified;
+    std::string_view name;
+    std::string_view contents;
+  };
+  struct Module {
+    bool lazy = false;
+    std::string_view name;
+    std::string_view contents;
+  };
+  /// One of the toolchain's own directories. All other names are for the daemon to answer.
+  struct MountPoint {
+    std::string_view visible;
+    std::string_view target;
+  };
+
+  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  std::vector<std::string_view> options;
+  std::vector<MountPoint> mounts;
+  std::string_view visible_working_directory;
+
+  // NVRTC
+  std::string_view program_name;
+  std::string_view source;
+  std::vector<Header> headers;
+  std::vector<std::string_view> name_expressions;
+  // nvJitLink
+  std::vector<LinkInput> inputs;
+  // libNVVM
+  std::vector<Module> modules;
+  bool add_libdevice = false;
+};
+
+/// Refers to the job's request for all long texts: write it before the request goes away.
+[[nodiscard]] WireWriter EncodeJob(const CompileJob& job);
+[[nodiscard]] Result<WorkerJob> DecodeJob(std::string_view bytes);
+
+/// What a worker made of its job: to be disbelieved in everything but form.
+struct WorkerReply {
+  struct Part {
+    cccl_cache::ArtifactKind kind = cccl_cache::ArtifactKind::kPtx;
+    std::string bytes;
+    bool operator==(const Part&) const = default;
+  };
+
+  bool succeeded = false;
+  int native_code = 0;      ///< of the library; 0 if succeeded
+  std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
+  std::string log;
+  std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
+  std::vector<std::pair<std::string, std::string>> lowered_names;
+  uint64_t peak_resident_bytes = 0;
+};
+
+/// The payload of a reply frame. Refers to the reply's long texts.
+[[nodiscard]] WireWriter EncodeReply(const WorkerReply& reply);
+/// kWorkerCrashed: not a reply that a worker of ours sends. The largest part stays in the payload's
+/// memory, so that no second copy of it exists.
+[[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
+
+}  // namespace cccl_cached

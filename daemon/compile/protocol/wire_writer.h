@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/model/result.h"
+
+namespace cccl_cached {
+
+/// Builds a message of the daemon-worker format: little-endian integers of fixed width, and texts
+/// as
+///   text = length:u64 bytes NUL
+/// (the NUL is not counted: a decoded text is a C string where it lies). Long texts are not copied:
+/// they are remembered, and must stay as they are until the message has been written. Not
+/// thread-safe.
+class WireWriter {
+ public:
+  void U8(uint8_t value) { Scalar(value, 1); }
+  void U32(uint32_t value) { Scalar(value, 4); }
+  void U64(uint64_t value) { Scalar(value, 8); }
+  void Text(std::string_view text);
+  /// Bytes as they are, without a length.
+  void Raw(std::string_view bytes) { Copy(bytes); }
+
+  /// Bytes of the whole message.
+  [[nodiscard]] size_t size() const { return size_; }
+  /// The whole message as one string.
+  [[nodiscard]] std::string Joined() const;
+  /// Writes the message to a blocking descriptor, all of it. The process must ignore SIGPIPE if
+  /// that is a socket.
+  [[nodiscard]] Status WriteTo(int fd) const;
+
+ private:
+  /// Bytes of the message in order: `offset` into own_ if `external` is null.
+  struct Piece {
+    const char* external = nullptr;
+    size_t offset = 0;
+    size_t size = 0;
+  };
+
+  void Scalar(uint64_t value, int bytes);
+  void Copy(std::string_view bytes);
+  [[nodiscard]] std::string_view View(const Piece& piece) const;
+
+  std::string own_;
+  std::vector<Piece> pieces_;
+  size_t size_ = 0;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,334 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/build_coordinator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "daemon/core/build/build_answer.h"
+#include "daemon/core/lookup/build_history.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/plan/build_plan.h"
+#include "daemon/core/closure/closure.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/flights.h"
+#include "daemon/core/build/parked_looks.h"
+#include "daemon/core/build/responder.h"
+#include "daemon/core/model/stopping.h"
+
+namespace cccl_cached {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// So often in a row a build waits for a toolchain that changed again each time it was identified.
+constexpr int kMaxLooks = 4;
+// Of what `explain` compares with, of all users together.
+constexpr size_t kHistoryBytes = 64 << 20;
+// Planned within about a millisecond.
+constexpr size_t kLargeRequest = 256 << 10;
+
+}  // namespace
+
+class BuildCoordinator::Impl {
+ public:
+  Impl(Parts parts, const BuildLimits& limits)
+      : parts_(std::move(parts)),
+        limits_(limits),
+        memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine},
+                parts_.own),
+        history_(kHistoryBytes),
+        responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
+        looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
+        explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
+                    history_, parts_.departures, parts_.answered},
+                   {limits.compile.time, limits.disk_patience}),
+        flights_({table_,
+                  memory_,
+                  responder_,
+                  {.toolchains = parts_.toolchains,
+                   .compiler = parts_.compiler,
+                   .files = parts_.files,
+                   .statistics = parts_.statistics,
+                   .checks = &looks_.files(),
+                   .sent_checks = &looks_.sent_files(),
+                   .sent_contents = parts_.sent_contents},
+                  parts_.report},
+                 {limits.compile,
+                  {limits.slots, limits.queued_per_uid, limits.queued},
+                  limits.shadow_check_every,
+                  {.bytes = limits.preamble_bytes}},
+                 [this](WaiterPtr waiter) { Start(std::move(waiter)); }) {}
+
+  ~Impl() {
+    stopping_ = true;
+    looks_.Close();
+    flights_.Close();
+    for (WaiterPtr& waiter : table_.TakeAll()) responder_.Answer(std::move(waiter), Stopping());
+  }
+
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
+               Done done) {
+    parts_.statistics.Add(Counter::kBuilds);
+    auto waiter = std::make_unique<Waiter>();
+    const Ticket ticket = table_.Open();
+    waiter->ticket = ticket;
+    waiter->request = std::move(request);
+    waiter->peer = caller.peer;
+    waiter->files = caller.files;
+    waiter->done = std::move(done);
+    waiter->called = Clock::now();
+    Start(std::move(waiter));
+    return ticket;
+  }
+
+  void Leave(Ticket ticket) { flights_.Leave(ticket); }
+
+  void Drain(std::chrono::milliseconds deadline) {
+    stopping_ = true;
+    table_.WaitUntilIdle(deadline);
+  }
+
+  BuildGauges Gauges() const { return flights_.Gauges(); }
+
+  [[nodiscard]] const Explainer& explainer() const { return explainer_; }
+  BuildMemory& memory() { return memory_; }
+
+ private:
+  // The main path: plan, look up, join.
+  void Start(WaiterPtr waiter) {
+    if (stopping_) return responder_.Answer(std::move(waiter), Stopping());
+    const cccl_cache::BuildRequest& request = *waiter->request;
+    const std::optional<Result<ToolchainPtr>> toolchain =
+        parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
+    if (!toolchain) return StartLater(std::move(waiter));
+    if (!*toolchain) return responder_.Refuse(std::move(waiter), toolchain->error());
+    waiter->looks = 0;
+    waiter->to_be_proven = nullptr;
+    if (cccl_cache::BytesOf(request) > kLargeRequest)
+      return PlanLarge(std::move(waiter), **toolchain);
+    if (const std::optional<Error> refused = MakePlan(waiter.get(), **toolchain, false)) {
+      return responder_.Refuse(std::move(waiter), *refused);
+    }
+    LookUpPlan(std::move(waiter));
+  }
+
+  // Scanning and hashing a large request would keep this user's other calls waiting, for one thread
+  // serves them all.
+  void PlanLarge(WaiterPtr waiter, const ToolchainPtr& toolchain) {
+    const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
+    auto make = [plan, toolchain, request = waiter->request, uid = waiter->peer.uid,
+                 view = own_view_] {
+      plan->emplace(PlanBuild(request, toolchain, {uid, false, view}));
+    };
+    looks_.Compute(std::move(waiter), std::move(make), [this, plan](WaiterPtr parked) {
+      Result<BuildPlan>& made = **plan;
+      if (!made) return responder_.Refuse(std::move(parked), made.error());
+      parked->plan = std::make_shared<const BuildPlan>(*std::move(made));
+      LookUpPlan(std::move(parked));
+    });
+  }
+
+  // What the compiler died on is not tried again, as long as its files are the same.
+  void LookUpPlan(WaiterPtr waiter) {
+    const QuarantinedPtr died = memory_.QuarantineOf(*waiter->plan, waiter->peer.uid);
+    if (died == nullptr) return LookUpKept(std::move(waiter));
+    const auto still_so = std::make_shared<bool>(false);
+    auto look = [still_so, died, files = FilesOf(*waiter)] { *still_so = died->IsStillSo(*files); };
+    looks_.AtFiles(std::move(waiter), std::move(look), [this, still_so, died](WaiterPtr parked) {
+      if (*still_so) return responder_.Answer(std::move(parked), died->NotTriedAgain());
+      LookUpKept(std::move(parked));
+    });
+  }
+
+  // From what is remembered or stored: from memory here, from the disk on a thread that may wait.
+  void LookUpKept(WaiterPtr waiter) {
+    if (TryToAnswer(&waiter)) return;
+    const BuildPlan& plan = *waiter->plan;
+    const uid_t uid = waiter->peer.uid;
+    if (!plan.uncacheable_reason.empty()) return LookFurther(std::move(waiter), nullptr);
+    waiter->manifest = memory_.ManifestAtOnce(plan, uid);
+    if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
+    if (!memory_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
+    const auto kept = std::make_shared<Kept>();
+    auto read = [this, kept, plan = waiter->plan, uid] { *kept = Read(*plan, uid); };
+    looks_.AtDisk(
+        std::move(waiter), std::move(read),
+        [this, kept](WaiterPtr parked) { GoOn(std::move(parked), std::move(*kept)); },
+        [this](WaiterPtr parked) { GoOn(std::move(parked), Kept{}); });
+  }
+
+  // What is kept of a plan: an artifact, or else what is known of its files.
+  struct Kept {
+    std::optional<Landing> hit = std::nullopt;
+    UsersManifest manifest = {};
+  };
+
+  // Waits for the disk.
+  Kept Read(const BuildPlan& plan, uid_t uid) {
+    Kept kept{.hit = memory_.Find(plan.key, uid)};
+    if (!kept.hit) kept.manifest = memory_.ManifestOf(plan, uid);
+    return kept;
+  }
+
+  void GoOn(WaiterPtr waiter, Kept kept) {
+    if (kept.hit) return AnswerHit(std::move(waiter), *kept.hit, {});
+    waiter->manifest = std::move(kept.manifest);
+    CheckFiles(std::move(waiter));
+  }
+
+  // Where the answer depends on files, it goes on once these have been looked at.
+  void CheckFiles(WaiterPtr waiter) {
+    const std::shared_ptr<const Manifest> manifest = waiter->manifest.all;
+    if (manifest == nullptr) return LookFurther(std::move(waiter), nullptr);
+    if (manifest->closures.empty()) return LookFurther(std::move(waiter), nullptr);
+    if (const KnownClosure* known = manifest->FindTrueWith(*waiter->plan->job.toolchain)) {
+      return Checked(std::move(waiter), known);
+    }
+    const auto found = std::make_shared<Found>();
+    const bool sends = waiter->files != nullptr;
+    auto look = [found, manifest, whose = memory_.WhoseClosures(*manifest, waiter->peer.uid), sends,
+                 files = FilesOf(*waiter)] {
+      found->closure = manifest->FindTrue(*files, whose);
+      if (found->closure != nullptr || sends) return;
+      // What the compiler would end with: up to there it would be answered as it was.
+      found->files_needed = FilesNeededFor(manifest->closures.front().closure, *files);
+    };
+    looks_.AtFiles(std::move(waiter), std::move(look), [this, found](WaiterPtr parked) {
+      if (found->files_needed) return responder_.Answer(std::move(parked), *found->files_needed);
+      Checked(std::move(parked), found->closure);
+    });
+  }
+
+  [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Waiter& waiter) const {
+    return OpenFiles(parts_.files, {waiter.peer, waiter.files}, waiter.plan->directories);
+  }
+
+  // What a look at a waiter's files found.
+  struct Found {
+    const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
+    std::optional<Error> files_needed = std::nullopt;
+  };
+
+  // `closure`: the one that is true; null if none is.
+  void Checked(WaiterPtr waiter, const KnownClosure* closure) {
+    const uid_t uid = waiter->peer.uid;
+    // A caller by path is asked for nothing, so its hits are spared this.
+    if (closure != nullptr && waiter->files != nullptr && !IsOfToolchain(closure->closure)) {
+      memory_.NoteHad(closure->key, waiter->peer);
+    }
+    if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
+    if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
+      return AnswerHit(std::move(waiter), *hit, closure->closure);
+    }
+    if (!memory_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
+    const auto hit = std::make_shared<std::optional<Landing>>();
+    // The waiter's manifest holds the closure; who leaves takes it along.
+    auto read = [this, hit, key = closure->key, uid] { *hit = memory_.Find(key, uid); };
+    looks_.AtDisk(
+        std::move(waiter), std::move(read),
+        [this, hit, closure](WaiterPtr parked) {
+          if (*hit) return AnswerHit(std::move(parked), **hit, closure->closure);
+          LookFurther(std::move(parked), closure);
+        },
+        [this, closure](WaiterPtr parked) { LookFurther(std::move(parked), closure); });
+  }
+
+  // What shows paths, or may show them, is known under the real ones.
+  void LookFurther(WaiterPtr waiter, const KnownClosure* closure) {
+    const BuildPlan& plan = *waiter->plan;
+    const bool known_to_show = waiter->shows_paths || (closure != nullptr && closure->shows_paths);
+    const bool may_show =
+        waiter->shows_paths || memory_.MayShowPaths(plan, waiter->peer.uid, closure);
+    if (plan.path_dependent || !may_show) {
+      if (plan.uncacheable_reason.empty() && !std::exchange(waiter->missed, true)) {
+        parts_.statistics.Add(Counter::kMisses);
+      }
+      return flights_.Join(std::move(waiter));
+    }
+    waiter->to_be_proven = known_to_show ? nullptr : waiter->plan;
+    waiter->known_of_that = waiter->manifest.shared;
+    const ToolchainPtr toolchain = waiter->plan->job.toolchain;
+    if (const std::optional<Error> refused = MakePlan(waiter.get(), toolchain, true)) {
+      return responder_.Refuse(std::move(waiter), *refused);
+    }
+    LookUpPlan(std::move(waiter));
+  }
+
+  // Waits, without a thread, until what changed on disk has been identified.
+  void StartLater(WaiterPtr waiter) {
+    if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), Unsettled());
+    ++waiter->looks;
+    const Ticket ticket = waiter->ticket;
+    const std::shared_ptr<const cccl_cache::BuildRequest> request = waiter->request;
+    table_.Park(std::move(waiter));
+    parts_.toolchains.WhenKnown(request->toolchain, request->driver_version, request->kind(),
+                                [this, ticket] {
+                                  if (WaiterPtr parked = table_.TakeParked(ticket))
+                                    Start(std::move(parked));
+                                });
+  }
+
+  std::optional<Error> MakePlan(Waiter* waiter, const ToolchainPtr& toolchain,
+                                bool force_path_dependent) {
+    Result<BuildPlan> plan =
+        PlanBuild(waiter->request, toolchain, {waiter->peer.uid, force_path_dependent, own_view_});
+    if (!plan) return plan.error();
+    waiter->plan = std::make_shared<const BuildPlan>(*std::move(plan));
+    return std::nullopt;
+  }
+
+  // From what is remembered or in memory. Takes the waiter over if it could be answered.
+  bool TryToAnswer(WaiterPtr* waiter) {
+    const BuildPlan& plan = *(*waiter)->plan;
+    if (!plan.uncacheable_reason.empty()) return false;
+    if (auto failure = memory_.FailureOf(plan)) {
+      parts_.statistics.Add(Counter::kRememberedFailures);
+      BuildAnswer answer = AnswerOf(*(*waiter)->plan, *failure);
+      answer.remembered = true;
+      responder_.Answer(std::move(*waiter), std::move(answer));
+      return true;
+    }
+    const std::optional<Landing> hit = memory_.FindAtOnce(plan.key, (*waiter)->peer.uid);
+    if (hit) AnswerHit(std::move(*waiter), *hit, {});
+    return hit.has_value();
+  }
+
+  void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
+    // What a user inserted is the user's affair, and says nothing of what others have.
+    if (!hit.private_to_user) flights_.Hit(*waiter, hit, closure);
+    responder_.AnswerHit(std::move(waiter), hit, closure);
+  }
+
+  const Parts parts_;
+  const BuildLimits limits_;
+  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
+  std::atomic<bool> stopping_{false};
+  FlightTable table_;
+  BuildMemory memory_;
+  BuildHistory history_;
+  Responder responder_;
+  ParkedLooks looks_;  // its threads use all that is here, until it is closed
+  const Explainer explainer_;
+  Flights flights_;  // last: its threads use all of the above
+};
+
+BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(parts), limits)) {}
+BuildCoordinator::~BuildCoordinator() = default;
+
+BuildCoordinator::Ticket BuildCoordinator::Build(
+    std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller, Done done) {
+  return impl_->Build(std::move(request), caller, std::move(done));
+}
+void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
+void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }
+const Explainer& BuildCoordinator::explainer() const { return impl_->explainer(); }
+BuildMemory& BuildCoordinator::memory() { return impl_->memory(); }
+BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
+
+}  // namespace cccl_cached

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/model/caller_files.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/requester_files.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+class AnsweredBuilds;
+class BuildMemory;
+class Departures;
+class Explainer;
+class PrivateEntries;
+
+/// The answer to one caller. A compile failure is an answer.
+struct BuildAnswer {
+  Outcome outcome = Outcome::kBuilt;
+  TierName tier = TierName::kNone;
+  cccl_cache::Digest key;
+  cccl_cache::Digest fingerprint;
+  cccl_cache::Digest toolchain_id;
+  std::string toolchain_version;
+  ArtifactPtr artifact;  ///< never null; without parts when the compile failed
+  std::string log;       ///< under the caller's own names
+  int native_code = 0;
+  std::string reason;                ///< why uncacheable or failed
+  bool remembered = false;           ///< a failure that was not tried again
+  bool precompiled_headers = false;  ///< compiled with them, for this caller
+  bool closed = false;  ///< kept, and made of nothing but the request and its toolchain
+  std::chrono::microseconds queue_time{0};
+  std::chrono::microseconds compile_time{0};
+};
+
+struct BuildLimits {
+  CompileLimits compile;
+  size_t slots = 2;  ///< compiles at one time
+  size_t queued_per_uid = 1024;
+  size_t queued = 8192;
+  /// A read of the daemon's own disk that takes longer is not waited for: the build goes on as if
+  /// nothing were there.
+  std::chrono::milliseconds disk_patience{5'000};
+  std::chrono::seconds remember_failures{60};
+  std::chrono::seconds quarantine{600};
+  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
+  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
+};
+
+/// What goes on right now.
+struct BuildGauges {
+  size_t in_flight = 0;  ///< compiles running
+  size_t queued = 0;     ///< flights waiting for a slot
+  size_t waiting = 0;    ///< callers waiting for a flight
+};
+
+/// One line of the log: what became of one build.
+struct BuildRecord {
+  Peer peer;
+  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  std::chrono::microseconds total_time{0};
+  const Result<BuildAnswer>& result;
+};
+
+/// The daemon's heart: request -> key -> look up -> join -> compile -> store -> answer.
+/// Thread-safe. Hits never wait for a compile; followers hold no thread.
+class BuildCoordinator {
+ public:
+  using Done = std::function<void(Result<BuildAnswer>)>;
+  /// Names one call of Build; 0 is never used.
+  using Ticket = uint64_t;
+
+  /// What the coordinator works with; everything must outlive it, and the toolchains call nobody
+  /// back any more when it goes.
+  struct Parts {
+    Toolchains& toolchains;
+    Compiler& compiler;
+    FileAccess& files;
+    std::vector<Tier*> tiers;  ///< in the order in which they are asked
+    Statistics& statistics;
+    Departures& departures;  ///< what the tiers dropped, and who looks for it
+    std::function<void(const BuildRecord&)>
+        observe;  ///< called once per answered build; may be empty
+    std::function<void(std::string_view)> report = {};  ///< what an operator should know
+    AnsweredBuilds* answered = nullptr;  ///< who was told of which artifact; null: nobody notes it
+    PrivateEntries* own = nullptr;  ///< what is one user's alone, asked first; null: nothing is
+    /// What callers sent of their files; null: none does.
+    std::shared_ptr<SentContents> sent_contents = nullptr;
+  };
+
+  BuildCoordinator(Parts parts, const BuildLimits& limits);
+  /// Cancels what runs and answers everybody who waits with kUnavailable.
+  ~BuildCoordinator();
+  BuildCoordinator(const BuildCoordinator&) = delete;
+  BuildCoordinator& operator=(const BuildCoordinator&) = delete;
+
+  /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread,
+  /// never under a lock of the coordinator; after Leave it may or may not run.
+  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
+               Done done);
+
+  /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and
+  /// finished tickets are ignored.
+  void Leave(Ticket ticket);
+
+  /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
+  void Drain(std::chrono::milliseconds deadline);
+
+  [[nodiscard]] BuildGauges Gauges() const;
+
+  /// Why builds are misses. Lives as long as the coordinator; a question may stay unanswered when
+  /// that ends.
+  [[nodiscard]] const Explainer& explainer() const;
+  /// What is known of builds. Lives as long as the coordinator.
+  [[nodiscard]] BuildMemory& memory();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cccl_cached

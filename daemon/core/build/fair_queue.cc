@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/fair_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cccl_cached {
+namespace {
+
+// A hint, not a promise: enough for a slot to become free under common loads.
+constexpr std::chrono::milliseconds kRetryAfter{500};
+
+}  // namespace
+
+FairQueue::FairQueue(const Bounds& bounds, Run run) : bounds_(bounds), run_(std::move(run)) {
+  slots_.reserve(bounds_.slots + bounds_.relief_slots);
+  for (size_t i = 0; i < bounds_.slots; ++i) {
+    slots_.emplace_back([this](std::stop_token stop) { ServeSlot(stop); });
+  }
+  for (size_t i = 0; i < bounds_.relief_slots; ++i) {
+    slots_.emplace_back([this](std::stop_token stop) { ServeRelief(stop); });
+  }
+}
+
+void FairQueue::Close() {
+  for (std::jthread& slot : slots_) slot.request_stop();
+  slots_.clear();
+}
+
+Status FairQueue::Add(uint64_t item, Account account) {
+  {
+    std::lock_guard lock(mutex_);
+    const bool known = waiting_.contains(item);
+    if (known && waiting_[item].lines.contains(account)) return Ok{};
+    const auto line = lines_.find(account);
+    const size_t mine = line == lines_.end() ? 0 : line->second.size();
+    if (mine >= bounds_.per_uid) {
+      if (known) return Ok{};
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("{} builds of {} wait already; come back later, or raise "
+                               "queue_limit_per_uid in the daemon's configuration",
+                               bounds_.per_uid, account.Name()),
+                   kRetryAfter};
+    }
+    const Allowance allowance{bounds_.per_uid, bounds_.total};
+    if (!known && mine >= allowance.Most(account, mine, waiting_.size())) {
+      return Error{
+          ErrorCode::kOverloaded,
+          fmt::format("{} of at most {} builds wait already; come back later, or raise queue_limit "
+                      "in the daemon's configuration",
+                      waiting_.size(), bounds_.total),
+          kRetryAfter};
+    }
+    if (line == lines_.end()) rotation_.push_back(account);
+    lines_[account].push_back(item);
+    Waiting& waiting = waiting_[item];
+    waiting.lines.insert(account);
+    if (!known) waiting.since = Clock::now();
+    ++changes_;
+  }
+  added_.notify_one();
+  changed_.notify_one();
+  return Ok{};
+}
+
+void FairQueue::RemoveFromLine(uint64_t item, Account account) {
+  const auto line = lines_.find(account);
+  if (line == lines_.end()) return;
+  std::erase(line->second, item);
+  if (!line->second.empty()) return;
+  lines_.erase(line);
+  rotation_.remove(account);
+}
+
+bool FairQueue::Remove(uint64_t item) {
+  std::lock_guard lock(mutex_);
+  const auto found = waiting_.find(item);
+  if (found == waiting_.end()) return false;
+  for (Account each : found->second.lines) RemoveFromLine(item, each);
+  waiting_.erase(found);
+  return true;
+}
+
+size_t FairQueue::waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+size_t FairQueue::running() const {
+  std::lock_guard lock(mutex_);
+  return running_;
+}
+
+uint64_t FairQueue::TakeNextOf(Account account) {
+  const auto turn = std::ranges::find(rotation_, account);
+  rotation_.splice(rotation_.end(), rotation_, turn);
+  const uint64_t item = lines_.at(account).front();
+  const auto found = waiting_.find(item);
+  for (Account other : found->second.lines) RemoveFromLine(item, other);
+  waiting_.erase(found);
+  return item;
+}
+
+void FairQueue::RunNextOf(Account account, std::unique_lock<std::mutex>* lock) {
+  const uint64_t item = TakeNextOf(account);
+  ++running_;
+  ++running_of_[account];
+  ++changes_;
+  changed_.notify_one();
+  lock->unlock();
+  run_(item);
+  lock->lock();
+  --running_;
+  if (--running_of_[account] == 0) running_of_.erase(account);
+  ++changes_;
+  changed_.notify_one();
+}
+
+void FairQueue::ServeSlot(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (added_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+    if (stop.stop_requested()) return;
+    ++busy_slots_;
+    RunNextOf(rotation_.front(), &lock);
+    --busy_slots_;
+  }
+}
+
+void FairQueue::ServeRelief(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const auto relieved = Relieved();
+    if (const auto* account = std::get_if<Account>(&relieved)) {
+      ++busy_relief_slots_;
+      RunNextOf(*account, &lock);
+      --busy_relief_slots_;
+    } else {
+      changed_.wait_until(lock, stop, std::get<Clock::time_point>(relieved),
+                          [this, seen = changes_] { return changes_ != seen; });
+    }
+  }
+}
+
+std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point next = now + std::chrono::hours(1);
+  if (busy_slots_ < bounds_.slots) return next;
+  const Allowance allowance{1, bounds_.relief_slots};
+  for (const Account account : rotation_) {
+    if (running_of_.contains(account)) continue;
+    if (allowance.Most(account, 0, busy_relief_slots_) == 0) continue;
+    const Clock::time_point due =
+        waiting_.at(lines_.at(account).front()).since + bounds_.relief_after;
+    if (due <= now) return account;
+    next = std::min(next, due);
+  }
+  return next;
+}
+
+}  // namespace cccl_cached

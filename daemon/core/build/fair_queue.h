@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
+
+namespace cccl_cached {
+
+/// Items that wait for one of a fixed number of slots. Users take turns: each account has a line of
+/// its own, and slots serve the lines in rotation. An item that several users wait for stands in
+/// each of their lines and runs once, at the best of its places. Who has nothing running and waits
+/// for long, because items of others hold all slots (a disk of theirs hangs), gets one of a few
+/// slots beside them. Thread-safe.
+class FairQueue {
+ public:
+  struct Bounds {
+    size_t slots = 2;
+    size_t per_uid = 1024;
+    size_t total = 8192;
+    size_t relief_slots = 4;
+    std::chrono::milliseconds relief_after{1000};
+  };
+  using Run = std::function<void(uint64_t item)>;
+
+  /// `run` is called on a slot's own thread, one item at a time per slot, never under the queue's
+  /// lock.
+  FairQueue(const Bounds& bounds, Run run);
+  ~FairQueue() { Close(); }
+  FairQueue(const FairQueue&) = delete;
+  FairQueue& operator=(const FairQueue&) = delete;
+
+  /// Runs nothing more, and returns when what runs has returned. Called by one thread.
+  void Close();
+
+  /// Puts the item at the end of the account's line. An item that waits in another's line already
+  /// stays there too, and then a full line is no error: it only gets no better place. kOverloaded
+  /// if the item is new and the line or the queue is full.
+  Status Add(uint64_t item, Account account);
+  /// Takes the item out of all lines. False: it did not wait (any more).
+  bool Remove(uint64_t item);
+
+  [[nodiscard]] size_t waiting() const;
+  [[nodiscard]] size_t running() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::set<Account> lines;
+    Clock::time_point since;
+  };
+
+  void ServeSlot(std::stop_token stop);
+  void ServeRelief(std::stop_token stop);
+  // Those below require the lock on mutex_. Runs the account's next item without it.
+  void RunNextOf(Account account, std::unique_lock<std::mutex>* lock);
+  // Who is to be relieved now; otherwise when to look again.
+  std::variant<Account, Clock::time_point> Relieved() const;
+  // The account's next item, removed from all lines; its turn is over.
+  uint64_t TakeNextOf(Account account);
+  void RemoveFromLine(uint64_t item, Account account);
+
+  const Bounds bounds_;
+  const Run run_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any added_;    // an item, for one slot
+  std::condition_variable_any changed_;  // for one relief slot, which knows then when to look
+  std::map<Account, std::deque<uint64_t>> lines_;  // guarded by mutex_; no empty lines
+  std::list<Account> rotation_;                    // guarded by mutex_; those of lines_
+  std::map<uint64_t, Waiting> waiting_;            // guarded by mutex_
+  std::map<Account, size_t> running_of_;           // guarded by mutex_; no zeros
+  size_t running_ = 0;                             // guarded by mutex_
+  size_t busy_slots_ = 0;                          // guarded by mutex_
+  size_t busy_relief_slots_ = 0;                   // guarded by mutex_
+  uint64_t changes_ = 0;                           // guarded by mutex_: of who waits and runs
+
+  std::vector<std::jthread> slots_;  // last: threads end before what they use
+};
+
+}  // namespace cccl_cached

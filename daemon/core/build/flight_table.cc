@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/flight_table.h"
+
+#include <algorithm>
+
+namespace cccl_cached {
+
+FlightTable::Ticket FlightTable::Open() {
+  std::lock_guard lock(mutex_);
+  tickets_[++last_ticket_] = {};
+  return last_ticket_;
+}
+
+bool FlightTable::Close(Ticket ticket) {
+  std::lock_guard lock(mutex_);
+  const auto found = tickets_.find(ticket);
+  if (found == tickets_.end()) return false;
+  const bool wanted = !found->second.left;
+  Forget(found);
+  return wanted;
+}
+
+void FlightTable::Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) {
+  tickets_.erase(ticket);
+  if (tickets_.empty()) idle_.notify_all();
+}
+
+void FlightTable::Park(WaiterPtr waiter) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(waiter->ticket);
+  if (state == tickets_.end()) return;
+  if (state->second.left) return Forget(state);
+  state->second.parked = std::move(waiter);
+}
+
+WaiterPtr FlightTable::TakeParked(Ticket ticket) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(ticket);
+  return state == tickets_.end() ? nullptr : std::move(state->second.parked);
+}
+
+FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest& key,
+                                      bool shared) {
+  std::lock_guard lock(mutex_);
+  const auto state = tickets_.find(waiter->ticket);
+  if (state == tickets_.end() || state->second.left) {
+    if (state != tickets_.end()) Forget(state);
+    return {};
+  }
+  const auto [entry, leads] = joinable_.try_emplace(key, last_flight_ + 1);
+  const uint64_t id = entry->second;
+  if (leads) last_flight_ = id;
+  Flight& flight = flights_[id];
+  if (leads) {
+    flight.key = key;
+    flight.shared = shared;
+  }
+  state->second.flight = id;
+  waiter->leads = leads;
+  waiter->joined_before_start = !flight.started;
+  flight.waiters.push_back(std::move(waiter));
+  ++waiting_;
+  return {id, leads, flight.started};
+}
+
+void FlightTable::StopJoining(uint64_t id, Flight* flight) {
+  if (!flight->joinable) return;
+  flight->joinable = false;
+  const auto entry = joinable_.find(flight->key);
+  if (entry != joinable_.end() && entry->second == id) joinable_.erase(entry);
+}
+
+std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
+  std::lock_guard lock(mutex_);
+  const auto found = flights_.find(flight);
+  if (cancelled_ || found == flights_.end() || found->second.started) return std::nullopt;
+  found->second.started = true;
+  if (!found->second.shared) StopJoining(flight, &found->second);
+  const Waiter& first = *found->second.waiters.front();
+  return Started{.plan = first.plan,
+                 .caller = {first.peer, first.files},
+                 .manifest = first.manifest.shared,
+                 .to_be_proven = first.to_be_proven,
+                 .known_of_that = first.known_of_that,
+                 .stop = found->second.stop.get_token(),
+                 .overtaken = first.overtaken};
+}
+
+std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,
+                                               const cccl_cache::Digest& key) {
+  std::vector<WaiterPtr> others;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = flights_.find(flight);
+    if (found == flights_.end()) return others;
+    const bool joinable = found->second.joinable;
+    StopJoining(flight, &found->second);
+    std::vector<WaiterPtr>& waiters = found->second.waiters;
+    for (WaiterPtr& waiter : waiters) {
+      if (waiter->peer.uid == uid) continue;
+      tickets_[waiter->ticket].flight = 0;
+      others.push_back(std::move(waiter));
+    }
+    std::erase(waiters, nullptr);
+    waiting_ -= others.size();
+    if (waiters.empty()) {
+      stop = found->second.stop;
+      flights_.erase(found);
+    } else {
+      waiters.front()->leads = true;
+      found->second.joinable = joinable && joinable_.try_emplace(key, flight).second;
+      found->second.key = key;
+    }
+  }
+  stop.request_stop();
+  return others;
+}
+
+std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
+  std::vector<WaiterPtr> waiters;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = flights_.find(flight);
+    if (found == flights_.end()) return {};
+    StopJoining(flight, &found->second);
+    waiters = std::move(found->second.waiters);
+    waiting_ -= waiters.size();
+    stop = found->second.stop;
+    flights_.erase(found);
+    for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  }
+  stop.request_stop();
+  return waiters;
+}
+
+FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop) {
+  Left left;
+  Flight& flight = flights_.at(id);
+  const auto waiter = std::find_if(flight.waiters.begin(), flight.waiters.end(),
+                                   [&](const WaiterPtr& each) { return each->ticket == ticket; });
+  left.flight = id;
+  left.waiter = std::move(*waiter);
+  flight.waiters.erase(waiter);
+  --waiting_;
+  left.last = flight.waiters.empty();
+  if (left.waiter->leads && !left.last) flight.waiters.front()->leads = true;
+  if (left.last) {
+    StopJoining(id, &flight);
+    *stop = flight.stop;
+    flights_.erase(id);
+  }
+  return left;
+}
+
+FlightTable::Left FlightTable::Leave(Ticket ticket) {
+  Left left;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto state = tickets_.find(ticket);
+    if (state == tickets_.end()) return left;
+    if (state->second.parked != nullptr) {
+      left.waiter = std::move(state->second.parked);
+    } else if (state->second.flight == 0) {  // being looked up: whoever does it finds the mark
+      state->second.left = true;
+      return left;
+    } else {
+      left = RemoveWaiter(ticket, state->second.flight, &stop);
+    }
+    Forget(state);
+  }
+  stop.request_stop();
+  return left;
+}
+
+FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
+  Left left;
+  std::stop_source stop(std::nostopstate);
+  {
+    std::lock_guard lock(mutex_);
+    const auto state = tickets_.find(ticket);
+    if (state == tickets_.end() || state->second.flight == 0) return left;
+    if (flights_.at(state->second.flight).started) return left;
+    left = RemoveWaiter(ticket, state->second.flight, &stop);
+    state->second.flight = 0;
+  }
+  stop.request_stop();
+  return left;
+}
+
+size_t FlightTable::Waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+void FlightTable::CancelAll() {
+  std::vector<std::stop_source> stops;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    for (const auto& [id, flight] : flights_) stops.push_back(flight.stop);
+  }
+  for (std::stop_source& stop : stops) stop.request_stop();
+}
+
+std::vector<WaiterPtr> FlightTable::TakeAll() {
+  std::lock_guard lock(mutex_);
+  std::vector<WaiterPtr> waiters;
+  for (auto& [id, flight] : flights_) {
+    std::move(flight.waiters.begin(), flight.waiters.end(), std::back_inserter(waiters));
+  }
+  flights_.clear();
+  joinable_.clear();
+  waiting_ = 0;
+  for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  for (auto& [ticket, state] : tickets_) {
+    if (state.parked != nullptr) waiters.push_back(std::move(state.parked));
+  }
+  return waiters;
+}
+
+bool FlightTable::WaitUntilIdle(std::chrono::milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, deadline, [this] { return tickets_.empty(); });
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/flights.h"
+
+#include <chrono>
+#include <optional>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/model/stopping.h"
+
+namespace cccl_cached {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using cccl_cache::Digest;
+
+// Of the request's texts: in the request itself and twice in each of two plans.
+constexpr size_t kCopiesInProof = 5;
+// What changes under three compiles in a row is being installed: answer, keep nothing.
+constexpr int kMaxRestarts = 3;
+// So often a build gives up its turn because others of its fingerprint landed while it was queued.
+// A result of theirs that did not serve it three times seldom will: they have other headers.
+constexpr int kMaxOvertaken = 3;
+
+Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("flight", plan.flight.View());
+  hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("sent files", files == nullptr ? 0 : 1);
+  return hasher.Finish();
+}
+
+Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("flight", plan.flight.View());
+  hasher.AppendValue("uid", caller.peer.uid);
+  hasher.AppendValue("sent files", caller.files == nullptr ? 0 : 1);
+  return hasher.Finish();
+}
+
+bool IsAlone(const Waiter& waiter) {
+  return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
+}
+
+IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
+
+// Of one caller alone.
+Digest FlightOfCaller(const Waiter& waiter) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("flight", waiter.plan->flight.View());
+  hasher.AppendValue("ticket", waiter.ticket);
+  return hasher.Finish();
+}
+
+// Whether what was made of the plan's files was made of the waiter's.
+bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
+  if (!waiter.joined_before_start) return false;
+  if (waiter.plan.get() == &plan) return true;
+  if ((sent || waiter.files != nullptr) && IsAlone(waiter)) return false;
+  return waiter.plan->view == plan.view;
+}
+
+// Whether a compile of the waiter's own files shows the names under which it saw them.
+bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
+  return landing.shows_paths &&
+         (!landing.looked_outside || SameFiles(waiter, plan, landing.files_were_sent));
+}
+
+// Whether the landing is an answer to what this waiter asked.
+bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
+  if (landing.tier != TierName::kNone) return true;
+  if (landing.failed_files != nullptr && landing.failed_files != waiter.files) return false;
+  // What the daemon could not open for the leader, this one sends.
+  const bool files_needed = landing.error && landing.error->code == ErrorCode::kFilesNeeded;
+  if (files_needed && waiter.files != nullptr) return false;
+  if (landing.looked_outside && !SameFiles(waiter, plan, landing.files_were_sent)) return false;
+  if (landing.shows_paths || landing.may_show_paths) return false;
+  if (!landing.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
+  return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
+}
+
+FlightRunner::Parts WithPreambles(FlightRunner::Parts parts, PreamblePool* preambles) {
+  parts.preambles = preambles;
+  return parts;
+}
+
+}  // namespace
+
+Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
+    : parts_(parts),
+      start_again_(std::move(start_again)),
+      preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
+                 [this] { return Busy() == 0; }),
+      runner_(WithPreambles(parts.compile, &preambles_), limits.compile),
+      idle_jobs_(SameSlots(limits.queue), [this] { return Busy(); }),
+      shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
+                     limits.shadow_check_every),
+      queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
+
+void Flights::Close() {
+  parts_.table.CancelAll();
+  preambles_.Stop();
+  idle_jobs_.Stop();
+  queue_.Close();
+}
+
+bool Flights::CanBeRecalled(const BuildPlan& plan, const Caller& caller) const {
+  return caller.files == nullptr || (parts_.compile.sent_contents != nullptr &&
+                                     !IsAloneWithSentFiles(caller.peer.uid, plan.directories));
+}
+
+void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
+  const bool sent = waiter.files != nullptr;
+  if (!CanBeRecalled(*waiter.plan, {waiter.peer, waiter.files})) return;
+  shadow_checks_.Consider({.plan = waiter.plan,
+                           .peer = waiter.peer,
+                           .landing = hit,
+                           .closure = closure,
+                           .files_were_sent = sent});
+}
+
+void Flights::Leave(BuildCoordinator::Ticket ticket) {
+  const FlightTable::Left left = parts_.table.Leave(ticket);
+  // A flight that others wait for keeps its place in the leaver's line: taking it out would race
+  // with the same user's joining again.
+  if (!left.last) return;
+  queue_.Remove(left.flight);
+  parts_.compile.statistics.Add(Counter::kCancelled);
+}
+
+// The key of a waiter's flight. All users share it as long as nothing is read outside the
+// toolchain; else only one user's callers do, so that nobody keeps others waiting for a disk. A
+// waiter that started again because the closure was not true for it, or that has the real names
+// because a file names paths, shares it with those who have the same files.
+Digest Flights::KeyFor(const Waiter& waiter) {
+  const BuildPlan& plan = *waiter.plan;
+  const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
+  if (waiter.restarts == 0 && !under_real_names && !parts_.memory.LooksOutside(plan)) {
+    return plan.flight;
+  }
+  if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
+  return waiter.restarts > 0 || under_real_names ? FlightOfView(plan, waiter.files)
+                                                 : FlightOfUser(plan, {waiter.peer, waiter.files});
+}
+
+void Flights::Join(WaiterPtr waiter) {
+  const BuildCoordinator::Ticket ticket = waiter->ticket;
+  const Peer peer = waiter->peer;
+  const std::shared_ptr<const BuildPlan> plan = waiter->plan;
+  waiter->joined = Clock::now();
+  const Digest key = KeyFor(*waiter);
+  const bool shared = plan->uncacheable_reason.empty();
+  const FlightTable::Joined joined = parts_.table.Join(std::move(waiter), key, shared);
+  if (joined.flight == 0 || joined.started) return;
+  if (joined.leads && shared) {
+    // Another flight of this key may have landed between our look-up and our joining: in memory.
+    const std::optional<Landing> hit = parts_.memory.FindClosedAtOnce(*plan);
+    if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
+  }
+  const Status queued = queue_.Add(joined.flight, peer.account());
+  if (queued) return;
+  FlightTable::Left left = parts_.table.TakeOutOfLine(ticket);
+  if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
+}
+
+// One flight from its slot to its landing; runs on a slot's thread.
+void Flights::Run(uint64_t flight) {
+  const auto started = parts_.table.Begin(flight);
+  if (!started) return;
+  const BuildPlan& plan = *started->plan;
+  const uid_t uid = started->caller.peer.uid;
+  const Manifest* const known = started->manifest.get();
+  idle_jobs_.MakeRoom();
+  const auto& canonical = started->to_be_proven;
+  const bool landed =
+      plan.uncacheable_reason.empty() && started->overtaken < kMaxOvertaken &&
+      (HasLanded(plan, uid, known) ||
+       (canonical != nullptr && HasLanded(*canonical, uid, started->known_of_that.get())));
+  if (landed) {
+    for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+      waiter->if_found = Outcome::kJoined;
+      ++waiter->overtaken;
+      start_again_(std::move(waiter));
+    }
+    return;
+  }
+  PathVerdict verdict = PathVerdict::kUnknown;
+  if (const auto proof = ProofBefore(*started)) {
+    const PathFinding finding =
+        FindOut(*proof, CompilePurpose::kCallersProof, runner_, started->stop);
+    verdict = finding.verdict;
+    if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
+    if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
+    if (verdict == PathVerdict::kNotShown) {
+      const auto now = parts_.memory.SharedManifestAtOnce(*proof->canonical);
+      return Land(flight, proof->canonical, started->caller.peer, finding.canonical, now.get());
+    }
+  }
+  const Caller& caller = started->caller;
+  FlightOrder order{.caller = caller};
+  if (!plan.include_view) {
+    order.first_question = [this, flight, caller, kept = started->plan] {
+      LooksOutside(flight, *kept, caller);
+    };
+  }
+  const Landing landing = runner_.Run(plan, order, started->stop);
+  if (verdict == PathVerdict::kUnknown) ProveLater(*started, landing);
+  Land(flight, started->plan, caller.peer, landing, known);
+}
+
+// Whether another flight of this fingerprint has landed since the leader looked, so that it may
+// find an answer now. A disk that stalls must hold no slot: what has landed lately is in memory.
+bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
+  if (known == nullptr) return parts_.memory.ManifestAtOnce(plan, uid).all != nullptr;
+  const auto now = parts_.memory.SharedManifestAtOnce(plan);
+  return now != nullptr && now->SaysMoreThan(*known);
+}
+
+// What this flight waits for from now on are files of one user: others go their own way.
+void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
+  const uid_t uid = caller.peer.uid;
+  parts_.memory.NoteLooksOutside(plan, caller.peer.account());
+  for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
+    start_again_(std::move(waiter));
+  }
+}
+
+void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
+                   const Landing& landing, const Manifest* known) {
+  parts_.memory.Keep(*plan, peer, landing, known);
+  for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+    const auto& canonical = waiter->to_be_proven;
+    if (canonical != nullptr && canonical->flight == plan->flight) {
+      waiter->plan = canonical;
+    }
+    if (Suits(*waiter, *plan, landing)) {
+      parts_.responder.AnswerLanding(std::move(waiter), landing);
+    } else if (waiter->restarts >= kMaxRestarts) {
+      parts_.responder.Answer(std::move(waiter), Unsettled());
+    } else {
+      // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
+      if (landing.failed_files == nullptr) ++waiter->restarts;
+      if (ShowsPathsOf(*waiter, *plan, landing)) waiter->shows_paths = true;
+      if (landing.keepable()) waiter->if_found = waiter->leads ? Outcome::kBuilt : Outcome::kJoined;
+      start_again_(std::move(waiter));
+    }
+  }
+}
+
+// LTO-IR under the real names is not what all others are given later, so whether paths show is
+// found out first. Where a build of the same program in another directory waits to be proven, this
+// one is made under canonical names: it is the proof of both.
+std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started& started) {
+  const auto& canonical = started.to_be_proven;
+  if (canonical == nullptr) return nullptr;
+  if (NamesPathsAnyway(*canonical)) {
+    return std::make_shared<const PathProof>(
+        PathProof{started.plan, canonical, started.caller, nullptr, {}, nullptr});
+  }
+  const auto open = proofs_.Take(*canonical, started.caller.peer.uid);
+  return open == nullptr ? nullptr : std::shared_ptr<const PathProof>(open, &open->proof);
+}
+
+// What was made under the real paths because its files may show them, is everybody's once it is
+// proven that it does not.
+void Flights::ProveLater(const FlightTable::Started& started, const Landing& landing) {
+  if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
+  if (!landing.keepable() || !landing.output.succeeded) return;
+  const BuildPlan& plan = *started.plan;
+  const Caller& caller = started.caller;
+  if (!CanBeRecalled(plan, caller)) return;
+  const bool sent = caller.files != nullptr;
+  const auto open =
+      proofs_.Add({started.plan, started.to_be_proven, caller.peer, landing.output.artifact,
+                   landing.closure, sent ? Recall(plan, landing.closure) : nullptr});
+  if (open == nullptr) return;
+  const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*plan.job.request) +
+                       landing.output.artifact->Footprint() + BytesOf(landing.closure);
+  const bool added = idle_jobs_.Add(caller.peer.account(), bytes,
+                                    [this, open](std::stop_token stop) { Prove(open, stop); });
+  if (!added) proofs_.Remove(open);
+}
+
+void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop) {
+  std::stop_source end;
+  const std::stop_callback in_the_way(stop, [&end] { end.request_stop(); });
+  const std::stop_callback taken(open->taken.get_token(), [&end] { end.request_stop(); });
+  if (end.stop_requested()) return;
+  const PathProof& proof = open->proof;
+  const PathFinding finding = FindOut(proof, CompilePurpose::kPathProof, runner_, end.get_token());
+  if (finding.verdict != PathVerdict::kUnknown) {
+    parts_.compile.statistics.Add(Counter::kPathProofs);
+  }
+  if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
+  if (finding.verdict == PathVerdict::kNotShown) {
+    const Peer& peer = proof.caller.peer;
+    const auto known = parts_.memory.ManifestOf(*proof.canonical, peer.uid).shared;
+    parts_.memory.Keep(*proof.canonical, peer, finding.canonical, known.get());
+  }
+  if (!end.stop_requested()) proofs_.Remove(open);
+}
+
+void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
+  const auto known = parts_.memory.SharedManifestAtOnce(*proof.canonical);
+  parts_.memory.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
+                               finding.canonical.compile_time, known.get());
+}
+
+}  // namespace cccl_cached

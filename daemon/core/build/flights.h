@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/build/fair_queue.h"
+#include "daemon/core/run/flight_runner.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/run/idle_jobs.h"
+#include "daemon/core/run/path_proof.h"
+#include "daemon/core/run/preamble_pool.h"
+#include "daemon/core/build/responder.h"
+#include "daemon/core/run/shadow_checks.h"
+
+namespace cccl_cached {
+
+/// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
+/// landing. Thread-safe.
+class Flights {
+ public:
+  struct Parts {
+    FlightTable& table;
+    BuildMemory& memory;
+    Responder& responder;
+    FlightRunner::Parts compile;                   ///< but for the preambles
+    std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty
+  };
+  struct Limits {
+    CompileLimits compile;
+    FairQueue::Bounds queue;
+    uint64_t shadow_check_every = 0;  ///< hits; 0: never
+    PreamblePool::Bounds preambles;
+  };
+  /// Looks a waiter's build up anew: what it waited for was no answer to it.
+  using StartAgain = std::function<void(WaiterPtr)>;
+
+  /// The parts must outlive the flights.
+  Flights(const Parts& parts, const Limits& limits, StartAgain start_again);
+  ~Flights() { Close(); }
+  Flights(const Flights&) = delete;
+  Flights& operator=(const Flights&) = delete;
+
+  /// Cancels what runs and returns when it has ended. Who still waits, or joins later, stays in the
+  /// table.
+  void Close();
+
+  /// Adds the waiter, whose plan is made, to a flight or starts one.
+  void Join(WaiterPtr waiter);
+  /// The last one that leaves a flight cancels its compile.
+  void Leave(BuildCoordinator::Ticket ticket);
+
+  /// A hit that is answered, as it may be one of those that are checked, and what it was made of.
+  void Hit(const Waiter& waiter, const Landing& hit, const Closure& closure);
+
+  [[nodiscard]] BuildGauges Gauges() const {
+    return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
+  }
+
+ private:
+  cccl_cache::Digest KeyFor(const Waiter& waiter);
+  /// Whether this caller's files can be had without it, if it sends them.
+  [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
+  [[nodiscard]] size_t Busy() const {
+    const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
+    return waiting + queue_.running();
+  }
+  void Run(uint64_t flight);
+  [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
+  void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
+  /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did
+  /// not tell, or nobody looked.
+  void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
+            const Landing& landing, const Manifest* known);
+  /// What is to be proven before the flight's callers are answered; null: nothing.
+  [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);
+  void ProveLater(const FlightTable::Started& started, const Landing& landing);
+  void Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop);
+  void NoteShown(const PathProof& proof, const PathFinding& finding);
+
+  const Parts parts_;
+  const StartAgain start_again_;
+  PreamblePool preambles_;
+  OpenProofs proofs_;
+  FlightRunner runner_;
+  // Last, as their threads use what stands above them. Idle jobs and preambles ask the queue, too:
+  // from the first one that is added, and not after the destructor has stopped them.
+  IdleJobs idle_jobs_;
+  ShadowChecks shadow_checks_;
+  FairQueue queue_;
+};
+
+}  // namespace cccl_cached

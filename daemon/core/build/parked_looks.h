@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/responder.h"
+
+namespace cccl_cached {
+
+/// Work for which a build waits parked, without the thread that brought it: looks at its files or
+/// at what is only on the daemon's disk, and what takes long to compute. Thread-safe.
+class ParkedLooks {
+ public:
+  using Then = std::function<void(WaiterPtr)>;
+  struct Patience {
+    std::chrono::milliseconds look{120'000};  ///< for a look, with what stands in line before it
+    std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
+  };
+
+  /// The table and the responder must outlive it.
+  ParkedLooks(FlightTable& table, Responder& responder, const Patience& patience);
+
+  /// `look` is at the caller's files and may hang for ever, so it may use only what it owns. One
+  /// that takes too long, or finds too many before it, ends with the build's being answered so.
+  void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
+  /// `work` computes something and uses only what it owns. A build that finds too many before it is
+  /// refused.
+  void Compute(WaiterPtr waiter, std::function<void()> work, Then then);
+  /// `read` reads the disk, and is waited for by Close. `without` follows instead of `then` where
+  /// the disk does not answer in time, or has too much to do: the disk is a help, and none now.
+  /// Neither waits for anything.
+  void AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without);
+  /// No `then` follows, nor runs when this returns: it waits for the disk, if that is being read.
+  /// Who is parked stays so.
+  void Close();
+
+  /// The threads, for what parks no build.
+  [[nodiscard]] FileChecks& files() { return files_; }
+  [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
+  [[nodiscard]] FileChecks& disk() { return disk_; }
+
+ private:
+  struct Look {
+    std::function<void()> look;
+    Then then;
+    Then late;
+    std::function<void(WaiterPtr, const Error&)> refused;
+  };
+  void Park(WaiterPtr waiter, FileChecks& threads, Look look);
+
+  FlightTable& table_;
+  Responder& responder_;
+  const Error files_hang_;
+  FileChecks files_;
+  /// Of callers that send their files: who does not answer holds up no look at a disk.
+  FileChecks sent_files_;
+  FileChecks disk_;
+  FileChecks computing_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/closure/source_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "daemon/core/model/compiler.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kBlock = 64;
+
+/// Returns a bit for each of kBlock characters: whether it belongs to an identifier. There is no
+/// branch in it.
+uint64_t Classify(const char* block) {
+  using Bytes [[gnu::vector_size(16)]] = uint8_t;
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t found = 0;
+  for (size_t i = 0; i < kBlock; i += sizeof(Bytes)) {
+    Bytes c;
+    std::memcpy(&c, block + i, sizeof(c));
+    const auto letter = static_cast<Bytes>(((c | 0x20) - 'a') < 26);
+    const auto digit = static_cast<Bytes>((c - '0') < 10);
+    const auto sign = static_cast<Bytes>((c == '_') | (c == '$'));
+    const Bytes belongs = (letter | digit | sign) & 1;
+    std::array<uint64_t, sizeof(Bytes) / 8> eights;
+    std::memcpy(eights.data(), &belongs, sizeof(belongs));
+    // The factor moves the lowest bit of byte k, counted from the lowest, to bit 56 + k.
+    for (size_t k = 0; k < eights.size(); ++k) {
+      found |= (eights[k] * 0x0102'0408'1020'4080 >> 56) << (i + 8 * k);
+    }
+  }
+  return found;
+}
+
+/// Calls `take` with each whole identifier. Goes by blocks, since a loop over characters has two
+/// branches a word that no processor foresees: they were the larger part of planning a hit.
+template <typename Take>
+void ForEachIdentifier(std::string_view text, Take take) {
+  size_t begin = 0;
+  uint64_t inside = 0;  // 1: the identifier at `begin` did not end in the block before
+  for (size_t at = 0; at < text.size(); at += kBlock) {
+    const size_t size = std::min(text.size() - at, kBlock);
+    std::array<char, kBlock> last;
+    const char* block = text.data() + at;
+    if (size < kBlock) {
+      last.fill(' ');
+      block = static_cast<const char*>(std::memcpy(last.data(), block, size));
+    }
+    const uint64_t belongs = Classify(block);
+    uint64_t edges = belongs ^ (belongs << 1 | inside);
+    const auto next_edge = [&] {
+      const size_t edge = at + static_cast<size_t>(std::countr_zero(edges));
+      edges &= edges - 1;
+      return edge;
+    };
+    while (edges != 0) {
+      if (inside == 0) begin = next_edge();
+      inside = edges == 0 ? 1 : 0;
+      if (inside == 0) take(std::string_view(text.data() + begin, next_edge() - begin));
+    }
+  }
+  if (inside != 0) take(text.substr(begin));
+}
+
+// A backslash before a newline joins two lines, also inside an identifier.
+std::string JoinLines(std::string_view text) {
+  std::string joined;
+  joined.reserve(text.size());
+  while (true) {
+    const size_t at = text.find('\\');
+    joined.append(text.substr(0, at));
+    if (at == text.npos) return joined;
+    text.remove_prefix(at + 1);
+    const size_t skip = text.starts_with('\n') ? 1 : text.starts_with("\r\n") ? 2 : 0;
+    if (skip == 0) joined.push_back('\\');
+    text.remove_prefix(skip);
+  }
+}
+
+// The text, or `joined`, which holds it then.
+std::string_view WithoutSplices(std::string_view text, std::string* joined) {
+  if (text.find('\\') == text.npos) return text;
+  *joined = JoinLines(text);
+  return *joined;
+}
+
+/// The lines of a text, asked for in ascending order, each looked at once.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : text_(text) { Begin(0); }
+
+  /// Whether the line that holds this place is a #define.
+  bool IsDefine(size_t at) {
+    while (end_ < at) Begin(end_ + 1);
+    return is_define_;
+  }
+
+ private:
+  void Begin(size_t at) {
+    end_ = text_.find('\n', at);
+    at = NotBlank(at);
+    is_define_ = at < text_.size() && text_[at] == '#' &&
+                 text_.substr(NotBlank(at + 1)).starts_with("define");
+  }
+  [[nodiscard]] size_t NotBlank(size_t at) const {
+    return std::min(text_.find_first_not_of(" \t", at), text_.size());
+  }
+
+  std::string_view text_;
+  size_t end_ = 0;  // of the line; npos: the text's
+  bool is_define_ = false;
+};
+
+constexpr std::string_view kTimeTokens[] = {shown_names::kDate, shown_names::kTime,
+                                            shown_names::kTimestamp};
+constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBuiltinFile,
+                                            shown_names::kBaseFile, shown_names::kSourceLocation,
+                                            shown_names::kAssert,
+                                            // CCCL's macro, the only one that is a value with it.
+                                            "_CCCL_BUILTIN_FILE"};
+/// The identifier in each canonical name.
+constexpr std::string_view kCanonicalWord =
+    kCanonicalPrefix.substr(1, kCanonicalPrefix.find('-') - 1);
+
+/// Holds all that ScanText looks for.
+constexpr WordFilter kWatched = [] {
+  WordFilter filter;
+  for (const std::string_view token : kTimeTokens) filter.Add(token);
+  for (const std::string_view token : kPathTokens) filter.Add(token);
+  filter.Add(shown_names::kPrettyFunction);
+  filter.Add(kCanonicalWord);
+  NameParts::AddNeeded(filter);
+  return filter;
+}();
+
+/// Whether a paste of the name is worth to be reckoned with. CUTLASS and CCCL, each as a whole,
+/// hold what __DATE__ can be pasted together of: six or seven parts, two of them single letters.
+bool IsLikely(const NameParts& parts, std::string_view name) {
+  constexpr size_t kFewParts = 4;
+  constexpr size_t kFewLetters = 1;
+  const NameParts::Needed needed = parts.NeededFor(name);
+  return needed.parts <= kFewParts || needed.letters <= kFewLetters;
+}
+
+bool IsPossible(const NameParts& parts, std::string_view name) {
+  const NameParts::Needed needed = parts.NeededFor(name);
+  // Any text has the letters. What is asserted shows as text, which is found in the output.
+  if (name == shown_names::kAssert) return needed.letters == 0;
+  return needed.parts != NameParts::kImpossible;
+}
+
+}  // namespace
+
+TextTraits ScanText(std::string_view text) {
+  std::string joined;
+  text = WithoutSplices(text, &joined);
+  TextTraits traits;
+  Lines lines(text);
+  ForEachIdentifier(text, [&](std::string_view word) {
+    if (!kWatched.MayHold(word)) return;
+    const auto begin = static_cast<size_t>(word.data() - text.data());
+    traits.may_paste = traits.may_paste || NameParts::IsNeeded(word);
+    traits.path_token = traits.path_token ||
+                        std::ranges::find(kPathTokens, word) != std::end(kPathTokens) ||
+                        (word == kCanonicalWord && begin > 0 &&
+                         text.substr(begin - 1).starts_with(kCanonicalPrefix));
+    traits.base_name_token = traits.base_name_token || word == shown_names::kBaseFile;
+    if (word == shown_names::kPrettyFunction) {
+      traits.function_token = true;
+      traits.function_token_in_code = traits.function_token_in_code || !lines.IsDefine(begin);
+    }
+    if (!traits.time_token.empty()) return;
+    const auto* const token = std::ranges::find(kTimeTokens, word);
+    if (token != std::end(kTimeTokens)) traits.time_token = *token;
+  });
+  return traits;
+}
+
+NameParts PartsIn(std::string_view text) {
+  std::string joined;
+  text = WithoutSplices(text, &joined);
+  NameParts parts;
+  ForEachIdentifier(text, [&parts](std::string_view word) { parts.Add(word); });
+  return parts;
+}
+
+TextTraits PastedNames(const NameParts& parts) {
+  const auto likely = [&](std::string_view name) { return IsLikely(parts, name); };
+  const auto possible = [&](std::string_view name) { return IsPossible(parts, name); };
+  TextTraits traits;
+  const auto* const time = std::ranges::find_if(kTimeTokens, likely);
+  if (time != std::end(kTimeTokens)) traits.time_token = *time;
+  traits.path_token = std::ranges::any_of(kPathTokens, possible);
+  traits.base_name_token = likely(shown_names::kBaseFile);
+  traits.function_token = traits.function_token_in_code = likely(shown_names::kPrettyFunction);
+  return traits;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/explain/build_difference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "daemon/core/explain/directory_difference.h"
+
+namespace cccl_cached {
+namespace {
+
+std::string TextOf(FileKind kind, const cccl_cache::Digest& digest) {
+  if (kind == FileKind::kAbsent) return "absent";
+  return kind == FileKind::kDirectory ? "a directory" : digest.Hex();
+}
+
+// "--std" of "--std=c++17".
+std::string_view NameOf(std::string_view option) { return option.substr(0, option.find('=')); }
+
+// Those of `some` that `others` lack, each as often as it is missing.
+std::vector<std::string> Missing(const std::vector<std::string>& some,
+                                 const std::vector<std::string>& others) {
+  std::map<std::string_view, size_t> left;
+  for (const std::string& text : others) ++left[text];
+  std::vector<std::string> missing;
+  for (const std::string& text : some) {
+    const auto found = left.find(text);
+    if (found == left.end() || found->second == 0) {
+      missing.push_back(text);
+    } else {
+      --found->second;
+    }
+  }
+  return missing;
+}
+
+// Texts that only one side has; two of the same name are one that changed.
+void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
+                  const std::vector<std::string>& is, std::vector<Difference>* differences) {
+  const std::vector<std::string> gone = Missing(was, is);
+  std::multimap<std::string_view, size_t> by_name;  // places in gone
+  for (size_t i = 0; i < gone.size(); ++i) by_name.emplace(NameOf(gone[i]), i);
+  std::vector<bool> changed(gone.size());
+  for (const std::string& added : Missing(is, was)) {
+    const auto before = by_name.find(NameOf(added));
+    Difference difference{field, std::string(NameOf(added)), "", added};
+    if (before != by_name.end()) {
+      difference.was = gone[before->second];
+      changed[before->second] = true;
+      by_name.erase(before);
+    }
+    differences->push_back(std::move(difference));
+  }
+  for (size_t i = 0; i < gone.size(); ++i) {
+    if (changed[i]) continue;
+    differences->push_back({field, std::string(NameOf(gone[i])), gone[i], ""});
+  }
+}
+
+void CompareOptions(const PastBuild& was, const PastBuild& is,
+                    std::vector<Difference>* differences) {
+  const size_t before = differences->size();
+  CompareTexts(DifferenceField::kOption, was.options, is.options, differences);
+  if (differences->size() > before || was.options == is.options) return;
+  differences->push_back({DifferenceField::kOption, "their order",
+                          fmt::format("{}", fmt::join(was.options, " ")),
+                          fmt::format("{}", fmt::join(is.options, " "))});
+}
+
+// Of one name the first ones are compared, then the second ones.
+void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
+                     const std::vector<ContentMark>& is, std::vector<Difference>* differences) {
+  std::multimap<std::string_view, const ContentMark*> left;
+  for (const ContentMark& mark : was) left.emplace(mark.name, &mark);
+  const size_t before = differences->size();
+  for (const ContentMark& mark : is) {
+    const auto found = left.find(mark.name);
+    Difference difference{field, mark.name, "", mark.digest.Hex(), 0, mark.lines};
+    if (found != left.end()) {
+      const ContentMark& old = *found->second;
+      difference.was = old.digest.Hex();
+      difference.was_lines = old.lines;
+      if (old.digest == mark.digest && old.form != mark.form) {
+        difference.was = fmt::format("form {}", old.form);
+        difference.is = fmt::format("form {}", mark.form);
+      }
+      left.erase(found);
+    }
+    if (difference.was != difference.is) differences->push_back(std::move(difference));
+  }
+  for (const auto& [name, mark] : left) {
+    differences->push_back({field, std::string(name), mark->digest.Hex(), "", mark->lines, 0});
+  }
+  if (differences->size() == before && was != is && field == DifferenceField::kInput) {
+    differences->push_back({field, "their order", "", ""});
+  }
+}
+
+// All but the files.
+std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
+  std::vector<Difference> differences;
+  CompareOptions(was, is, &differences);
+  CompareTexts(DifferenceField::kNameExpression, was.name_expressions, is.name_expressions,
+               &differences);
+  CompareContents(DifferenceField::kInlineHeader, was.headers, is.headers, &differences);
+  CompareContents(DifferenceField::kInput, was.inputs, is.inputs, &differences);
+  std::ranges::move(DirectoryDifferences(was, is), std::back_inserter(differences));
+  if (was.program != is.program) {
+    differences.push_back({DifferenceField::kProgramName, "", was.program, is.program});
+  }
+  if (was.compiler != is.compiler) {
+    differences.push_back({DifferenceField::kToolchain, "", was.toolchain, is.toolchain});
+  }
+  if (was.source.digest != is.source.digest) {
+    differences.push_back({DifferenceField::kSource, is.source.name, was.source.digest.Hex(),
+                           is.source.digest.Hex(), was.source.lines, is.source.lines});
+  }
+  return differences;
+}
+
+void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
+  // The same numbers stand for the same places only in the same search order.
+  const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
+  const auto name_in = [&](const PastBuild& build, const FileName& name) {
+    return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
+  };
+  std::map<std::string, const ClosureEntry*> before;
+  for (const ClosureEntry& entry : was.closure->entries) {
+    before.try_emplace(name_in(was, entry.name), &entry);
+  }
+  for (const ClosureEntry& entry : is.closure->entries) {
+    const auto found = before.find(name_in(is, entry.name));
+    // What was asked for only now follows from something else that differs.
+    if (found == before.end()) continue;
+    const ClosureEntry& old = *found->second;
+    Difference difference{DifferenceField::kHeader, ClientPath(is, entry.name),
+                          TextOf(old.kind, old.digest), TextOf(entry.kind, entry.digest)};
+    if (difference.was != difference.is) differences->push_back(std::move(difference));
+  }
+}
+
+bool Shares(const std::vector<ContentMark>& some, const std::vector<ContentMark>& others) {
+  std::set<cccl_cache::Digest> digests;
+  std::set<std::string_view> names;
+  for (const ContentMark& other : others) {
+    digests.insert(other.digest);
+    if (!other.name.empty()) names.insert(other.name);
+  }
+  return std::ranges::any_of(some, [&](const ContentMark& mark) {
+    return digests.contains(mark.digest) || names.contains(mark.name);
+  });
+}
+
+bool Resembles(const PastBuild& build, const PastBuild& other) {
+  if (build.kind != other.kind) return false;
+  if (build.kind != cccl_cache::BuildKind::kNvrtc) return Shares(build.inputs, other.inputs);
+  return build.program == other.program || build.source.digest == other.source.digest;
+}
+
+// How unlikely it is that the same build was meant.
+size_t WeightOf(const Difference& difference) {
+  switch (difference.field) {
+    case DifferenceField::kSource:
+      return 4;
+    case DifferenceField::kToolchain:
+      return 3;
+    case DifferenceField::kNameExpression:
+    case DifferenceField::kProgramName:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+// Another place of the build moves all of its directories: they count once.
+size_t WeightOf(const std::vector<Difference>& differences) {
+  size_t weight = 0;
+  bool elsewhere = false;
+  for (const Difference& difference : differences) {
+    if (difference.field == DifferenceField::kDirectory) {
+      elsewhere = true;
+    } else {
+      weight += WeightOf(difference);
+    }
+  }
+  return weight + (elsewhere ? 1 : 0);
+}
+
+}  // namespace
+
+std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is) {
+  std::vector<Difference> differences = InTheRequest(was, is);
+  if (was.closure && is.closure) CompareFiles(was, is, &differences);
+  return differences;
+}
+
+std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
+                          std::span<const Difference> differences) {
+  const bool any = std::ranges::any_of(differences, [](const Difference& difference) {
+    return difference.field == DifferenceField::kDirectory;
+  });
+  if (!any || !was.path_dependent || !is.path_dependent) return {};
+  return fmt::format("where a directory lies counts because the output shows paths, by {}",
+                     is.path_options.empty()
+                         ? "__FILE__ or the like in the source, a header or a macro"
+                         : fmt::format("{}", fmt::join(is.path_options, ", ")));
+}
+
+PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build) {
+  PastBuildPtr nearest;
+  size_t least = 0;
+  for (const PastBuildPtr& candidate : builds) {
+    if (!candidate->kept() || !Resembles(*candidate, build)) continue;
+    const size_t weight = WeightOf(InTheRequest(*candidate, build));
+    if (nearest != nullptr && weight >= least) continue;
+    nearest = candidate;
+    least = weight;
+  }
+  return nearest;
+}
+
+std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
+                                          size_t most) {
+  std::vector<Difference> differences;
+  std::map<std::pair<uint64_t, uint64_t>, uint32_t> first_of;
+  if (was.closure == nullptr) return differences;
+  const std::vector<ClosureEntry>& entries = was.closure->entries;
+  for (uint32_t i = 0; i < entries.size() && differences.size() < most; ++i) {
+    const ClosureEntry& entry = entries[i];
+    Difference difference{DifferenceField::kHeader, ClientPath(was, entry.name),
+                          TextOf(entry.kind, entry.digest), ""};
+    const Result<SeenFile> seen = files.Look(entry.name);
+    difference.is = seen ? TextOf(seen->kind, seen->digest) : seen.error().message;
+    if (difference.was != difference.is) {
+      differences.push_back(std::move(difference));
+    } else if (HasInode(entry.kind) &&
+               first_of.try_emplace(seen->inode, i).first->second != entry.same_as) {
+      difference.was =
+          fmt::format("one file with {}", ClientPath(was, entries[entry.same_as].name));
+      difference.is = "another file";
+      differences.push_back(std::move(difference));
+    }
+  }
+  return differences;
+}
+
+}  // namespace cccl_cached

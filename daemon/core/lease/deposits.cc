@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lease/deposits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+
+/// A run of the daemon grants fewer leases than this: at a hundred thousand a second, in months.
+constexpr int kFenceBits = 40;
+/// A holder may miss so many heartbeats.
+constexpr int kHeartbeats = 3;
+
+std::chrono::sys_seconds WallTime() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+FileChecks::Bounds DiskReads(std::chrono::milliseconds patience) {
+  FileChecks::Bounds bounds = kDiskReads;
+  bounds.look_time = patience;
+  return bounds;
+}
+
+}  // namespace
+
+Deposits::Deposits(Options options, Parts parts)
+    : options_(std::move(options)),
+      parts_(parts),
+      index_(options_.limits, parts_.find_account),
+      // Zero says that somebody waits.
+      table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
+              .patience = kHeartbeats * options_.heartbeat,
+              .longest = options_.longest_lease,
+              .now = options_.now,
+              .sooner = [this] { clock_.Wake(); }}),
+      reads_(DiskReads(options_.disk_patience)),
+      clock_(table_) {
+  if (!options_.run) {
+    table_.Stop({ErrorCode::kUnavailable,
+                 fmt::format("no leases are granted until the daemon is started again: {}",
+                             options_.run.error().message)});
+  }
+  std::vector<DepositRecord> records = parts_.store.Records();
+  std::ranges::sort(records, {}, &DepositRecord::used);
+  for (const DepositRecord& record : records) Take(record);
+}
+
+void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
+  std::optional<LeaseTable::Time> until;
+  if (claim.wait.count() > 0) until = options_.now() + claim.wait;
+  const auto call = std::make_shared<const Call>(
+      Call{seat, claim.key, claim.counted_as.value_or(Account(claim.uid)), until, std::move(tell)});
+  if (!index_.Find(claim.key)) return Enter(call);
+  if (DepositContents found = parts_.store.GetAtOnce(claim.key)) {
+    NoteUse(claim.key);
+    parts_.statistics.Add(Counter::kDepositHits);
+    return call->tell(DepositFound{std::move(found)});
+  }
+  AskDisk(call);
+}
+
+void Deposits::AskDisk(const CallPtr& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    reading_.insert(call->seat);
+  }
+  const auto fail = [this, call](const Error& error) {
+    if (StopReading(call->seat)) call->tell(error);
+  };
+  const auto found = std::make_shared<DepositContents>();
+  const Status added = reads_.Add(
+      call->account, {.look = [this, found, key = call->key] { *found = Look(key); },
+                      .then = [this, found, call] { DiskRead(call, std::move(*found)); },
+                      .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
+  if (!added) fail(added.error());
+}
+
+void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
+  if (found != nullptr) {
+    if (!StopReading(call->seat)) return;
+    parts_.statistics.Add(Counter::kDepositHits);
+    return call->tell(DepositFound{std::move(found)});
+  }
+  Enter(call);
+  // Who left before it had a place left nothing.
+  if (!StopReading(call->seat)) table_.Leave(call->seat);
+}
+
+bool Deposits::StopReading(Seat seat) {
+  const std::lock_guard lock(mutex_);
+  return reading_.erase(seat) > 0;
+}
+
+void Deposits::Leave(Seat seat) {
+  static_cast<void>(StopReading(seat));
+  table_.Leave(seat);
+}
+
+void Deposits::Enter(const CallPtr& call) {
+  table_.Enter(call->seat, call->key, call->until, [this, call](LeaseNews news) {
+    if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
+    TellNews(*call, std::move(news));
+  });
+}
+
+void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
+  if (!index_.Find(call->key)) return TellNews(*call, grant);
+  // Published after the first look, before this lease. Who does not know of it can't say that it
+  // lives.
+  table_.Excuse(call->seat);
+  const auto go_without = [this, call, grant] {
+    if (table_.Beat(call->seat)) TellNews(*call, grant);
+  };
+  const auto found = std::make_shared<DepositFound>();
+  const auto hand_over = [this, call, grant, go_without, found] {
+    if (found->contents == nullptr) return go_without();
+    if (!table_.StartPublishing(call->seat, grant.fence)) return;
+    table_.Publish(call->seat, *found);
+    TellNews(*call, *found);
+  };
+  const Status added = reads_.Add(
+      call->account, {.look = [this, found, key = call->key] { found->contents = Look(key); },
+                      .then = hand_over,
+                      .late = go_without});
+  if (!added) go_without();
+}
+
+void Deposits::TellNews(const Call& call, LeaseNews news) {
+  if (std::holds_alternative<LeaseGrant>(news)) {
+    parts_.statistics.Add(Counter::kLeases);
+  } else if (std::holds_alternative<DepositFound>(news)) {
+    parts_.statistics.Add(Counter::kDepositWaits);
+  } else if (std::holds_alternative<LeaseLost>(news)) {
+    parts_.statistics.Add(Counter::kLeasesLost);
+  }
+  call.tell(std::move(news));
+}
+
+DepositContents Deposits::Look(const Digest& key) {
+  const std::optional<uint64_t> addition = index_.Find(key);
+  if (!addition) return nullptr;
+  DepositContents contents = parts_.store.Get(key);
+  if (contents != nullptr) {
+    NoteUse(key);
+    return contents;
+  }
+  const std::lock_guard lock(changing_);
+  if (index_.Remove(key, *addition)) parts_.store.Remove(key);
+  return nullptr;
+}
+
+void Deposits::NoteUse(const Digest& key) {
+  const std::lock_guard lock(changing_);
+  if (const auto record = index_.Use(key, WallTime())) parts_.store.PutRecord(*record);
+}
+
+Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
+                                        const DepositFound& made) {
+  if (const Status fits = CheckFits(made.contents->size()); !fits) return fits.error();
+  if (!table_.StartPublishing(seat, fence)) {
+    return LeaseLost{
+        "the lease was lost: it is another caller's by now, and what was made under it is refused; "
+        "acquire it again"};
+  }
+  const auto now = WallTime();
+  const DepositRecord record{.key = claim.key,
+                             .uid = claim.uid,
+                             .scope = claim.scope,
+                             .name_space = claim.name_space,
+                             .fields = claim.fields,
+                             .size = made.contents->size(),
+                             .made = now,
+                             .used = now};
+  {
+    const std::lock_guard lock(changing_);
+    if (parts_.store.Put(record, made.contents)) Take(record);
+  }
+  parts_.statistics.Add(Counter::kDeposits);
+  table_.Publish(seat, made);
+  return Ok{};
+}
+
+Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, const Digest& fields,
+                                  DepositContents contents) {
+  if (const Status fits = CheckFits(contents->size()); !fits) return fits.error();
+  const auto now = WallTime();
+  DepositRecord record{.key = {},
+                       .uid = uid,
+                       .scope = {cccl_cache::DepositScope::Kind::kUser, uid},
+                       .name_space = name_space,
+                       .fields = fields,
+                       .size = contents->size(),
+                       .made = now,
+                       .used = now};
+  record.key = cccl_cache::DepositKey(record.scope, IdentityOf(record));
+  const std::lock_guard lock(changing_);
+  if (index_.Find(record.key)) return Inserted::kBefore;
+  if (!parts_.store.Put(record, std::move(contents))) {
+    return Error{ErrorCode::kUnavailable,
+                 "the disk takes no more now: insert the file again once it has room"};
+  }
+  Take(record);
+  return Inserted::kNow;
+}
+
+Status Deposits::CheckFits(uint64_t size) const {
+  if (index_.Fits(size)) return Ok{};
+  return Error{ErrorCode::kOverloaded,
+               fmt::format("a deposit of {} bytes: a user may have {} bytes of them together "
+                           "(deposit_limit_per_uid)",
+                           size, options_.limits.bytes_per_uid)};
+}
+
+void Deposits::Take(const DepositRecord& record) {
+  const std::vector<Digest> gone = index_.Add(record);
+  for (const Digest& key : gone) parts_.store.Remove(key);
+  parts_.statistics.Add(Counter::kDepositEvictions, gone.size());
+}
+
+bool Deposits::Remove(const Digest& key, uid_t uid) {
+  const std::lock_guard lock(changing_);
+  if (!index_.RemoveOwn(key, uid)) return false;
+  parts_.store.Remove(key);
+  return true;
+}
+
+void Deposits::Stop() {
+  table_.Stop(Error{ErrorCode::kUnavailable, "cccl-cached is stopping, and with it every lease"});
+}
+
+}  // namespace cccl_cached

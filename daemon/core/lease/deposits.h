@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/model/account.h"
+#include "daemon/core/lease/deposit.h"
+#include "daemon/core/lease/deposit_index.h"
+#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/inserted.h"
+#include "daemon/core/lease/lease_clock.h"
+#include "daemon/core/lease/lease_table.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+
+namespace cccl_cached {
+
+/// Who wants what. The key was made from the scope, so knowing it is no way to another's deposit.
+struct DepositClaim {
+  cccl_cache::Digest key;
+  uid_t uid = 0;
+  std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
+  cccl_cache::DepositScope scope;
+  std::string name_space;
+  cccl_cache::Digest fields;
+  std::chrono::milliseconds wait{0};  ///< 0: without end
+};
+
+/// How many there are now.
+struct DepositGauges {
+  TierSize kept;
+  LeaseTable::Gauges leases;
+};
+
+/// What only clients can make, kept for them: hands out what is there, a lease to one caller for
+/// what is not, and lets the others wait. Thread-safe. Whoever it knows the seats of must have left
+/// before it ends.
+class Deposits {
+ public:
+  using Seat = LeaseTable::Seat;
+  using Tell = LeaseTable::Tell;
+
+  struct Options {
+    DepositIndex::Limits limits;
+    /// How often the holder of a lease says that it lives.
+    std::chrono::milliseconds heartbeat{5'000};
+    /// How long a lease that others wait for may be held.
+    std::chrono::milliseconds longest_lease{600'000};
+    /// How long one read of the disk may take.
+    std::chrono::milliseconds disk_patience{5'000};
+    /// Of the daemon over this store, greater than that of each before: so no number of a lease is
+    /// given out twice. An error: that is not known, and who wants a lease is told so.
+    Result<uint64_t> run = uint64_t{0};
+    Now now = std::chrono::steady_clock::now;
+  };
+  /// All must outlive the object.
+  struct Parts {
+    DepositStore& store;
+    Statistics& statistics;
+    FindAccount find_account = {};  ///< as DepositIndex has it
+  };
+
+  /// Takes up what the store holds; what is more than the limits goes.
+  Deposits(Options options, Parts parts);
+  ~Deposits() { reads_.Close(); }
+  Deposits(const Deposits&) = delete;
+  Deposits& operator=(const Deposits&) = delete;
+
+  [[nodiscard]] Seat NewSeat() { return table_.NewSeat(); }
+  /// Tells the caller of what is there or of its lease, perhaps before this returns; else it waits.
+  /// What is only on the disk is read on threads of this user's.
+  void Acquire(Seat seat, const DepositClaim& claim, Tell tell);
+  /// The contract of both is that of LeaseTable.
+  void Leave(Seat seat);
+  [[nodiscard]] bool Beat(Seat seat) { return table_.Beat(seat); }
+  /// Keeps what the holder made and hands it to all who wait for it. LeaseLost: it is not the
+  /// holder any more, or the number is another's. kOverloaded: larger than a user's quota; the
+  /// lease is held still.
+  using Publication = std::variant<Ok, LeaseLost, Error>;
+  [[nodiscard]] Publication Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
+                                    const DepositFound& made);
+
+  /// See DepositIndex.
+  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid,
+                                                const std::optional<cccl_cache::Digest>& after,
+                                                size_t count) const {
+    return index_.List(uid, after, count);
+  }
+  /// False: this user deposited nothing under the key.
+  [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uid_t uid);
+
+  /// The contents of one that List told of, which is no use of it. Null: it is there no more. Reads
+  /// the disk.
+  [[nodiscard]] DepositContents Read(const cccl_cache::Digest& key) {
+    return parts_.store.Get(key);
+  }
+  /// Keeps for this user alone what was deposited elsewhere. kOverloaded: larger than a user's
+  /// quota; kUnavailable: there is no room now.
+  [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
+                                        const cccl_cache::Digest& fields, DepositContents contents);
+
+  /// Nobody waits and nobody holds a lease from now on: all are told that the daemon stops.
+  void Stop();
+
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] DepositGauges gauges() const { return {index_.size(), table_.gauges()}; }
+
+ private:
+  /// One call of Acquire.
+  struct Call {
+    Seat seat;
+    cccl_cache::Digest key;
+    Account account;
+    std::optional<LeaseTable::Time> until;
+    Tell tell;
+  };
+  using CallPtr = std::shared_ptr<const Call>;
+  void AskDisk(const CallPtr& call);
+  /// `found`: what the disk has under the call's key; may be null.
+  void DiskRead(const CallPtr& call, DepositContents found);
+  void Enter(const CallPtr& call);
+  void Granted(const CallPtr& call, const LeaseGrant& grant);
+  void TellNews(const Call& call, LeaseNews news);
+  /// False: the caller has left.
+  [[nodiscard]] bool StopReading(Seat seat);
+  /// Waits for the disk.
+  [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
+  void NoteUse(const cccl_cache::Digest& key);
+  [[nodiscard]] Status CheckFits(uint64_t size) const;
+  /// Requires changing_ held, or nobody else to know this object yet.
+  void Take(const DepositRecord& record);
+
+  const Options options_;
+  const Parts parts_;
+  /// Held while index and store are changed together, so that what one caller removes is not what
+  /// another one publishes under the same key. Nothing waits for a disk meanwhile.
+  std::mutex changing_;
+  DepositIndex index_;
+  LeaseTable table_;
+  FileChecks reads_;
+  std::mutex mutex_;
+  std::unordered_set<Seat> reading_;  // who waits for the disk; guarded by mutex_
+  LeaseClock clock_;                  // last: its thread uses all of the above
+};
+
+}  // namespace cccl_cached

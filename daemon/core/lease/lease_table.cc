@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lease/lease_table.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace cccl_cached {
+
+using cccl_cache::Digest;
+
+LeaseTable::Seat LeaseTable::NewSeat() {
+  const std::lock_guard lock(mutex_);
+  return ++last_seat_;
+}
+
+void LeaseTable::Enter(Seat seat, const Digest& key, std::optional<Time> until, Tell tell) {
+  Told told;
+  bool earlier = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) {
+      told.emplace_back(std::move(tell), *stopped_);
+    } else {
+      const std::optional<Time> first =
+          due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
+      Place& place = places_[seat];
+      place.key = key;
+      place.tell = std::move(tell);
+      Line& line = lines_[key];
+      if (line.holder == 0) {
+        Grant(seat, told);
+      } else {
+        line.waiting.insert(seat);
+        SetDue(seat, place, until);
+        Press(line);
+      }
+      earlier = !due_.empty() && (!first || due_.begin()->first < *first);
+    }
+  }
+  if (earlier && options_.sooner) options_.sooner();
+  TellAll(told);
+}
+
+void LeaseTable::Grant(Seat seat, Told& told) {
+  Place& place = places_.at(seat);
+  Line& line = lines_.at(place.key);
+  line.waiting.erase(seat);
+  line.holder = seat;
+  place.fence = next_fence_++;
+  place.until = options_.now() + options_.longest;
+  Prolong(seat, place);
+  told.emplace_back(place.tell, LeaseGrant{place.fence});
+}
+
+void LeaseTable::SetDue(Seat seat, Place& place, std::optional<Time> due) {
+  if (place.due) due_.erase({*place.due, seat});
+  place.due = due;
+  if (due) due_.emplace(*due, seat);
+}
+
+void LeaseTable::Prolong(Seat seat, Place& place) {
+  const Time silent = options_.now() + options_.patience;
+  const bool pressed = !lines_.at(place.key).waiting.empty();
+  SetDue(seat, place, pressed ? std::min(silent, place.until) : silent);
+}
+
+void LeaseTable::Press(const Line& line) {
+  Place& holder = places_.at(line.holder);
+  if (holder.publishing || (holder.due && *holder.due <= holder.until)) return;
+  SetDue(line.holder, holder, holder.until);
+}
+
+void LeaseTable::Vacate(Seat seat, Told& told) {
+  const auto place = places_.find(seat);
+  SetDue(seat, place->second, std::nullopt);
+  const auto line = lines_.find(place->second.key);
+  places_.erase(place);
+  if (line->second.holder != seat) {
+    line->second.waiting.erase(seat);
+  } else if (line->second.waiting.empty()) {
+    lines_.erase(line);
+  } else {
+    Grant(*line->second.waiting.begin(), told);
+  }
+}
+
+void LeaseTable::Leave(Seat seat) {
+  Told told;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = places_.find(seat);
+    if (place == places_.end() || place->second.publishing) return;
+    Vacate(seat, told);
+  }
+  TellAll(told);
+}
+
+LeaseTable::Place* LeaseTable::Holder(Seat seat) {
+  const auto place = places_.find(seat);
+  return place == places_.end() || place->second.fence == 0 ? nullptr : &place->second;
+}
+
+bool LeaseTable::Beat(Seat seat) {
+  bool earlier = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Place* place = Holder(seat);
+    if (place == nullptr) return false;
+    // Who publishes can't lose the lease any more.
+    if (place->publishing) return true;
+    const std::optional<Time> before = place->due;
+    Prolong(seat, *place);
+    earlier = !before || *place->due < *before;
+  }
+  if (earlier && options_.sooner) options_.sooner();
+  return true;
+}
+
+void LeaseTable::Excuse(Seat seat) {
+  const std::lock_guard lock(mutex_);
+  Place* place = Holder(seat);
+  if (place == nullptr || place->publishing) return;
+  const bool pressed = !lines_.at(place->key).waiting.empty();
+  SetDue(seat, *place, pressed ? std::optional(place->until) : std::nullopt);
+}
+
+bool LeaseTable::StartPublishing(Seat seat, uint64_t fence) {
+  const std::lock_guard lock(mutex_);
+  Place* place = Holder(seat);
+  if (place == nullptr || place->fence != fence) return false;
+  SetDue(seat, *place, std::nullopt);
+  place->publishing = true;
+  return true;
+}
+
+void LeaseTable::Publish(Seat seat, const DepositFound& found) {
+  Told told;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = places_.find(seat);
+    // All were told when the table was stopped.
+    if (place == places_.end()) return;
+    assert(place->second.publishing);
+    const auto line = lines_.find(place->second.key);
+    for (const Seat waiting : line->second.waiting) {
+      const auto other = places_.find(waiting);
+      SetDue(waiting, other->second, std::nullopt);
+      told.emplace_back(std::move(other->second.tell), found);
+      places_.erase(other);
+    }
+    lines_.erase(line);
+    places_.erase(place);
+  }
+  TellAll(told);
+}
+
+std::optional<LeaseTable::Time> LeaseTable::Pass() {
+  Told told;
+  std::optional<Time> next;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time now = options_.now();
+    while (!due_.empty() && due_.begin()->first <= now) {
+      const Seat seat = due_.begin()->second;
+      const Place& place = places_.at(seat);
+      if (place.fence == 0) {
+        told.emplace_back(place.tell,
+                          Error{ErrorCode::kTimedOut,
+                                "another caller holds the lease, and this one waited as long as it "
+                                "said it would"});
+      } else if (place.until <= now) {
+        told.emplace_back(place.tell,
+                          LeaseLost{"the lease was lost: others wait for it, and it was held for "
+                                    "longer than lease_limit; acquire it again"});
+      } else {
+        told.emplace_back(place.tell,
+                          LeaseLost{"the lease was lost: its holder gave no sign of life for too "
+                                    "long; acquire it again"});
+      }
+      Vacate(seat, told);
+    }
+    if (!due_.empty()) next = due_.begin()->first;
+  }
+  TellAll(told);
+  return next;
+}
+
+void LeaseTable::Stop(const Error& why) {
+  Told told;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = why;
+    for (auto& [seat, place] : places_) {
+      const bool waits = place.fence == 0;
+      told.emplace_back(std::move(place.tell),
+                        waits ? LeaseNews(why) : LeaseNews(LeaseLost{why.message}));
+    }
+    places_.clear();
+    lines_.clear();
+    due_.clear();
+  }
+  TellAll(told);
+}
+
+LeaseTable::Gauges LeaseTable::gauges() const {
+  const std::lock_guard lock(mutex_);
+  return {lines_.size(), places_.size() - lines_.size()};
+}
+
+void LeaseTable::TellAll(Told& told) {
+  for (auto& [tell, news] : told) tell(std::move(news));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lookup/departures.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "daemon/core/model/bytes.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::Digest;
+using std::chrono::milliseconds;
+using std::chrono::system_clock;
+
+// clang-format off
+//   departures = departure*          of each cause the oldest first; each key once
+//   departure  = cause time key
+//   cause      = u8                  DepartureCause
+//   time       = u64                 milliseconds since 1970
+//   key        = 32 bytes
+// clang-format on
+// Their version is that of the database's format (meta, "store.format").
+constexpr size_t kDepartureBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
+// Far enough, and no time_point overflows.
+constexpr uint64_t kLatest = 1ull << 43;
+
+struct StoredDeparture {
+  Digest key;
+  Departures::Departure departure;
+};
+
+void Append(std::string& bytes, const Digest& key, const Departures::Departure& departure) {
+  const auto since_1970 =
+      std::chrono::floor<milliseconds>(departure.time.time_since_epoch()).count();
+  AppendInteger(bytes, static_cast<uint8_t>(departure.cause));
+  AppendInteger(bytes, static_cast<uint64_t>(std::max<int64_t>(0, since_1970)));
+  bytes.append(key.View());
+}
+
+std::optional<StoredDeparture> Take(ByteReader& reader) {
+  const auto cause = reader.TakeInteger<uint8_t>();
+  const auto time = reader.TakeInteger<uint64_t>();
+  const auto key = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
+  if (!cause || !time || !key) return std::nullopt;
+  if (*cause >= static_cast<uint8_t>(DepartureCause::kCount) || *time > kLatest) {
+    return std::nullopt;
+  }
+  return StoredDeparture{*key,
+                         {static_cast<DepartureCause>(*cause),
+                          system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
+}
+
+// None: these are not what was serialised.
+std::optional<std::vector<StoredDeparture>> Parse(std::string_view bytes) {
+  if (bytes.size() % kDepartureBytes != 0) return std::nullopt;
+  std::vector<StoredDeparture> departures;
+  departures.reserve(bytes.size() / kDepartureBytes);
+  for (ByteReader reader(bytes); !reader.at_end();) {
+    const auto departure = Take(reader);
+    if (!departure) return std::nullopt;
+    departures.push_back(*departure);
+  }
+  return departures;
+}
+
+}  // namespace
+
+void Departures::Note(const Digest& key, DepartureCause cause) {
+  const std::lock_guard lock(mutex_);
+  Add(key, {cause, system_clock::now()});
+}
+
+void Departures::Add(const Digest& key, const Departure& departure) {
+  const uint64_t number = ++last_number_;
+  by_key_[key] = {departure, number};
+  std::deque<Place>& places = oldest_first_[static_cast<size_t>(departure.cause)];
+  places.push_back({key, number});
+  if (places.size() <= kept_per_cause_) return;
+  // What departed again since stands further back as well.
+  const auto oldest = by_key_.find(places.front().key);
+  if (oldest != by_key_.end() && oldest->second.number == places.front().number) {
+    by_key_.erase(oldest);
+  }
+  places.pop_front();
+}
+
+std::optional<Departures::Departure> Departures::Find(const Digest& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return std::nullopt;
+  return found->second.departure;
+}
+
+uint64_t Departures::noted() const {
+  const std::lock_guard lock(mutex_);
+  return last_number_;
+}
+
+std::string Departures::Serialize() const {
+  const std::lock_guard lock(mutex_);
+  std::string bytes;
+  for (const std::deque<Place>& places : oldest_first_) {
+    const size_t count = std::min(places.size(), kSerialisedPerCause);
+    for (auto place = places.end() - static_cast<ptrdiff_t>(count); place != places.end();
+         ++place) {
+      const auto found = by_key_.find(place->key);
+      // A key that departed again since stands further back as well, or under another cause.
+      if (found == by_key_.end() || found->second.number != place->number) continue;
+      Append(bytes, place->key, found->second.departure);
+    }
+  }
+  return bytes;
+}
+
+void Departures::Restore(std::string_view bytes) {
+  const auto stored = Parse(bytes);
+  if (!stored) return;
+  const std::lock_guard lock(mutex_);
+  for (const StoredDeparture& each : *stored) {
+    if (!by_key_.contains(each.key)) Add(each.key, each.departure);
+  }
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lookup/manifest_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cccl_cached {
+
+using cccl_cache::Digest;
+using std::chrono::microseconds;
+
+namespace {
+
+// Decoded ones take about twice as much as their entries, and at least this.
+constexpr size_t kMostDecodedBytes = 16 << 20;
+constexpr size_t kDecodedBytes = 512;
+
+size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
+
+/// The manifest with one more closure, as the tiers keep it.
+ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
+                      std::chrono::microseconds compile_time) {
+  manifest.Add(closure);
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(manifest);
+  entry->compile_time = std::max(manifest.compile_time, compile_time);
+  return entry;
+}
+
+}  // namespace
+
+std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
+  const ManifestPtr found = FindIn(tiers_, fingerprint);
+  return found == nullptr ? std::make_shared<const Manifest>() : found;
+}
+
+std::shared_ptr<const Manifest> ManifestTable::FindAtOnce(const Digest& fingerprint) {
+  return FindIn(at_once_, fingerprint);
+}
+
+ManifestTable::ManifestPtr ManifestTable::FindIn(const std::vector<Tier*>& tiers,
+                                                 const Digest& fingerprint) {
+  const Digest key = ManifestKey(fingerprint);
+  for (auto tier = tiers.begin(); tier != tiers.end(); ++tier) {
+    const ArtifactPtr entry = (*tier)->Get(key);
+    if (entry == nullptr) continue;
+    for (auto above = tiers.begin(); above != tier; ++above) (*above)->Put(key, entry);
+    return Decode(fingerprint, fingerprint, entry);
+  }
+  return nullptr;
+}
+
+ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& fingerprint) {
+  const Digest key = ManifestKey(fingerprint);
+  if (own_ == nullptr || !own_->MayHave(uid, key)) return nullptr;
+  const ArtifactPtr entry = own_->Get(uid, key).artifact;
+  if (entry == nullptr) return nullptr;
+  cccl_cache::Hasher place;
+  place.AppendValue("fingerprint", fingerprint.View());
+  place.AppendValue("uid", uid);
+  return Decode(place.Finish(), fingerprint, entry);
+}
+
+UsersManifest ManifestTable::FindFor(uid_t uid, const Digest& fingerprint) {
+  const ManifestPtr shared = Find(fingerprint);
+  const ManifestPtr own = FindOwn(uid, fingerprint);
+  if (own == nullptr) return {shared, shared};
+  if (shared->closures.empty()) return {own, shared};
+  auto both = std::make_shared<Manifest>(*own);
+  both->closures.insert(both->closures.end(), shared->closures.begin(), shared->closures.end());
+  return {both, shared};
+}
+
+ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Digest& fingerprint,
+                                                 const ArtifactPtr& entry) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = decoded_.find(place);
+    if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
+  }
+  Manifest manifest;
+  if (auto held = DecodeManifest(entry->log)) {
+    manifest = *std::move(held);
+    manifest.compile_time = entry->compile_time;
+  }
+  for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
+  auto decoded = std::make_shared<const Manifest>(std::move(manifest));
+  Remember(place, {entry, decoded});
+  return decoded;
+}
+
+void ManifestTable::Remember(const Digest& place, Decoded decoded) {
+  const size_t bytes = WeightOf(*decoded.entry);
+  if (bytes > kMostDecodedBytes / 4) return;
+  const std::lock_guard lock(mutex_);
+  // Those in use come back at their next hit.
+  if (decoded_bytes_ + bytes > kMostDecodedBytes) {
+    decoded_.clear();
+    decoded_bytes_ = 0;
+  }
+  Decoded& known = decoded_[place];
+  if (known.entry != nullptr) decoded_bytes_ -= WeightOf(*known.entry);
+  known = std::move(decoded);
+  decoded_bytes_ += bytes;
+}
+
+void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
+                        microseconds compile_time) {
+  // It is in memory then: what waits for the disk holds no lock that others must have.
+  const ManifestPtr known = Find(fingerprint);
+  AddAtOnce(fingerprint, closure, compile_time, known.get());
+}
+
+void ManifestTable::AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
+                              microseconds compile_time, const Manifest* known) {
+  const std::lock_guard lock(adding_[fingerprint.bytes[0]]);
+  const ManifestPtr now = FindAtOnce(fingerprint);
+  const Manifest* const before = now != nullptr ? now.get() : known;
+  const ArtifactPtr entry =
+      EntryWith(before == nullptr ? Manifest{} : *before, closure, compile_time);
+  for (Tier* tier : known == nullptr ? at_once_ : tiers_) {
+    tier->Put(ManifestKey(fingerprint), entry);
+  }
+}
+
+Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
+                             microseconds compile_time, uint64_t generation) {
+  const std::lock_guard lock(adding_own_);
+  const ManifestPtr own = FindOwn(uid, fingerprint);
+  const ArtifactPtr entry = EntryWith(own == nullptr ? Manifest{} : *own, closure, compile_time);
+  const Result<Inserted> kept = own_->Put(uid, ManifestKey(fingerprint), entry, generation);
+  return kept ? Status(Ok{}) : kept.error();
+}
+
+}  // namespace cccl_cached

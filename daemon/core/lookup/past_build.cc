@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lookup/past_build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "daemon/core/plan/roots.h"
+
+namespace cccl_cached {
+namespace {
+
+// As much of an id as a person compares.
+constexpr size_t kShortId = 12;
+
+uint64_t LinesOf(std::string_view text) {
+  const auto ends = static_cast<uint64_t>(std::ranges::count(text, '\n'));
+  return ends + (text.empty() || text.ends_with('\n') ? 0 : 1);
+}
+
+ContentMark MarkOfText(std::string_view name, std::string_view text) {
+  return {std::string(name), cccl_cache::Sha256(text), LinesOf(text), 0};
+}
+
+std::vector<std::string> OptionsOf(const BuildPlan& plan) {
+  std::vector<std::string> options;
+  for (const cccl_cache::ParsedOption& option : plan.options) {
+    const bool directory = option.rule != nullptr && option.rule->names_directory;
+    if (!directory) options.push_back(option.canonical);
+  }
+  return options;
+}
+
+std::vector<std::string> PathOptionsOf(const BuildPlan& plan) {
+  std::vector<std::string> options;
+  for (const cccl_cache::ParsedOption& option : plan.options) {
+    if (option.rule != nullptr && option.rule->shows_paths) options.push_back(option.canonical);
+  }
+  return options;
+}
+
+std::string MeaningOf(const cccl_cache::FingerprintRoot& root) {
+  if (!root.toolchain_directory.empty()) return "toolchain " + root.toolchain_directory;
+  return root.path.empty() ? "nowhere" : "outside";
+}
+
+void AddProgram(const cccl_cache::NvrtcProgram& program, const BuildPlan& plan, PastBuild* build) {
+  const std::string_view name = ProgramName(program);
+  build->program = name.substr(name.rfind('/') + 1);
+  build->source = MarkOfText(name, program.source);
+  for (const cccl_cache::InlineHeader& header : program.headers) {
+    build->headers.push_back(MarkOfText(header.name, header.contents));
+  }
+  build->name_expressions = program.name_expressions;
+  build->client_prefixes = plan.client_prefixes;
+  for (size_t i = 0; i < plan.fingerprint_roots.size(); ++i) {
+    const cccl_cache::FingerprintRoot& root = plan.fingerprint_roots[i];
+    build->directories.push_back({plan.client_prefixes[i], MeaningOf(root), root.path});
+  }
+}
+
+void AddProgram(const cccl_cache::LinkProgram& program, const BuildPlan& /*plan*/,
+                PastBuild* build) {
+  for (const cccl_cache::LinkInput& input : program.inputs) {
+    build->inputs.push_back(
+        {input.name, cccl_cache::Sha256(input.contents), 0, static_cast<uint32_t>(input.type)});
+  }
+}
+
+void AddProgram(const cccl_cache::NvvmProgram& program, const BuildPlan& /*plan*/,
+                PastBuild* build) {
+  for (const cccl_cache::NvvmModule& module : program.modules) {
+    build->inputs.push_back(
+        {module.name, cccl_cache::Sha256(module.contents), 0, module.lazy ? 1U : 0U});
+  }
+  if (program.add_libdevice) build->options.emplace_back("the toolchain's libdevice");
+}
+
+size_t FootprintOf(const std::vector<ContentMark>& marks) {
+  size_t bytes = 0;
+  for (const ContentMark& mark : marks) bytes += sizeof(mark) + mark.name.size();
+  return bytes;
+}
+
+size_t FootprintOf(const std::vector<std::string>& texts) {
+  size_t bytes = 0;
+  for (const std::string& text : texts) bytes += sizeof(text) + text.size();
+  return bytes;
+}
+
+}  // namespace
+
+PastBuild MarkOf(const BuildPlan& plan) {
+  PastBuild build;
+  const cccl_cache::BuildRequest& request = *plan.job.request;
+  const Toolchain& toolchain = *plan.job.toolchain;
+  build.kind = request.kind();
+  build.options = OptionsOf(plan);
+  std::visit([&](const auto& program) { AddProgram(program, plan, &build); }, request.program);
+  build.compiler = toolchain.Library(build.kind)->id;
+  build.toolchain =
+      fmt::format("{} ({})", toolchain.version(), toolchain.id.Hex().substr(0, kShortId));
+  build.path_dependent = plan.path_dependent;
+  build.path_options = PathOptionsOf(plan);
+  build.working_directory = request.working_directory;
+  build.fingerprint = plan.fingerprint;
+  build.key = plan.key;
+  return build;
+}
+
+std::string ClientPath(const PastBuild& build, const FileName& name) {
+  if (name.root == kToolchainRoot) {
+    const size_t number = name.below.find('/');
+    return number == std::string::npos
+               ? std::string("the toolchain's headers")
+               : fmt::format("the toolchain's {}", std::string_view(name.below).substr(number + 1));
+  }
+  if (name.root >= build.client_prefixes.size()) return name.below;
+  return build.client_prefixes[name.root] + name.below;
+}
+
+size_t FootprintOf(const PastBuild& build) {
+  size_t bytes = sizeof(build) + build.program.size() + build.source.name.size() +
+                 build.toolchain.size() + build.reason.size() + build.working_directory.size() +
+                 FootprintOf(build.headers) + FootprintOf(build.name_expressions) +
+                 FootprintOf(build.inputs) + FootprintOf(build.options) +
+                 FootprintOf(build.path_options) + FootprintOf(build.client_prefixes);
+  for (const SearchDirectory& directory : build.directories) {
+    bytes += sizeof(directory) + directory.shown.size() + directory.meaning.size() +
+             directory.path.size();
+  }
+  return bytes;
+}
+
+size_t FootprintOf(const Closure& closure) {
+  size_t bytes = sizeof(closure);
+  for (const ClosureEntry& entry : closure.entries)
+    bytes += sizeof(entry) + entry.name.below.size();
+  return bytes;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/model/compiler.h"
+
+#include <algorithm>
+
+namespace cccl_cached {
+namespace {
+
+// Keeps sums of times in range.
+constexpr std::chrono::hours kLongestLimit{24 * 365};
+
+}  // namespace
+
+CompileLimits CompileLimits::Started() const {
+  CompileLimits started = *this;
+  if (!deadline) {
+    started.deadline =
+        std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(time, kLongestLimit);
+  }
+  return started;
+}
+
+Result<std::shared_ptr<const Precompiled>> Compiler::Precompile(const CompileJob& /*job*/,
+                                                                const CompileLimits& /*limits*/,
+                                                                std::stop_token /*stop*/) {
+  return Error{ErrorCode::kUnavailable, "this compiler keeps nothing that it has parsed"};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/model/file_checks.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/model/stopping.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kRetryAfter{500};
+
+}  // namespace
+
+/// What the threads share with their owner, and keep when it goes.
+class FileChecks::State {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  explicit State(const Bounds& bounds) : bounds_(bounds) {}
+
+  [[nodiscard]] std::string_view awaited() const { return bounds_.awaited; }
+
+  struct Task;
+  using TaskPtr = std::shared_ptr<Task>;
+  using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
+  struct Task {
+    Account account;
+    std::function<void()> look;  // of the thread that runs it, until then: it holds files open
+    std::function<void()> then;  // guarded by mutex_, as all below
+    std::function<void()> late;
+    bool begun = false;  // and not ended
+    bool hangs = false;
+    bool over = false;                // answered, one way or the other
+    ByDeadline::iterator place = {};  // unless over
+  };
+
+  struct Added {
+    TaskPtr task;
+    bool needs_thread;  ///< the caller is to start one for this account
+  };
+  Result<Added> Add(Account account, Look look) {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return Stopping();
+    User& user = users_[account];
+    const Allowance allowance{bounds_.threads_per_uid, bounds_.threads};
+    const bool more = user.threads < allowance.Most(account, user.threads, threads_);
+    if (!more && (user.Hangs() || user.waiting.size() >= bounds_.waiting_per_uid)) {
+      if (user.threads == 0) users_.erase(account);
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("too many requests of {} wait for {}; come back later, or see "
+                               "whether it hangs",
+                               account.Name(), bounds_.awaited),
+                   kRetryAfter};
+    }
+    const auto task = std::make_shared<Task>(
+        Task{account, std::move(look.look), std::move(look.then), std::move(look.late)});
+    user.waiting.push_back(task);
+    task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
+    if (task->place == by_deadline_.begin()) changed_.notify_all();
+    if (more) {
+      ++user.threads;
+      ++threads_;
+    }
+    return Added{task, more};
+  }
+
+  /// The thread for this account could not be started. False: the task is dropped, for it has
+  /// none. What was added meanwhile in the hope for that thread is late at once.
+  bool GoWithoutThread(Account account, const TaskPtr& task) {
+    const std::lock_guard lock(mutex_);
+    User& user = users_.at(account);
+    --threads_;
+    if (--user.threads > 0) return true;
+    if (!std::exchange(task->over, true)) by_deadline_.erase(task->place);
+    EndWaiting(user);
+    users_.erase(account);
+    return false;
+  }
+
+  /// Null: nothing waits, the thread ends.
+  TaskPtr Next(Account account) {
+    const std::lock_guard lock(mutex_);
+    User& user = users_.at(account);
+    while (!closed_ && !user.waiting.empty()) {
+      TaskPtr task = std::move(user.waiting.front());
+      user.waiting.pop_front();
+      if (task->over) continue;
+      task->begun = true;
+      ++looking_;
+      if (bounds_.look_time) EndBy(task, Clock::now() + *bounds_.look_time);
+      return task;
+    }
+    --threads_;
+    if (--user.threads == 0) users_.erase(account);
+    return nullptr;
+  }
+
+  /// The look of this task has ended, and nothing of it is left.
+  void LookEnded(const TaskPtr& task) {
+    const std::lock_guard lock(mutex_);
+    task->begun = false;
+    if (task->hangs) --users_.at(task->account).hanging;
+    if (--looking_ == 0) idle_.notify_all();
+  }
+
+  /// Unless the task is over already, or everything is.
+  void Finish(const TaskPtr& task, bool late) {
+    std::function<void()> next;
+    std::function<void()> dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_ || std::exchange(task->over, true)) return;
+      next = std::move(late ? task->late : task->then);
+      dropped = std::move(late ? task->then : task->late);
+      by_deadline_.erase(task->place);
+      ++running_;
+    }
+    next();
+    next = nullptr;
+    dropped = nullptr;
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) idle_.notify_all();
+  }
+
+  void WatchDeadlines(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
+      const auto [deadline, next] = *by_deadline_.begin();
+      if (Clock::now() < deadline) {
+        changed_.wait_until(lock, stop, deadline, [this, until = deadline] {
+          return by_deadline_.empty() || by_deadline_.begin()->first < until;
+        });
+        if (stop.stop_requested()) return;
+        continue;
+      }
+      NoteHanging(next);
+      lock.unlock();
+      Finish(next, true);
+      lock.lock();
+    }
+  }
+
+  void Close() {
+    std::map<Account, User> dropped;
+    std::vector<std::function<void()>> unwanted;
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    for (auto& [account, user] : users_) dropped[account].waiting.swap(user.waiting);
+    for (const auto& [deadline, task] : by_deadline_) {
+      task->over = true;
+      unwanted.push_back(std::move(task->then));
+      unwanted.push_back(std::move(task->late));
+    }
+    by_deadline_.clear();
+    idle_.wait(lock,
+               [this] { return running_ == 0 && (looking_ == 0 || !bounds_.close_awaits_looks); });
+  }
+
+ private:
+  struct User {
+    std::deque<TaskPtr> waiting;
+    size_t threads = 0;
+    size_t hanging = 0;  // of these
+    /// Nothing that waits will be looked at.
+    [[nodiscard]] bool Hangs() const { return hanging == threads; }
+  };
+
+  // These need mutex_.
+  void EndBy(const TaskPtr& task, Clock::time_point deadline) {
+    if (task->place->first <= deadline) return;
+    by_deadline_.erase(task->place);
+    task->place = by_deadline_.emplace(deadline, task);
+    if (task->place == by_deadline_.begin()) changed_.notify_all();
+  }
+  void EndWaiting(const User& user) {
+    for (const TaskPtr& task : user.waiting) {
+      if (!task->over) EndBy(task, Clock::now());
+    }
+  }
+  void NoteHanging(const TaskPtr& task) {
+    if (!bounds_.look_time || !task->begun) return;
+    task->hangs = true;
+    User& user = users_.at(task->account);
+    ++user.hanging;
+    if (user.Hangs()) EndWaiting(user);
+  }
+
+  const Bounds bounds_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::condition_variable_any changed_;
+  bool closed_ = false;  // guarded by mutex_, as all below
+  size_t running_ = 0;   // calls of a then or a late
+  size_t looking_ = 0;   // calls of a look
+  size_t threads_ = 0;
+  std::map<Account, User> users_;  // those with threads
+  ByDeadline by_deadline_;
+};
+
+FileChecks::FileChecks(const Bounds& bounds)
+    : state_(std::make_shared<State>(bounds)),
+      clock_([state = state_.get()](const std::stop_token& stop) { state->WatchDeadlines(stop); }) {
+}
+
+void FileChecks::Close() { state_->Close(); }
+
+void FileChecks::Serve(State& state, Account account) {
+  while (const State::TaskPtr task = state.Next(account)) {
+    task->look();
+    task->look = nullptr;
+    state.LookEnded(task);
+    state.Finish(task, false);
+  }
+}
+
+Status FileChecks::Add(Account account, Look look) {
+  const auto added = state_->Add(account, std::move(look));
+  if (!added) return added.error();
+  if (added->needs_thread) {
+    try {
+      // Not joined: a thread that hangs must not keep the daemon from ending.
+      std::thread([state = state_, account] { Serve(*state, account); }).detach();
+    } catch (const std::system_error& error) {
+      if (state_->GoWithoutThread(account, added->task)) return Ok{};
+      return Error{ErrorCode::kOverloaded,
+                   fmt::format("the daemon can't start a thread to wait for {}: {}",
+                               state_->awaited(), error.what()),
+                   kRetryAfter};
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/model/own_directory.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kEntryBytes = 64 << 10;
+
+Error SystemError(std::string_view what, const std::filesystem::path& path, int error) {
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("{} {}: {}", what, path.string(), std::strerror(error))};
+}
+
+/// Whether the group has this user's name and no other member: such groups let a user's files have
+/// mode 0664 or 0775 although they are the user's alone.
+bool IsOwnGroup(gid_t gid) {
+  std::vector<char> user_bytes(kEntryBytes);
+  std::vector<char> group_bytes(kEntryBytes);
+  passwd user{};
+  group own{};
+  passwd* found_user = nullptr;
+  group* found_group = nullptr;
+  getpwuid_r(geteuid(), &user, user_bytes.data(), user_bytes.size(), &found_user);
+  getgrgid_r(gid, &own, group_bytes.data(), group_bytes.size(), &found_group);
+  if (found_user == nullptr || found_group == nullptr) return false;
+  if (user.pw_gid != gid || std::strcmp(user.pw_name, own.gr_name) != 0) return false;
+  for (char** member = own.gr_mem; *member != nullptr; ++member) {
+    if (std::strcmp(*member, user.pw_name) != 0) return false;
+  }
+  return true;
+}
+
+Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view danger) {
+  for (std::filesystem::path part = directory;; part = part.parent_path()) {
+    struct stat info {};
+    if (stat(part.c_str(), &info) != 0) return SystemError("cannot look at", part, errno);
+    const bool others_own = info.st_uid != 0 && info.st_uid != geteuid();
+    const bool group_writes = (info.st_mode & S_IWGRP) != 0 && !IsOwnGroup(info.st_gid);
+    const bool others_write = group_writes || (info.st_mode & S_IWOTH) != 0;
+    const bool protects = (info.st_mode & S_ISVTX) != 0 && part != directory;
+    if (others_own || (others_write && !protects)) {
+      return Error{ErrorCode::kDenied,
+                   fmt::format("others than root and this user can write {} (owner {}, mode "
+                               "{:04o}), so they could {}: choose another directory, or chown and "
+                               "chmod go-w this one",
+                               part.string(), info.st_uid, info.st_mode & 07777, danger)};
+    }
+    if (part == part.root_path()) return Ok{};
+  }
+}
+
+}  // namespace
+
+Status MakeDirectories(const std::filesystem::path& directory, mode_t mode) {
+  std::error_code failed;
+  if (directory.empty() || std::filesystem::is_directory(directory, failed)) return Ok{};
+  if (auto above = MakeDirectories(directory.parent_path(), mode); !above) return above;
+  if (mkdir(directory.c_str(), mode) == 0 || errno == EEXIST) return Ok{};
+  return SystemError("cannot make", directory, errno);
+}
+
+Status CheckOwnDirectory(const std::filesystem::path& directory, std::string_view danger) {
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(directory, failed);
+  if (failed) return SystemError("cannot look at", directory, failed.value());
+  if (auto spelled = CheckUpToRoot(absolute, danger); !spelled) return spelled;
+  const std::filesystem::path followed = std::filesystem::canonical(absolute, failed);
+  if (failed) return SystemError("cannot look at", directory, failed.value());
+  return CheckUpToRoot(followed, danger);
+}
+
+}  // namespace cccl_cached

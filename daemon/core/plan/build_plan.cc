@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/plan/build_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "daemon/core/plan/request_texts.h"
+#include "daemon/core/plan/roots.h"
+#include "daemon/core/closure/source_scan.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::BuildKind;
+using cccl_cache::BuildRequest;
+using cccl_cache::NvrtcProgram;
+using cccl_cache::OptionEffect;
+using cccl_cache::ParsedOption;
+
+// Names in the rule table that the daemon itself passes unless the client does.
+bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
+  return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
+    return std::string_view(parsed.canonical).starts_with(option);
+  });
+}
+
+// Every text of the request that the preprocessor sees: a -D can hold what a source can.
+void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
+              const std::function<void(std::string_view)>& visit) {
+  visit(program.source);
+  for (const cccl_cache::InlineHeader& header : program.headers) visit(header.contents);
+  for (const ParsedOption& option : options) visit(option.canonical);
+  for (const std::string& expression : program.name_expressions) visit(expression);
+}
+
+NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+  NameParts parts;
+  EachText(program, options, [&](std::string_view text) { parts |= PartsIn(text); });
+  return parts;
+}
+
+struct RequestTraits {
+  TextTraits written;  // names that stand in a text
+  TextTraits pasted;   // names that can be made of their parts
+
+  [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
+};
+
+RequestTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options) {
+  RequestTraits traits;
+  const auto* program = std::get_if<NvrtcProgram>(&request.program);
+  if (program == nullptr) return traits;
+  TextTraits& written = traits.written;
+  EachText(*program, options, [&](std::string_view text) {
+    const TextTraits found = ScanText(text);
+    if (written.time_token.empty()) written.time_token = found.time_token;
+    written.path_token = written.path_token || found.path_token;
+    written.base_name_token = written.base_name_token || found.base_name_token;
+    written.function_token = written.function_token || found.function_token;
+    written.may_paste = written.may_paste || found.may_paste;
+  });
+  if (written.may_paste) traits.pasted = PastedNames(PartsOf(*program, options));
+  return traits;
+}
+
+std::string UncacheableReason(const std::vector<ParsedOption>& options,
+                              const RequestTraits& traits) {
+  for (const ParsedOption& option : options) {
+    if (option.rule != nullptr && option.rule->effect == OptionEffect::kUncacheable) {
+      return fmt::format("option {}: {}", option.canonical, option.rule->reason);
+    }
+  }
+  if (!traits.written.time_token.empty()) {
+    return fmt::format(
+        "the output can hold the time: {} stands in the source, an inline header or an option",
+        traits.written.time_token);
+  }
+  if (traits.pasted.time_token.empty()) return {};
+  return fmt::format(
+      "the output can hold the time: {} can be pasted (##) together of what stands in the source, "
+      "an inline header or an option",
+      traits.pasted.time_token);
+}
+
+bool ShowPaths(const std::vector<ParsedOption>& options) {
+  return std::ranges::any_of(options, [](const ParsedOption& option) {
+    return option.rule != nullptr && option.rule->shows_paths;
+  });
+}
+
+std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
+                                         const std::vector<ParsedOption>& parsed,
+                                         const std::vector<Root>& roots,
+                                         const Capabilities& capabilities) {
+  std::vector<std::string> options;
+  size_t root = 1;
+  for (const ParsedOption& option : parsed) {
+    const bool directory = option.rule != nullptr && option.rule->names_directory;
+    options.push_back(directory
+                          ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
+                          : option.canonical);
+  }
+  for (; root < roots.size(); ++root) {
+    options.push_back(fmt::format("--include-path={}", roots[root].for_compiler));
+  }
+  if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
+    options.push_back(fmt::format("-frandom-seed={}", cccl_cache::RandomSeed(program, parsed)));
+  }
+  if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
+  return options;
+}
+
+cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("uid", uid);
+  hasher.AppendValue("working directory", plan.directories.working_directory);
+  for (const std::string& root : plan.directories.roots) hasher.AppendValue("root", root);
+  if (const auto& view = plan.directories.view) {
+    hasher.AppendValue("mount namespace", view->mount_namespace);
+    hasher.AppendValue("root's device", view->root_device);
+    hasher.AppendValue("root's inode", view->root_inode);
+    hasher.AppendValue("root's mount", view->root_mount);
+  }
+  return hasher.Finish();
+}
+
+std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, uid_t uid) {
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("uid", uid);
+  bool any = false;
+  for (size_t i = 1; i < roots.size(); ++i) {
+    if (roots[i].mount.trusted) continue;
+    hasher.AppendValue("root", roots[i].mount.target);
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return hasher.Finish();
+}
+
+cccl_cache::Digest FlightOf(const BuildPlan& plan) {
+  if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return plan.fingerprint;
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("fingerprint", plan.fingerprint.View());
+  hasher.AppendValue("headers", plan.job.toolchain->contents->Find("")->View());
+  return hasher.Finish();
+}
+
+// For each root the place of the first one that is the same directory, which compilers notice;
+// none if all differ.
+std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
+  std::vector<size_t> first;
+  bool any = false;
+  for (const Root& root : roots) {
+    const auto same = std::ranges::find(roots, root.mount.target,
+                                        [](const Root& each) { return each.mount.target; });
+    first.push_back(static_cast<size_t>(same - roots.begin()));
+    any = any || (first.back() + 1 != first.size() && !root.mount.target.empty());
+  }
+  if (!any) return std::nullopt;
+  return first;
+}
+
+void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& options,
+               const RequestTraits& traits, BuildPlan* plan, std::vector<Root>* roots) {
+  const BuildRequest& request = *plan->job.request;
+  const auto& program = std::get<NvrtcProgram>(request.program);
+  plan->path_dependent = options.force_path_dependent || traits.path_token() || ShowPaths(parsed);
+  const bool elsewhere =
+      request.files_view && options.own_view && *request.files_view != *options.own_view;
+  *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
+
+  CompileJob& job = plan->job;
+  job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);
+  const std::string_view name = ProgramName(program);
+  if (plan->path_dependent) {
+    job.program_name = name;
+    job.visible_working_directory =
+        request.working_directory.empty() ? "/" : request.working_directory;
+  } else {
+    job.program_name =
+        fmt::format("{}/{}", roots->front().mount.visible, name.substr(name.rfind('/') + 1));
+    job.visible_working_directory = kCanonicalWorkingDirectory;
+  }
+  if (!request.working_directory.empty() || !plan->path_dependent) {
+    plan->visible_roots.push_back({job.visible_working_directory, kWorkingDirectoryRoot});
+  }
+  for (const Root& root : *roots) {
+    const auto number = static_cast<uint32_t>(plan->directories.roots.size());
+    plan->client_prefixes.push_back(root.client_prefix);
+    plan->directories.roots.push_back(root.mount.target);
+    if (!root.mount.visible.empty()) plan->visible_roots.push_back({root.mount.visible, number});
+    if (root.mount.trusted || !plan->path_dependent) job.mounts.push_back(root.mount);
+  }
+}
+
+}  // namespace
+
+Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain,
+                            const PlanOptions& options) {
+  const BuildKind kind = request->kind();
+  if (const Status texts = CheckTexts(*request); !texts) return texts.error();
+  auto outcome = cccl_cache::ParseOptions(kind, OptionsOf(*request));
+  if (const auto* refused = std::get_if<cccl_cache::RefusedOption>(&outcome)) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("option {}: {}", refused->option, refused->reason)};
+  }
+  BuildPlan plan;
+  plan.options = std::get<std::vector<ParsedOption>>(std::move(outcome));
+  const std::vector<ParsedOption>& parsed = plan.options;
+  plan.job.toolchain = toolchain;
+  plan.job.request = request;
+  plan.directories.working_directory = request->working_directory;
+  plan.directories.view = request->files_view;
+  plan.directories.toolchain = toolchain->contents;
+  const RequestTraits traits = TraitsOf(*request, parsed);
+  plan.uncacheable_reason = UncacheableReason(parsed, traits);
+  plan.base_name_token = traits.written.base_name_token || traits.pasted.base_name_token;
+  plan.function_token = traits.written.function_token || traits.pasted.function_token;
+  std::vector<Root> roots;
+  if (kind == BuildKind::kNvrtc) {
+    PlanNvrtc(parsed, options, traits, &plan, &roots);
+  } else {
+    plan.job.visible_working_directory = kCanonicalWorkingDirectory;
+    for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);
+  }
+  plan.view = ViewOf(plan, options.uid);
+  plan.include_view = IncludeViewOf(roots, options.uid);
+
+  for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
+  plan.fingerprint = cccl_cache::Fingerprint({*request, toolchain->Library(kind)->id, parsed,
+                                              plan.fingerprint_roots, plan.path_dependent});
+  if (const auto twins = TwinRoots(roots)) {
+    plan.fingerprint = cccl_cache::FingerprintWithTwins(plan.fingerprint, *twins);
+  }
+  plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
+  plan.flight = FlightOf(plan);
+  return plan;
+}
+
+NameParts NamePartsOf(const BuildPlan& plan) {
+  const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
+  return program == nullptr ? NameParts() : PartsOf(*program, plan.options);
+}
+
+}  // namespace cccl_cached

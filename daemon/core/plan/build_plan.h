@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/closure/name_parts.h"
+#include "daemon/core/model/requester_files.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/toolchain.h"
+#include "proto/digest.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// What follows from a request and the toolchain that serves it, before anything is looked up.
+struct BuildPlan {
+  cccl_cache::Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
+  cccl_cache::Digest key;
+  /// Of the fingerprint and, where a compiler reads headers, all of the toolchain's: builds with
+  /// the same one are the same as long as nothing comes from outside.
+  cccl_cache::Digest flight;
+  /// Hash of the places where this requester's files lie, and of whose they are: what was made of
+  /// the files of one build is an answer to another only if these agree, or once it was checked.
+  cccl_cache::Digest view;
+  /// The same of the -I directories outside the toolchain alone; none if there are none.
+  std::optional<cccl_cache::Digest> include_view;
+  RootDirectories directories;             ///< where the requester's files lie
+  std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
+  CompileJob job;
+  /// The compiler sees the real paths, and so does the fingerprint.
+  bool path_dependent = false;
+  bool base_name_token = false;    ///< __BASE_FILE__ stands in the request, or can be pasted
+  bool function_token = false;     ///< __PRETTY_FUNCTION__ does
+  std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
+  /// For each root: what the client's own names begin with where the compiler's begin with
+  /// /cccl-root-N/.
+  std::vector<std::string> client_prefixes;
+  // What the fingerprint is made of besides the request.
+  std::vector<cccl_cache::ParsedOption> options;
+  std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
+};
+
+struct PlanOptions {
+  uid_t uid = 0;                      ///< whose build it is
+  bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
+  /// What paths mean to the daemon: a client to whom they mean something else has no directories of
+  /// the toolchain's. None: unknown, they mean the same.
+  std::optional<cccl_cache::FilesView> own_view = std::nullopt;
+};
+
+/// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
+/// the field or option. Pure.
+[[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                          ToolchainPtr toolchain, const PlanOptions& options);
+
+/// In all texts of the plan's request: what its files can be pasted together with.
+[[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
+
+}  // namespace cccl_cached

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/plan/roots.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::BuildRequest;
+using cccl_cache::NvrtcProgram;
+using cccl_cache::ParsedOption;
+
+std::string_view WithoutTrailingSlashes(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return path;
+}
+
+std::string Absolute(std::string_view path, std::string_view working_directory) {
+  if (path.starts_with('/')) return std::string(WithoutTrailingSlashes(path));
+  if (working_directory.empty()) return {};
+  if (path.empty() || path == ".") return std::string(WithoutTrailingSlashes(working_directory));
+  return fmt::format("{}/{}", WithoutTrailingSlashes(working_directory),
+                     WithoutTrailingSlashes(path));
+}
+
+// A directory inside a toolchain: which of its header directories, and where in it.
+struct ToolchainPlace {
+  size_t index = 0;
+  std::string below;  // "" or "/cub"
+};
+
+std::optional<std::string_view> Below(std::string_view path, std::string_view directory) {
+  if (!path.starts_with(directory)) return std::nullopt;
+  path.remove_prefix(directory.size());
+  if (!path.empty() && !path.starts_with('/')) return std::nullopt;
+  return path;
+}
+
+std::optional<ToolchainPlace> FindPlace(std::string_view path, const Toolchain& toolchain) {
+  if (path.empty() || path.find("/..") != path.npos) return std::nullopt;
+  std::optional<ToolchainPlace> best;
+  const auto consider = [&](size_t index, std::string_view directory) {
+    const auto below = Below(path, directory);
+    // include/cccl is a header directory of its own inside include: the deeper one is meant.
+    if (below && (!best || below->size() < best->below.size())) {
+      best = ToolchainPlace{index, std::string(*below)};
+    }
+  };
+  for (size_t i = 0; i < toolchain.headers.size(); ++i) {
+    consider(i, toolchain.headers[i].path);
+    for (const std::string& alias : toolchain.headers[i].aliases) consider(i, alias);
+  }
+  return best;
+}
+
+Root ProgramRoot(const BuildRequest& request, const NvrtcProgram& program, bool path_dependent) {
+  const std::string_view name = ProgramName(program);
+  const size_t slash = name.rfind('/');
+  const std::string_view prefix =
+      slash == name.npos ? std::string_view() : name.substr(0, slash + 1);
+  Root root;
+  root.client_prefix = prefix;
+  root.mount.target = Absolute(prefix, request.working_directory);
+  root.mount.visible = path_dependent ? root.mount.target : fmt::format("{}0", kCanonicalPrefix);
+  root.fingerprint.path = root.mount.target;
+  return root;
+}
+
+Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& request,
+                 const Toolchain& toolchain, const RootLayout& layout) {
+  const bool path_dependent = layout.path_dependent;
+  Root root;
+  const std::string path = Absolute(named, request.working_directory);
+  // As compilers name files below it.
+  root.client_prefix = named;
+  if (!named.ends_with('/')) root.client_prefix += '/';
+  root.mount.target = path;
+  root.fingerprint.path = path;
+  if (const auto place = layout.elsewhere ? std::nullopt : FindPlace(path, toolchain)) {
+    root.mount.target = toolchain.headers[place->index].path + place->below;
+    root.mount.trusted = true;
+    root.fingerprint.toolchain_directory =
+        fmt::format("{}{}", PlaceOf(toolchain.headers, place->index), place->below);
+  }
+  root.mount.visible = path_dependent ? path : fmt::format("{}{}", kCanonicalPrefix, number);
+  root.for_compiler = path_dependent ? std::string(named) : root.mount.visible;
+  return root;
+}
+
+}  // namespace
+
+std::string_view ProgramName(const NvrtcProgram& program) {
+  return program.name.empty() ? std::string_view("default_program") : program.name;
+}
+
+std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<ParsedOption>& options,
+                              const Toolchain& toolchain, const RootLayout& layout) {
+  const auto& program = std::get<NvrtcProgram>(request.program);
+  std::vector<Root> roots;
+  roots.push_back(ProgramRoot(request, program, layout.path_dependent));
+  for (const ParsedOption& option : options) {
+    if (option.rule == nullptr || !option.rule->names_directory) continue;
+    roots.push_back(IncludeRoot(roots.size(), option.value, request, toolchain, layout));
+  }
+  if (program.append_toolchain_headers) {
+    for (const HeaderDirectory& directory : toolchain.headers) {
+      roots.push_back(
+          IncludeRoot(roots.size(), directory.path, request, toolchain, {layout.path_dependent}));
+    }
+  }
+  return roots;
+}
+
+}  // namespace cccl_cached

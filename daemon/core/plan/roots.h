@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/toolchain.h"
+#include "proto/fingerprint.h"
+#include "proto/option_rules.h"
+#include "proto/request.h"
+
+namespace cccl_cached {
+
+/// The working directory that compilers see.
+inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
+
+/// One directory in which an NVRTC build looks for headers. Root 0 is that of the program's name,
+/// then each -I, then the toolchain's own where the client asked for them.
+struct Root {
+  cccl_cache::FingerprintRoot fingerprint;
+  Mount mount;  ///< target empty: nowhere (a relative name without a working directory)
+  std::string for_compiler;   ///< the value of --include-path; empty for root 0
+  std::string client_prefix;  ///< what the client's own names in it begin with
+};
+
+struct RootLayout {
+  bool path_dependent = false;
+  /// The client's names lead elsewhere than the daemon's, so none of them is a toolchain's.
+  bool elsewhere = false;
+};
+
+/// The roots of an NVRTC build in search order. A toolchain's directories are known by their names
+/// alone: nothing is looked up on disk, which may hang and which differs between users.
+[[nodiscard]] std::vector<Root> LayOutRoots(const cccl_cache::BuildRequest& request,
+                                            const std::vector<cccl_cache::ParsedOption>& options,
+                                            const Toolchain& toolchain, const RootLayout& layout);
+
+/// NVRTC's name for a program without one.
+[[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);
+
+}  // namespace cccl_cached

@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/flight_runner.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "daemon/core/run/adoption.h"
+#include "daemon/core/plan/canonical_names.h"
+#include "daemon/core/model/toolchain_places.h"
+
+namespace cccl_cached {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether what a job was spared may have been the cause, and not the time or the files.
+bool IsOfPreamble(const Error& error) {
+  return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
+         error.useless_precompiled;
+}
+
+std::unique_ptr<RequesterFiles> OpenFilesOf(const FlightOrder& order,
+                                            const RootDirectories& directories, FileAccess& access,
+                                            const std::shared_ptr<SentContents>& sent) {
+  if (order.recalled == nullptr) return OpenFiles(access, order.caller, directories);
+  const Peer& peer = order.caller.peer;
+  return WithToolchain(std::make_unique<RecalledFiles>(
+                           order.recalled, directories,
+                           RecalledFiles::Sources{peer.uid, sent, access.Of(peer, directories)}),
+                       directories.toolchain);
+}
+
+ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
+  return {plan.visible_roots, {plan.job.toolchain, plan.job.mounts}};
+}
+
+}  // namespace
+
+AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
+  return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
+}
+
+Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
+  Landing landing;
+  landing.started = Clock::now();
+  landing.uncacheable_reason = plan.uncacheable_reason;
+  const Toolchain& toolchain = *plan.job.toolchain;
+  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  if (landing.toolchain_changed) {
+    landing.error =
+        Error{ErrorCode::kUnavailable,
+              "the toolchain keeps changing on disk; try again when its installation is "
+              "complete"};
+    return landing;
+  }
+  Attempt attempt = CompileWithRetry(plan, order, stop);
+  landing.compile_time =
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - landing.started);
+  CountJob(order.purpose, attempt.ended_for_paths, landing.compile_time);
+  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  Judge(plan, std::move(attempt), &landing);
+  const CallerFilesPtr& files = order.caller.files;
+  landing.files_were_sent = files != nullptr;
+  if (landing.error && files != nullptr && files->failed()) landing.failed_files = files;
+  return landing;
+}
+
+void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landing) {
+  landing->looked_outside = attempt.record.asked;
+  landing->closure = std::move(attempt.record.closure);
+  landing->may_show_paths = attempt.ended_for_paths;
+  landing->blames_input = attempt.blames_input;
+  if (!attempt.output) {
+    landing->error = attempt.output.error();
+    return;
+  }
+  landing->output = *std::move(attempt.output);
+  landing->memory = std::exchange(landing->output.memory, nullptr);
+  const std::string& time_token = attempt.record.traits.time_token;
+  if (landing->uncacheable_reason.empty() && !time_token.empty()) {
+    landing->uncacheable_reason = "the output can hold the time: " + time_token;
+  }
+  landing->shows_paths = ShowsCanonicalNames(plan, *landing->output.artifact);
+}
+
+FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
+                                                     const FlightOrder& order,
+                                                     std::stop_token stop) {
+  const CompileLimits limits = limits_.Started();
+  Attempt attempt = CompileOnce(plan, order, limits, stop);
+  Count(attempt.output);
+  if (attempt.output.ok() || attempt.output.error().code != ErrorCode::kWorkerCrashed) {
+    return attempt;
+  }
+  const bool own_signal = attempt.output.error().own_signal;
+  parts_.statistics.Add(Counter::kRetries);
+  attempt = CompileOnce(plan, order, limits, stop);
+  Count(attempt.output);
+  attempt.blames_input = own_signal && !attempt.output && attempt.output.error().own_signal;
+  return attempt;
+}
+
+FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
+                                                const CompileLimits& limits, std::stop_token stop) {
+  std::optional<Preamble> preamble;
+  if (HasPreambles(plan, order)) preamble = PreambleOf(plan);
+  if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
+  std::optional<Attempt> quick = CompileRest(plan, order, *preamble, limits, stop);
+  if (quick) return *std::move(quick);
+  Attempt attempt = CompileAll(plan, order, limits, std::move(stop));
+  WantPreamble(plan, order, *preamble, attempt);
+  return attempt;
+}
+
+bool FlightRunner::HasPreambles(const BuildPlan& plan, const FlightOrder& order) const {
+  const Caller& caller = order.caller;
+  // Proofs and checks are about what the compiler makes of the whole.
+  if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
+  if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
+  if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
+  return parts_.sent_contents != nullptr &&
+         !IsAloneWithSentFiles(caller.peer.uid, plan.directories);
+}
+
+FlightRunner::Attempt FlightRunner::CompileAll(const BuildPlan& plan, const FlightOrder& order,
+                                               const CompileLimits& limits, std::stop_token stop) {
+  const Prepared prepared = Prepare(plan, order);
+  return Ended(prepared, parts_.compiler.Compile(prepared.job, limits, std::move(stop)));
+}
+
+std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& plan,
+                                                               const FlightOrder& order,
+                                                               const Preamble& preamble,
+                                                               const CompileLimits& limits,
+                                                               std::stop_token stop) {
+  const ParsedPreamblePtr parsed = parts_.preambles->Find(preamble.key);
+  if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
+  if (parsed->record.asked && order.first_question) order.first_question();
+  Prepared prepared = Prepare(plan, order);
+  const CallerFilesPtr& sent = order.caller.files;
+  const std::optional<Result<bool>> adopted =
+      AdoptSoon(sent == nullptr ? *parts_.checks : *parts_.sent_checks, order.caller.peer.account(),
+                prepared.recorder, parsed, stop);
+  if (!adopted) return std::nullopt;
+  if (!*adopted) return Ended(prepared, adopted->error());
+  if (!**adopted) {
+    // What a caller does not tell says nothing of the preamble.
+    if (sent == nullptr || !sent->failed()) parts_.preambles->Drop(preamble.key, parsed);
+    return std::nullopt;
+  }
+  prepared.job.precompiled = parsed->precompiled;
+  Attempt attempt = Ended(prepared, parts_.compiler.Compile(prepared.job, limits, stop));
+  Result<CompileOutput>& output = attempt.output;
+  const bool cancelled = stop.stop_requested() || attempt.ended_for_paths;
+  if (output.ok() && output->succeeded) {
+    if (ShowsPreamble(*output->artifact)) {
+      parts_.statistics.Add(Counter::kPchFailures);
+      parts_.preambles->Blame(preamble.key, parsed);
+      return std::nullopt;
+    }
+    // The program's affair: others that begin so show no names.
+    if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
+      parts_.statistics.Add(Counter::kPchFailures);
+      return std::nullopt;
+    }
+    parts_.statistics.Add(Counter::kPchBuilds);
+    output.value().precompiled_headers = true;
+  } else if (!cancelled) {
+    // A compile failure too has to be what it is without.
+    parts_.statistics.Add(Counter::kPchFailures);
+    if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble.key, parsed);
+    if (!output) parts_.preambles->Drop(preamble.key, parsed);
+    return std::nullopt;
+  }
+  return attempt;
+}
+
+FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const FlightOrder& order) {
+  // Shared with the recorder, which may outlive the compile if a disk hangs.
+  const auto ended_for_paths = std::make_shared<std::atomic<bool>>(false);
+  ClosureRecorder::Events events{.first_question = order.first_question};
+  if (!plan.path_dependent && order.purpose == CompilePurpose::kCaller) {
+    events.path_token = [ended_for_paths]() -> Status {
+      *ended_for_paths = true;
+      return Error{ErrorCode::kCancelled, "compiled again under the real paths"};
+    };
+  }
+  Prepared prepared{plan.job,
+                    std::make_shared<ClosureRecorder>(
+                        OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
+                        NamesOf(plan), std::move(events), NamePartsOf(plan)),
+                    ended_for_paths};
+  prepared.job.requester = order.caller.peer.uid;
+  prepared.job.account = order.caller.peer.account();
+  // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
+  if (plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc) {
+    prepared.job.files = prepared.recorder;
+  }
+  prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;
+  return prepared;
+}
+
+FlightRunner::Attempt FlightRunner::Ended(const Prepared& prepared, Result<CompileOutput> output) {
+  return {.output = std::move(output),
+          .record = prepared.recorder->Finish(),
+          .ended_for_paths = *prepared.ended_for_paths};
+}
+
+void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
+                                const Preamble& preamble, const Attempt& attempt) {
+  const bool good =
+      attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
+  if (!good) return;
+  CompileJob job = PreambleJob(plan.job, preamble);
+  uint64_t bytes = BytesOf(job, plan);
+  FlightOrder later{.caller = order.caller.peer};
+  if (order.caller.files != nullptr) {
+    later.recalled = Recall(plan, attempt.record.closure);
+    bytes += BytesOf(attempt.record.closure);
+  }
+  parts_.preambles->Want(
+      preamble.key, later.caller.peer.account(), bytes,
+      [&files = parts_.files, sent = parts_.sent_contents, job = std::move(job), later,
+       directories = plan.directories, names = NamesOf(plan), parts = NamePartsOf(plan)]() mutable {
+        PreamblePool::Order made{std::move(job), nullptr};
+        made.recorder =
+            std::make_shared<ClosureRecorder>(OpenFilesOf(later, directories, files, sent),
+                                              std::move(names), ClosureRecorder::Events{}, parts);
+        made.job.requester = later.caller.peer.uid;
+        made.job.account = later.caller.peer.account();
+        made.job.files = made.recorder;
+        return made;
+      });
+}
+
+void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time) {
+  if (given_up) {
+    parts_.statistics.Add(Counter::kGivenUp);
+    parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
+  } else if (purpose == CompilePurpose::kCaller || purpose == CompilePurpose::kCallersProof) {
+    parts_.statistics.Add(Counter::kCompiles);
+    parts_.statistics.Add(Counter::kCompileMicroseconds, time.count());
+  } else if (purpose == CompilePurpose::kShadowCheck) {
+    parts_.statistics.Add(Counter::kShadowChecks);
+  }
+}
+
+void FlightRunner::Count(const Result<CompileOutput>& output) {
+  if (output.ok()) return;
+  switch (output.error().code) {
+    case ErrorCode::kWorkerCrashed:
+      return parts_.statistics.Add(Counter::kWorkerCrashes);
+    case ErrorCode::kTimedOut:
+      return parts_.statistics.Add(Counter::kTimeouts);
+    case ErrorCode::kOutOfMemory:
+      return parts_.statistics.Add(Counter::kOutOfMemory);
+    default:
+      return;
+  }
+}
+
+}  // namespace cccl_cached

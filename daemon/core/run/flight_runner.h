@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/plan/build_plan.h"
+#include "daemon/core/model/caller_files.h"
+#include "daemon/core/closure/closure.h"
+#include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/run/preamble.h"
+#include "daemon/core/run/preamble_pool.h"
+#include "daemon/core/closure/recalled_files.h"
+#include "daemon/core/model/requester_files.h"
+#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
+
+namespace cccl_cached {
+
+/// What a compile is for. Only those for callers count as compiles.
+enum class CompilePurpose {
+  kCaller,
+  kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
+  kPathProof,     ///< the same while nobody waits for it
+  kShadowCheck,   ///< of what is kept already
+};
+
+/// For whom, and why, a plan is compiled.
+struct FlightOrder {
+  Caller caller;  ///< whose files are read
+  /// The first question about a file outside; on the thread that answers it, before it does. May be
+  /// empty.
+  std::function<void()> first_question = {};
+  CompilePurpose purpose = CompilePurpose::kCaller;
+  /// What the caller's files are taken to be; null: what they are now.
+  AnsweredFilesPtr recalled = nullptr;
+};
+
+/// The files of a build that was made of these, for another compile of it without its caller.
+[[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
+
+/// Runs a flight's compile and judges what it means for the cache. Thread-safe.
+class FlightRunner {
+ public:
+  struct Parts {
+    Toolchains& toolchains;
+    Compiler& compiler;
+    FileAccess& files;
+    Statistics& statistics;
+    PreamblePool* preambles = nullptr;  ///< null: none are kept
+    FileChecks* checks = nullptr;       ///< looks at the files of preambles; with them
+    FileChecks* sent_checks = nullptr;  ///< the same where callers send them
+    /// Null: what is done without its caller is not done for those who send their files.
+    std::shared_ptr<SentContents> sent_contents = nullptr;
+  };
+
+  /// The parts must outlive the runner.
+  FlightRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
+
+  /// Blocks until the compile has ended. A worker that dies is tried once more, in what is left of
+  /// the time: it may have been the machine's fault.
+  [[nodiscard]] Landing Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
+
+ private:
+  struct Attempt {
+    Result<CompileOutput> output;
+    ClosureRecorder::Record record;
+    bool ended_for_paths = false;
+    bool blames_input = false;
+  };
+  Attempt CompileWithRetry(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
+  Attempt CompileOnce(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+                      std::stop_token stop);
+  Attempt CompileAll(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+                     std::stop_token stop);
+  /// What follows the preamble. None: that can't be, or did not work.
+  std::optional<Attempt> CompileRest(const BuildPlan& plan, const FlightOrder& order,
+                                     const Preamble& preamble, const CompileLimits& limits,
+                                     std::stop_token stop);
+  /// A job of the plan with files of its own.
+  struct Prepared {
+    CompileJob job;
+    std::shared_ptr<ClosureRecorder> recorder;
+    std::shared_ptr<std::atomic<bool>> ended_for_paths;
+  };
+  Prepared Prepare(const BuildPlan& plan, const FlightOrder& order);
+  [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const FlightOrder& order) const;
+  static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
+  void WantPreamble(const BuildPlan& plan, const FlightOrder& order, const Preamble& preamble,
+                    const Attempt& attempt);
+  void Judge(const BuildPlan& plan, Attempt attempt, Landing* landing);
+  void CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time);
+  void Count(const Result<CompileOutput>& output);
+
+  const Parts parts_;
+  const CompileLimits limits_;
+};
+
+}  // namespace cccl_cached

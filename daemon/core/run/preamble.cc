@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/preamble.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "daemon/core/closure/preamble_scan.h"
+#include "daemon/core/plan/shown_text.h"
+#include "proto/fingerprint.h"
+
+namespace cccl_cached {
+namespace {
+
+using cccl_cache::NvrtcProgram;
+
+constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
+
+/// Differs with each source. The compiler takes it for what it makes, not for what it parses.
+constexpr std::string_view kSeed = "-frandom-seed=";
+bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
+
+/// What is written before the optimizer is done shows in which order templates were instantiated,
+/// and debug information under which names; neither is the same with what was parsed ahead
+/// (docs/decisions/0012).
+bool ShowsParsing(std::string_view option) {
+  return option == "--dlink-time-opt" || option == "--optix-ir" || option == "--device-debug";
+}
+
+/// With its slash; empty: none is named.
+std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
+
+std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+/// Names in the toolchain's own directories are in no closure one by one, so nobody could tell
+/// whether a program there was included by its own preamble.
+bool LiesInToolchain(const CompileJob& job) {
+  const std::string_view directory = DirectoryOf(job.program_name);
+  const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
+  const auto lies_in_headers = [&](const HeaderDirectory& headers) {
+    return lies_in(headers.path) || std::ranges::any_of(headers.aliases, lies_in);
+  };
+  return std::ranges::any_of(job.toolchain->headers, lies_in_headers) ||
+         std::ranges::any_of(job.mounts, [&](const Mount& mount) {
+           return mount.trusted && lies_in(mount.visible);
+         });
+}
+
+cccl_cache::Digest KeyOf(const BuildPlan& plan, std::string_view text) {
+  const CompileJob& job = plan.job;
+  cccl_cache::Hasher hasher;
+  hasher.AppendValue("toolchain", job.toolchain->serial);
+  hasher.AppendValue("view", plan.view.View());
+  for (const std::string& option : job.options) {
+    if (!IsSeed(option)) hasher.AppendValue("option", option);
+  }
+  hasher.AppendValue("program directory", DirectoryOf(job.program_name));
+  hasher.AppendValue("visible working directory", job.visible_working_directory);
+  for (const Mount& mount : job.mounts) {
+    hasher.AppendValue("mount", mount.visible);
+    hasher.AppendValue("target", mount.target);
+  }
+  for (const VisibleRoot& root : plan.visible_roots) {
+    hasher.AppendValue("root", root.visible);
+    hasher.AppendValue("number", root.number);
+  }
+  for (const auto& header : std::get<NvrtcProgram>(job.request->program).headers) {
+    hasher.AppendValue("header", header.name);
+    hasher.AppendValue("contents", header.contents);
+  }
+  hasher.AppendValue("preamble", text);
+  return hasher.Finish();
+}
+
+}  // namespace
+
+std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
+  const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
+  if (program == nullptr || !plan.job.toolchain->capabilities.pch) return std::nullopt;
+  if (!plan.uncacheable_reason.empty() || LiesInToolchain(plan.job)) return std::nullopt;
+  if (plan.base_name_token || plan.function_token) return std::nullopt;
+  if (std::ranges::any_of(plan.job.options, ShowsParsing)) return std::nullopt;
+  const size_t length = PreambleLength(program->source);
+  if (length == 0) return std::nullopt;
+  return Preamble{KeyOf(plan, std::string_view(program->source).substr(0, length)), length};
+}
+
+CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
+  const auto& program = std::get<NvrtcProgram>(job.request->program);
+  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  request->program =
+      NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
+  CompileJob result = job;
+  result.request = std::move(request);
+  // A client's seed is in no key of the builds that use the result, so it must not reach a compiler
+  // here.
+  for (std::string& option : result.options) {
+    if (IsSeed(option)) option = std::string(kSeed).append(kPreambleName);
+  }
+  result.program_name = std::string(DirectoryOf(job.program_name)).append(kPreambleName);
+  return result;
+}
+
+uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan) {
+  uint64_t bytes = 0;
+  const auto add = [&](std::string_view text) { bytes += sizeof(std::string) + text.size(); };
+  const auto& program = std::get<NvrtcProgram>(preamble_job.request->program);
+  add(program.source);
+  for (const cccl_cache::InlineHeader& header : program.headers) {
+    add(header.name);
+    add(header.contents);
+  }
+  for (const std::string& option : preamble_job.options) add(option);
+  for (const Mount& mount : preamble_job.mounts) {
+    add(mount.visible);
+    add(mount.target);
+  }
+  for (const std::string& root : plan.directories.roots) add(root);
+  for (const VisibleRoot& root : plan.visible_roots) add(root.visible);
+  return bytes;
+}
+
+bool ShowsPreamble(const Artifact& artifact) {
+  static const ShownText kShown(kPreambleName);
+  return artifact.log.find(kPreambleName) != std::string::npos || kShown.In(artifact);
+}
+
+bool ShowsMangledNames(const Artifact& artifact) {
+  // Debug information has mangled names without that as well.
+  constexpr std::string_view kMangled = "::_ZN";
+  static const ShownText kShown(kMangled);
+  return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);
+}
+
+bool NamesProgram(const Closure& closure, const CompileJob& job) {
+  const std::string_view own = BaseNameOf(job.program_name);
+  return std::ranges::any_of(closure.entries, [&](const ClosureEntry& entry) {
+    if (entry.name.root == kToolchainRoot) return false;
+    return BaseNameOf(entry.name.below) == own;
+  });
+}
+
+}  // namespace cccl_cached

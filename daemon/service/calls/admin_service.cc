@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/calls/admin_service.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "daemon/service/calls/explain_call.h"
+#include "daemon/service/calls/unary_call.h"
+#include "daemon/service/wire/utf8.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+void AddGauge(v1::StatsReply& reply, std::string_view name, double value, std::string_view help) {
+  v1::Statistic* statistic = reply.add_statistics();
+  statistic->set_name(std::string(name));
+  statistic->set_value(value);
+  statistic->set_gauge(true);
+  statistic->set_help(std::string(help));
+}
+
+void AddComponent(v1::Toolchain& to, const char* name, const std::optional<CompilerLibrary>& from) {
+  if (!from) return;
+  v1::ToolchainComponent* component = to.add_components();
+  component->set_name(name);
+  component->set_version(from->version);
+  component->set_id(from->id.Hex());
+  component->set_path(ToUtf8(from->path));
+}
+
+void Describe(const Toolchain& from, v1::Toolchain& to) {
+  to.set_id(from.id.Hex());
+  to.set_version(from.version());
+  to.set_root(ToUtf8(from.root));
+  AddComponent(to, "nvrtc", from.nvrtc);
+  AddComponent(to, "nvjitlink", from.nvjitlink);
+  AddComponent(to, "nvvm", from.nvvm);
+  for (const HeaderDirectory& directory : from.headers) {
+    to.add_header_directories(ToUtf8(directory.path));
+  }
+  if (from.capabilities.random_seed) to.add_accepted_options("-frandom-seed");
+  if (from.capabilities.no_cache) to.add_accepted_options("--no-cache");
+  if (from.capabilities.pch) to.add_accepted_options("--pch");
+}
+
+/// What a build that names no toolchain gets, as Toolchains::Select says.
+using Default = std::optional<Result<ToolchainPtr>>;
+
+Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {
+  return toolchains.Select({}, driver_version, cccl_cache::BuildKind::kNvrtc);
+}
+
+void DescribeAll(Toolchains& from, const Default& selected, v1::ToolchainsReply& to) {
+  for (const ToolchainPtr& toolchain : from.Present()) {
+    v1::Toolchain* description = to.add_toolchains();
+    Describe(*toolchain, *description);
+    description->set_selected_by_default(selected && selected->ok() && **selected == toolchain);
+  }
+  for (const RejectedToolchain& rejected : from.Rejected()) {
+    v1::RejectedToolchain* description = to.add_rejected();
+    description->set_root(ToUtf8(rejected.root));
+    description->set_reason(ToUtf8(rejected.reason));
+  }
+}
+
+v1::StatsReply DescribeStatistics(const AdminSources& sources) {
+  v1::StatsReply reply;
+  for (const CounterInfo& info : Counters()) {
+    v1::Statistic* statistic = reply.add_statistics();
+    statistic->set_name(std::string(info.name));
+    statistic->set_label(std::string(info.label));
+    statistic->set_value(static_cast<double>(sources.statistics.Get(info.counter)) * info.scale);
+    statistic->set_help(std::string(info.help));
+  }
+  const TierSize stored = sources.stored();
+  const BuildGauges building = sources.building();
+  const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources.started;
+  AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
+  AddGauge(reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
+  AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Connections open now.");
+  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
+  AddGauge(reply, "queued", static_cast<double>(building.queued),
+           "Compiles waiting for a slot now.");
+  AddGauge(reply, "waiting", static_cast<double>(building.waiting),
+           "Callers waiting for a compile now.");
+  const DepositGauges deposits = sources.deposits.gauges();
+  AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Deposits kept.");
+  AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),
+           "Bytes that they count.");
+  AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held now.");
+  AddGauge(reply, "lease_waiters", static_cast<double>(deposits.leases.waiting),
+           "Callers waiting for a lease now.");
+  AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
+  reply.set_version(sources.version);
+  return reply;
+}
+
+void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall::Reply answer) {
+  auto describe = [&toolchains, answer = std::move(answer)](const Default& selected) {
+    v1::ToolchainsReply reply;
+    if (!toolchains.Looked() && selected && !selected->ok()) {
+      return answer({grpc::StatusCode::UNAVAILABLE, selected->error().message}, reply);
+    }
+    DescribeAll(toolchains, selected, reply);
+    answer(grpc::Status::OK, reply);
+  };
+  // No thread of gRPC's waits for the first look, or for another where something changed.
+  const Default selected = DefaultFor(toolchains, driver_version);
+  if (toolchains.Looked() && selected) {
+    describe(selected);
+  } else {
+    toolchains.WhenKnown({}, driver_version, cccl_cache::BuildKind::kNvrtc,
+                         [&toolchains, driver_version, describe = std::move(describe)] {
+                           describe(DefaultFor(toolchains, driver_version));
+                         });
+  }
+}
+
+}  // namespace
+
+AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
+  const Account account = peer.account();
+  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](CallStream& stream) {
+    auto* call = new ExplainCall(backend, peer, stream);
+    call->Begin();
+  });
+  Serve("/cccl_cache.v1.Admin/Stats",
+        UnaryCall::Maker<v1::StatsRequest>(
+            backend, account, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              answer(grpc::Status::OK, DescribeStatistics(sources));
+            }));
+  Serve("/cccl_cache.v1.Admin/Toolchains",
+        UnaryCall::Maker<v1::ToolchainsRequest>(
+            backend, account, [&sources](const auto& request, UnaryCall::Reply answer) {
+              AnswerToolchains(sources.toolchains, request.driver_version(), std::move(answer));
+            }));
+}
+
+}  // namespace cccl_cached

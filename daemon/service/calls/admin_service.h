@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "cccl_cache/v1/admin.pb.h"
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/transport/raw_service.h"
+
+namespace cccl_cached {
+
+/// Where the answers of Admin come from. Everything in it is thread-safe and outlives the service.
+struct AdminSources {
+  Toolchains& toolchains;
+  const Statistics& statistics;
+  const Deposits& deposits;
+  std::function<TierSize()> stored;
+  std::function<BuildGauges()> building;
+  std::function<uint64_t()> clients;  ///< connections now
+  std::chrono::steady_clock::time_point started;
+  std::string version;
+};
+
+/// cccl_cache.v1.Admin for one peer, as far as everybody may ask: totals, toolchains, and why
+/// his own builds were misses; nothing of other users. Thread-safe.
+class AdminService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/calls/blocking_call.h"
+
+#include <fmt/format.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <chrono>
+#include <utility>
+
+#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/small_message.h"
+
+namespace cccl_cached {
+namespace {
+
+// Who moves less is waited for no longer than the patience, all waits together: else one byte now
+// and then would keep a place that others wait for.
+constexpr uint64_t kBytesPerSecond = 1u << 20;
+
+Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
+
+}  // namespace
+
+void BlockingCall::Begin() {
+  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
+  if (!call) return End(call.error());
+  auto stream = backend_.budget.Take(peer_.account(), Resource::kStreams);
+  if (!stream) return End(stream.error());
+  call_ = std::move(*call);
+  stream_ = std::move(*stream);
+  if (const Status begun = threads_.Run([this] { End(Work()); }); !begun) End(begun);
+}
+
+SnapshotCaller BlockingCall::Caller() {
+  return {peer_, [this](uint64_t bytes) { return Hold(bytes); }, left_.get_token()};
+}
+
+Status BlockingCall::Hold(uint64_t bytes) {
+  memory_.Release();
+  auto share = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes);
+  if (!share) return share.error();
+  memory_ = *std::move(share);
+  return Ok{};
+}
+
+Status BlockingCall::Read(google::protobuf::MessageLite& message) {
+  StartRead(&message_);
+  if (Status read = Await(); !read) return read;
+  moved_ += message_.Length();
+  if (message_.Length() > kChunkBytes + kChunkHead) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("a message of {} bytes: at most {} of data are allowed in one",
+                             message_.Length(), kChunkBytes)};
+  }
+  grpc::ProtoBufferReader reader(&message_);
+  if (message.ParseFromZeroCopyStream(&reader)) return Ok{};
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("the message is not a {}", message.GetTypeName())};
+}
+
+Status BlockingCall::Write(const google::protobuf::MessageLite& message) {
+  message_ = Encode(message);
+  moved_ += message_.Length();
+  StartWrite(&message_);
+  return Await();
+}
+
+Status BlockingCall::Await() {
+  using std::chrono::steady_clock;
+  const std::chrono::milliseconds earned(1'000 * moved_ / kBytesPerSecond);
+  const steady_clock::time_point begin = steady_clock::now();
+  std::unique_lock lock(mutex_);
+  const bool soon = changed_.wait_for(lock, backend_.limits.answer_patience + earned - waited_,
+                                      [this] { return ended_well_.has_value(); });
+  waited_ += steady_clock::now() - begin;
+  if (!soon) {
+    // What was started ends with this.
+    lock.unlock();
+    context().TryCancel();
+    lock.lock();
+    changed_.wait(lock, [this] { return ended_well_.has_value(); });
+  }
+  const bool well = *std::exchange(ended_well_, std::nullopt);
+  if (well) return Ok{};
+  if (soon) return CallerLeft();
+  return Error{
+      ErrorCode::kTimedOut,
+      fmt::format("the caller is too slow: it was waited for longer than {} ms and a second "
+                  "for each MiB that it sent or took",
+                  backend_.limits.answer_patience.count())};
+}
+
+void BlockingCall::Notice(bool ok) {
+  const std::lock_guard lock(mutex_);
+  ended_well_ = ok;
+  // Under the lock: the call may be gone as soon as its thread knows.
+  changed_.notify_all();
+}
+
+void BlockingCall::OnReadDone(bool ok) { Notice(ok); }
+
+void BlockingCall::OnWriteDone(bool ok) { Notice(ok); }
+
+void BlockingCall::OnCancel() { left_.request_stop(); }
+
+void BlockingCall::End(const Status& status) {
+  if (status) return Finish(grpc::Status::OK);
+  if (status.error().code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
+  Finish(ToGrpcStatus(status.error(), context()));
+}
+
+void BlockingCall::OnDone() { delete this; }
+
+}  // namespace cccl_cached

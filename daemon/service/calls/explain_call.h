@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+
+#include "daemon/core/explain/explanation.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/calls/explain_request.h"
+#include "daemon/service/calls/small_call.h"
+
+namespace cccl_cached {
+
+/// One call of Explain, whose request can be as large as a build's and is bounded like that.
+class ExplainCall final : public SmallCall {
+ public:
+  ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream);
+
+ private:
+  class Wait;
+
+  void OnRequest(grpc::ByteBuffer& request) override;
+  void OnLeft() override;
+  [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
+  void AskOfKey(const cccl_cache::Digest& key);
+  void AskOfBuild(ExplainQuestion question);
+  /// False: the caller has left, and is told so.
+  [[nodiscard]] bool BeginWait();
+  void Answer(const Result<Explanation>& answer);
+
+  BuildBackend& backend_;
+  const Peer peer_;
+  const std::shared_ptr<Wait> wait_;
+  grpc::ByteBuffer reply_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/calls/health.h"
+#include "daemon/service/transport/raw_service.h"
+
+namespace cccl_cached {
+
+/// grpc.health.v1 for one peer. gRPC brings such a service, but takes its requests unbounded and
+/// uncounted. Thread-safe.
+class HealthService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  HealthService(BuildBackend& backend, Account account, Health& health);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cccl_cache/v1/info.pb.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/calls/health.h"
+#include "daemon/service/transport/raw_service.h"
+
+namespace cccl_cached {
+
+/// cccl_cache.v1.Info for one peer: the same answer to everybody, with the problem of the moment.
+/// Thread-safe.
+class InfoService final : public RawService {
+ public:
+  /// Backend and reply must outlive the service.
+  InfoService(BuildBackend& backend, Account account, const cccl_cache::v1::InfoReply& reply,
+              const Health& health);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/calls/snapshot_filter.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "proto/snapshot.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr int kMostUsers = 4'096;
+constexpr size_t kKeyBytes = sizeof(cccl_cache::Digest::bytes);
+
+Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }
+
+std::optional<std::chrono::sys_seconds> TimeOf(uint64_t seconds) {
+  constexpr uint64_t kLatest = std::numeric_limits<int64_t>::max();
+  if (seconds == 0) return std::nullopt;
+  return std::chrono::sys_seconds(
+      std::chrono::seconds(static_cast<int64_t>(std::min(seconds, kLatest))));
+}
+
+}  // namespace
+
+Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) {
+  for (const auto& [name, text] : {std::pair{"toolchain", &message.toolchain()},
+                                   {"arch", &message.arch()},
+                                   {"name_space", &message.name_space()}}) {
+    if (!cccl_cache::IsSnapshotText(*text)) {
+      return Invalid(fmt::format("{} of the filter: at most 255 printable characters", name));
+    }
+  }
+  if (message.uids_size() > kMostUsers) {
+    return Invalid(
+        fmt::format("uids of the filter: {}, at most {} are allowed; all_users names "
+                    "everybody",
+                    message.uids_size(), kMostUsers));
+  }
+  SnapshotFilter filter;
+  filter.toolchain = message.toolchain();
+  filter.arch = message.arch();
+  filter.name_space = message.name_space();
+  filter.since = TimeOf(message.since_s());
+  filter.until = TimeOf(message.until_s());
+  filter.uids.assign(message.uids().begin(), message.uids().end());
+  filter.all_users = message.all_users();
+  return filter;
+}
+
+Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter) {
+  const size_t count = keys.size() / kKeyBytes;
+  if (keys.size() % kKeyBytes != 0) return Invalid("known_keys: 32 bytes for each key");
+  if (count > cccl_cache::kMostSnapshotRecords - filter.known.size()) {
+    return Invalid(fmt::format("known_keys: more than the {} that a snapshot can hold",
+                               cccl_cache::kMostSnapshotRecords));
+  }
+  for (; !keys.empty(); keys.remove_prefix(kKeyBytes)) {
+    filter.known.push_back(*cccl_cache::Digest::FromBytes(keys.substr(0, kKeyBytes)));
+  }
+  return Ok{};
+}
+
+void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message) {
+  message.set_records(summary.records);
+  message.set_bytes(summary.bytes);
+  message.set_left_out(summary.left_out);
+  message.set_shared(summary.shared);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/core/model/peer.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/transport/raw_service.h"
+#include "daemon/service/calls/snapshot_sources.h"
+
+namespace cccl_cached {
+
+/// cccl_cache.v1.Snapshot for one peer. Thread-safe.
+class SnapshotService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "daemon/service/transport/raw_service.h"
+#include "daemon/service/calls/small_call.h"
+#include "daemon/service/wire/small_message.h"
+
+namespace cccl_cached {
+
+/// A call with one small request and one reply.
+class UnaryCall final : public SmallCall {
+ public:
+  /// To be called once, now or later on any thread: the message counts if the status is OK.
+  using Reply = std::function<void(const grpc::Status&, const google::protobuf::MessageLite&)>;
+  template <typename Request>
+  using Answer = std::function<void(const Request&, Reply)>;
+
+  /// What is wrong with a request that is a message of its type.
+  template <typename Request>
+  using Check = std::function<Status(const Request&)>;
+
+  /// Makes calls whose requests are of this type. `check` may be empty.
+  template <typename Request>
+  static MakeCall Maker(BuildBackend& backend, Account account, Answer<Request> answer,
+                        Check<Request> check = {}) {
+    auto decode = [answer = std::move(answer), check = std::move(check)](grpc::ByteBuffer& bytes,
+                                                                         Reply reply) -> Status {
+      Request request;
+      if (auto decoded = DecodeSmall(bytes, request); !decoded) return decoded;
+      if (auto checked = check ? check(request) : Status(Ok{}); !checked) return checked;
+      answer(request, std::move(reply));
+      return Ok{};
+    };
+    auto shared = std::make_shared<const Method>(std::move(decode));
+    return [&backend, account, shared](CallStream& stream) {
+      auto* call = new UnaryCall(backend, account, stream, shared);
+      call->Begin();
+    };
+  }
+
+ private:
+  /// An error, or the reply is or will be called.
+  using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
+
+  UnaryCall(BuildBackend& backend, Account account, CallStream& stream,
+            std::shared_ptr<const Method> method)
+      : SmallCall(backend, account, stream), method_(std::move(method)) {}
+
+  void OnRequest(grpc::ByteBuffer& request) override;
+  void End(const grpc::Status& status, const google::protobuf::MessageLite& reply);
+
+  const std::shared_ptr<const Method> method_;
+  grpc::ByteBuffer reply_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "daemon/core/closure/file_exchange.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/wire/convert.h"
+#include "daemon/service/calls/pending_build.h"
+#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/limits/read_gate.h"
+#include "daemon/service/wire/reply_bytes.h"
+
+namespace cccl_cached {
+
+/// One call of BuildWithFiles. Questions come from the core's threads, answers and ends from
+/// gRPC's: each leaves a mark under the lock, and whoever left one does what can be done now
+/// (GoOn). A message is read only while an answer is awaited, and waits for its turn like any
+/// request. Deletes itself when the call is done.
+class WithFilesCall final : public RawCall, private GatedReader {
+ public:
+  WithFilesCall(BuildBackend& backend, Peer peer, CallStream& stream);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  enum class Reading { kNot, kWaitsForTurn, kUnderWay };
+  /// Outlives the call, for questions may come when that is gone.
+  struct Link {
+    std::mutex mutex;
+    WithFilesCall* call = nullptr;  // guarded by mutex; null: gone
+  };
+
+  void StartReading() override;
+  void GiveUp() override { context().TryCancel(); }
+  void TakeFirst();
+  [[nodiscard]] Status ReadRequest();
+  void StartBuild();
+  void TakeAnswers();
+  [[nodiscard]] Status ReadAnswers();
+  void Answer(Result<BuildAnswer> answer);
+  /// The call ends with this, unless the build was answered.
+  void Abandon(const Error& error);
+  void Fail(const Error& error);
+
+  static void GoOn(const std::shared_ptr<Link>& link);
+  // These require the link's mutex held.
+  /// True: a message is to be read, so a turn is needed.
+  [[nodiscard]] bool Advance();
+  void WriteNext();
+  void FinishIfIdle();
+
+  BuildBackend& backend_;
+  const Peer peer_;
+  const std::shared_ptr<PendingBuild> pending_;
+  const std::shared_ptr<Link> link_;
+  const std::shared_ptr<FileExchange> exchange_;
+  Share call_;
+  Share bytes_;  ///< of the request, later of the reply
+  ConvertedRequest request_;
+  // Of who reads.
+  grpc::ByteBuffer message_;
+  Share incoming_;  ///< contents that are not complete
+
+  // Guarded by the link's mutex.
+  Reading reading_ = Reading::kWaitsForTurn;
+  bool started_ = false;  ///< the request is there
+  /// Where turns are given: a caller that is slow to answer holds up no other kind of call.
+  ReadGate* gate_ = &backend_.read_gate;
+  bool writing_ = false;
+  grpc::ByteBuffer written_;
+  std::optional<ReplyChunks> chunks_;  ///< the build is answered
+  std::optional<grpc::Status> end_;    ///< what the call is to end with
+  bool over_ = false;                  ///< ended
+};
+
+}  // namespace cccl_cached

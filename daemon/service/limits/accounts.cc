@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/limits/accounts.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace cccl_cached {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// As in useradd, where /etc/login.defs does not say otherwise.
+constexpr uid_t kSubordinateUidMin = 100'000;
+constexpr std::chrono::seconds kLookAgain{10};
+/// A user may be made, and a uid given to another, while the daemon runs.
+constexpr std::chrono::minutes kNameBelieved{10};
+constexpr size_t kMostNames = 65'536;
+constexpr size_t kMostAsked = 1'024;
+constexpr size_t kLargestEntry = size_t{1} << 20;  // bytes of one user's line
+
+struct Range {
+  uid_t first;
+  uid_t last;
+  Account account;
+};
+
+std::optional<uint64_t> Number(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Calls one of getpwnam_r and getpwuid_r.
+template <typename Get>
+std::optional<uid_t> Look(const Get& get) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(4096);
+  while (get(&entry, buffer.data(), buffer.size(), &found) == ERANGE &&
+         buffer.size() < kLargestEntry) {
+    buffer.resize(2 * buffer.size());
+  }
+  if (found == nullptr) return std::nullopt;
+  return found->pw_uid;
+}
+
+/// What shows that a file has changed.
+using Stamp = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+Stamp StampOf(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+uid_t ReadSubordinateUidMin(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string value;
+    if (!(words >> name >> value) || name != "SUB_UID_MIN") continue;
+    // 0 would make all users one.
+    if (const auto number = Number(value); number && *number > 0)
+      return static_cast<uid_t>(*number);
+  }
+  return kSubordinateUidMin;
+}
+
+/// Lines "owner:first:count"; others are skipped.
+std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
+  std::vector<Range> ranges;
+  std::ifstream file(sources.subordinate_uids);
+  for (std::string line; std::getline(file, line);) {
+    const size_t first_colon = line.find(':');
+    const size_t last_colon = line.rfind(':');
+    if (first_colon == std::string::npos || first_colon == last_colon) continue;
+    const std::string_view numbers(line);
+    const auto first = Number(numbers.substr(first_colon + 1, last_colon - first_colon - 1));
+    const auto count = Number(numbers.substr(last_colon + 1));
+    constexpr uint64_t kMost = uint64_t{1} << 32;
+    if (!first || !count || *count == 0 || *first >= kMost || *count > kMost - *first) continue;
+    const std::string owner = line.substr(0, first_colon);
+    std::optional<uid_t> uid = sources.find_uid(owner);
+    if (const auto number = Number(owner); !uid && number) uid = static_cast<uid_t>(*number);
+    const auto begin = static_cast<uid_t>(*first);
+    // Containers of root are not root: what is kept for it is not for them.
+    const bool own = uid && !Account(*uid).privileged();
+    ranges.push_back(
+        {begin, static_cast<uid_t>(begin + (*count - 1)), Account(own ? *uid : begin)});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+class Accounts::State {
+ public:
+  explicit State(Sources sources) : sources_(std::move(sources)) {}
+
+  /// None: its name is not known yet. Of all names that are to be found, stored uids may ask for
+  /// half, so that connections find room; and none before it is known who needs no name.
+  std::optional<Account> Find(uid_t uid, bool stored) {
+    const std::lock_guard lock(mutex_);
+    const auto range = std::ranges::find_if(
+        ranges_, [uid](const Range& each) { return each.first <= uid && uid <= each.last; });
+    if (range != ranges_.end()) return range->account;
+    if (uid < subordinate_uid_min_) return Account(uid);
+    const auto name = names_.find(uid);
+    const bool known = name != names_.end();
+    const bool fresh = known && Clock::now() < name->second.believed_until;
+    const size_t most = !stored ? kMostAsked : files_were_read_ ? kMostAsked / 2 : 0;
+    if (!fresh && asked_.size() < most && std::ranges::find(asked_, uid) == asked_.end()) {
+      asked_.push_back(uid);
+      changed_.notify_all();
+    }
+    if (!known) return std::nullopt;
+    return name->second.exists ? Account(uid) : Account::OfNameless();
+  }
+
+  void Settle() {
+    std::unique_lock lock(mutex_);
+    // What goes on now may have begun before the call.
+    const uint64_t enough = wanted_rounds_ = rounds_ + 2;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return rounds_ >= enough; });
+  }
+
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (!stopped_) {
+      lock.unlock();
+      ReadAgainIfChanged();
+      lock.lock();
+      while (!asked_.empty() && !stopped_) FindName(&lock);
+      ++rounds_;
+      changed_.notify_all();
+      changed_.wait_for(lock, kLookAgain,
+                        [this] { return stopped_ || rounds_ < wanted_rounds_ || !asked_.empty(); });
+    }
+  }
+
+ private:
+  struct Name {
+    bool exists;
+    Clock::time_point believed_until;
+  };
+
+  void ReadAgainIfChanged() {
+    const std::pair stamps(StampOf(sources_.subordinate_uids), StampOf(sources_.login_defaults));
+    if (read_ == stamps) return;
+    std::vector<Range> ranges = ReadRanges(sources_);
+    const uid_t subordinate_uid_min = ReadSubordinateUidMin(sources_.login_defaults);
+    read_ = stamps;
+    const std::lock_guard lock(mutex_);
+    ranges_ = std::move(ranges);
+    subordinate_uid_min_ = subordinate_uid_min;
+    files_were_read_ = true;
+  }
+
+  void FindName(std::unique_lock<std::mutex>* lock) {
+    const uid_t uid = asked_.front();
+    lock->unlock();
+    const bool exists = sources_.has_name(uid);
+    lock->lock();
+    asked_.pop_front();
+    // All are asked for again. Simple, and rare.
+    if (names_.size() >= kMostNames) names_.clear();
+    names_[uid] = {exists, Clock::now() + kNameBelieved};
+  }
+
+  const Sources sources_;
+  std::optional<std::pair<Stamp, Stamp>> read_;  ///< of the thread alone
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopped_ = false;  // guarded by mutex_, as all below
+  uint64_t rounds_ = 0;   // in which files and names were looked at
+  uint64_t wanted_rounds_ = 0;
+  bool files_were_read_ = false;
+  std::vector<Range> ranges_;  // in the order of the file
+  uid_t subordinate_uid_min_ = kSubordinateUidMin;
+  std::map<uid_t, Name> names_;
+  std::deque<uid_t> asked_;
+};
+
+std::optional<uid_t> Accounts::FindUid(const std::string& name) {
+  return Look([&](auto... out) { return getpwnam_r(name.c_str(), out...); });
+}
+
+bool Accounts::HasName(uid_t uid) {
+  return Look([&](auto... out) { return getpwuid_r(uid, out...); }).has_value();
+}
+
+Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(sources))) {
+  // Not joined: the system's search for a name must not keep the daemon from ending.
+  std::thread([state = state_] { state->Run(); }).detach();
+}
+
+Accounts::~Accounts() { state_->Stop(); }
+
+Account Accounts::Of(uid_t uid) { return state_->Find(uid, false).value_or(Account::OfNameless()); }
+
+std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid, true); }
+
+void Accounts::Settle() { state_->Settle(); }
+
+}  // namespace cccl_cached

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/explain/explainer.h"
+
+namespace cccl_cached {
+
+/// Who answers builds, and questions about them. Thread-safe. The contract of Build and Leave is
+/// that of BuildCoordinator.
+class Builder {
+ public:
+  virtual ~Builder() = default;
+
+  virtual BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                         const Caller& caller, BuildCoordinator::Done done) = 0;
+  virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
+
+  /// Why builds are misses: the contract of both is that of Explainer.
+  virtual void ExplainKey(const cccl_cache::Digest& key, const Peer& peer,
+                          Explainer::Done done) = 0;
+  virtual void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                              const Peer& peer, Explainer::Done done) = 0;
+};
+
+/// The daemon's Builder. The coordinator must outlive it.
+class CoordinatorBuilder final : public Builder {
+ public:
+  explicit CoordinatorBuilder(BuildCoordinator& coordinator) : coordinator_(coordinator) {}
+
+  BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                 const Caller& caller, BuildCoordinator::Done done) override {
+    return coordinator_.Build(std::move(request), caller, std::move(done));
+  }
+  void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
+  void ExplainKey(const cccl_cache::Digest& key, const Peer& peer, Explainer::Done done) override {
+    coordinator_.explainer().OfKey(key, peer, std::move(done));
+  }
+  void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+                      Explainer::Done done) override {
+    coordinator_.explainer().OfRequest(std::move(request), peer, std::move(done));
+  }
+
+ private:
+  BuildCoordinator& coordinator_;
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/limits/uploads.h"
+
+namespace cccl_cached {
+
+void Uploads::Keep(uid_t uid, const cccl_cache::Digest& digest, std::string bytes, Share share,
+                   Clock::time_point now) {
+  Blob blob{std::make_shared<const std::string>(std::move(bytes)), std::move(share), now + kept_};
+  std::lock_guard lock(mutex_);
+  blobs_[{uid, digest}] = std::move(blob);
+}
+
+std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const cccl_cache::Digest& digest,
+                                                 Clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  const auto found = blobs_.find({uid, digest});
+  if (found == blobs_.end() || found->second.until <= now) return nullptr;
+  return found->second.bytes;
+}
+
+void Uploads::Drop(uid_t uid, const cccl_cache::Digest& digest) {
+  std::lock_guard lock(mutex_);
+  blobs_.erase({uid, digest});
+}
+
+void Uploads::Forget(Clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(blobs_, [now](const auto& entry) { return entry.second.until <= now; });
+}
+
+}  // namespace cccl_cached

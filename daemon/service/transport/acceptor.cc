@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/acceptor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "daemon/service/transport/peer_credentials.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{5'000};
+/// Accepted in one go before other events are looked at.
+constexpr int kAtOnce = 64;
+constexpr std::chrono::milliseconds kBreath{20};
+constexpr uint64_t kStopId = 0;
+
+Error SystemError(const char* what) {
+  return Error{ErrorCode::kUnavailable, fmt::format("{}: {}", what, strerror(errno))};
+}
+
+}  // namespace
+
+Acceptor::Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks)
+    : listeners_(std::move(listeners)), callbacks_(std::move(callbacks)) {}
+
+Acceptor::~Acceptor() {
+  Stop();
+  for (auto& [id, watched] : connections_) closer_.Close(std::move(watched.socket));
+}
+
+Status Acceptor::Watch(int fd, uint32_t events, uint64_t id) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    return SystemError("cannot watch a socket");
+  }
+  return Ok{};
+}
+
+Status Acceptor::Start() {
+  epoll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
+  stop_ = FileDescriptor(eventfd(0, EFD_CLOEXEC));
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!epoll_.valid() || !stop_.valid() || !spare_.valid()) {
+    return SystemError("cannot set up the accept loop");
+  }
+  if (auto watched = Watch(stop_.get(), EPOLLIN, kStopId); !watched) return watched;
+  // Ids 1 to N are the listeners in their order, those above connections.
+  next_id_ = 1;
+  for (const ListeningSocket& listener : listeners_) {
+    if (auto watched = Watch(listener.fd(), EPOLLIN, next_id_++); !watched) return watched;
+  }
+  thread_ = std::thread([this] { Run(); });
+  return Ok{};
+}
+
+void Acceptor::Stop() {
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof(one));
+    thread_.join();
+  }
+  listeners_.clear();
+}
+
+void Acceptor::Run() {
+  std::array<epoll_event, 64> events;
+  auto last_tick = std::chrono::steady_clock::now();
+  for (;;) {
+    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                 static_cast<int>(kTick.count()));
+    for (int i = 0; i < count; ++i) {
+      const uint64_t id = events[static_cast<size_t>(i)].data.u64;
+      if (id == kStopId) return;
+      if (id <= listeners_.size()) {
+        AcceptSome(listeners_[id - 1]);
+      } else {
+        Ended(id);
+      }
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_tick < kTick) continue;
+    last_tick = now;
+    callbacks_.tick();
+  }
+}
+
+void Acceptor::AcceptSome(const ListeningSocket& listener) {
+  for (int i = 0; i < kAtOnce; ++i) {
+    FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) {
+      Adopt(std::move(socket), listener);
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EMFILE || errno == ENFILE) TurnAway(listener.fd());
+    // Out of memory, most likely: the listener stays readable, so don't come back at once.
+    if (errno != EAGAIN) std::this_thread::sleep_for(kBreath);
+    return;
+  }
+}
+
+void Acceptor::TurnAway(int listener) {
+  spare_.Close();
+  FileDescriptor turned_away(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  closer_.Close(std::move(turned_away));
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
+  auto peer = ReadPeerCredentials(socket.get());
+  if (!peer) return closer_.Close(std::move(socket));
+  peer.value().administrator = listener.for_administrators();
+  callbacks_.identify(socket.get(), peer.value());
+  auto traffic = callbacks_.traffic_of(*peer);
+  if (traffic == nullptr) return closer_.Close(std::move(socket));
+  FileDescriptor watched(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  if (!watched.valid()) return closer_.Close(std::move(socket));
+  auto guarded = GuardSocket(socket.get(), std::move(traffic));
+  auto connection = callbacks_.admit(std::move(socket), *peer);
+  if (connection == nullptr) {
+    guarded->End();
+    return closer_.Close(std::move(watched));
+  }
+  const uint64_t id = next_id_++;
+  // No events but the hang-up, which comes by itself. If even that cannot be watched, the duplicate
+  // must not keep the connection open.
+  if (!Watch(watched.get(), 0, id)) {
+    shutdown(watched.get(), SHUT_RDWR);
+    guarded->End();
+    return closer_.Close(std::move(watched));
+  }
+  connections_.emplace(
+      id, Watched{std::move(watched), std::move(connection), std::move(guarded), *std::move(peer)});
+}
+
+void Acceptor::Ended(uint64_t id) {
+  const auto ended = connections_.extract(id);
+  if (ended.empty()) return;
+  Watched& watched = ended.mapped();
+  watched.guarded->End();
+  if (const FrameRule* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
+  closer_.Close(std::move(watched.socket));
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/call_server.h"
+
+#include <grpcpp/server_posix.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+#include "daemon/service/transport/interrupted_waits.h"
+
+namespace cccl_cached {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{20};
+
+class UnknownCall final : public RawCall {
+ public:
+  explicit UnknownCall(CallStream& stream) : RawCall(stream) {
+    // Without its name: a caller who reads no answers would have each of them kept.
+    Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no such method"});
+  }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
+                                              const MethodTable& methods) {
+  std::unique_ptr<CallServer> made(new CallServer(methods));
+  builder.RegisterAsyncGenericService(&made->service_);
+  made->queue_ = builder.AddCompletionQueue();
+  made->server_ = builder.BuildAndStart();
+  if (made->server_ == nullptr) return nullptr;
+  made->AwaitCall();
+  try {
+    made->thread_ = std::thread([server = made.get()] { server->Run(); });
+  } catch (const std::system_error&) {
+    // The destructor needs somebody who takes what is in the queue.
+    made->server_->Shutdown();
+    made->queue_->Shutdown();
+    made->Run();
+    return nullptr;
+  }
+  return made;
+}
+
+CallServer::~CallServer() {
+  if (!thread_.joinable()) return;
+  thread_number_.wait(0);
+  // It may wait in a socket of its clients for as long as they like.
+  const InterruptedWaits interrupted(thread_number_, kPatience);
+  Shutdown(std::chrono::system_clock::now());
+  WaitForLastCall();
+  queue_->Shutdown();
+  thread_.join();
+}
+
+void CallServer::Serve(FileDescriptor socket) {
+  grpc::AddInsecureChannelFromFd(server_.get(), socket.Release());
+}
+
+void CallServer::Shutdown(std::chrono::system_clock::time_point deadline) {
+  server_->Shutdown(deadline);
+}
+
+void CallServer::AwaitCall() {
+  auto stream = std::make_unique<CallStream>([this](CallStream& over) { Forget(over); });
+  awaited_ = stream.get();
+  {
+    const std::lock_guard lock(mutex_);
+    streams_.emplace(awaited_, std::move(stream));
+  }
+  awaited_->Await(service_, *queue_, arrival_);
+}
+
+void CallServer::Arrived(bool ok) {
+  CallStream& stream = *awaited_;
+  if (!ok) return Forget(stream);
+  AwaitCall();
+  const auto method = methods_.find(stream.method());
+  if (method != methods_.end()) {
+    method->second(stream);
+  } else {
+    new UnknownCall(stream);
+  }
+}
+
+void CallServer::Forget(CallStream& stream) {
+  decltype(streams_)::node_type forgotten;
+  const std::lock_guard lock(mutex_);
+  forgotten = streams_.extract(&stream);
+  if (streams_.empty()) none_left_.notify_all();
+}
+
+void CallServer::Run() {
+  thread_number_ = gettid();
+  thread_number_.notify_all();
+  void* done = nullptr;
+  for (bool ok = false; queue_->Next(&done, &ok);) static_cast<Completion*>(done)->Complete(ok);
+}
+
+/// Nothing may be started on a queue that is shut down, and an answer to a call may still come.
+void CallServer::WaitForLastCall() {
+  std::unique_lock lock(mutex_);
+  none_left_.wait(lock, [this] { return streams_.empty(); });
+}
+
+}  // namespace cccl_cached

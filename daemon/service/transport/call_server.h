@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/service/transport/call_stream.h"
+#include "daemon/service/transport/raw_service.h"
+
+namespace cccl_cached {
+
+/// A gRPC server with one thread, which waits for its connections and runs all reactions of their
+/// calls: a hit from memory never changes threads (docs/decisions/0020). Thread-safe.
+class CallServer {
+ public:
+  /// Serves these methods; others are told that they do not exist. The methods must outlive it.
+  /// Null: gRPC or the thread could not be started.
+  [[nodiscard]] static std::unique_ptr<CallServer> Start(grpc::ServerBuilder& builder,
+                                                         const MethodTable& methods);
+  /// Ends all calls.
+  ~CallServer();
+  CallServer(const CallServer&) = delete;
+  CallServer& operator=(const CallServer&) = delete;
+
+  void Serve(FileDescriptor socket);
+  /// Ends every connection: at once those without calls, the others when their calls end or the
+  /// deadline comes.
+  void Shutdown(std::chrono::system_clock::time_point deadline);
+
+ private:
+  class Arrival final : public Completion {
+   public:
+    explicit Arrival(CallServer& server) : server_(server) {}
+    void Complete(bool ok) override { server_.Arrived(ok); }
+
+   private:
+    CallServer& server_;
+  };
+
+  explicit CallServer(const MethodTable& methods) : methods_(methods) {}
+  void AwaitCall();
+  void Arrived(bool ok);
+  void Forget(CallStream& stream);
+  void Run();
+  void WaitForLastCall();
+
+  const MethodTable& methods_;
+  grpc::AsyncGenericService service_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  Arrival arrival_{*this};
+  CallStream* awaited_ = nullptr;  ///< of the thread alone
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  /// Guarded by mutex_; the awaited one as well.
+  std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_;
+  std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's; 0 until it runs
+  std::thread thread_;
+};
+
+}  // namespace cccl_cached

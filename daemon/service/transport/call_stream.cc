@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/call_stream.h"
+
+#include <utility>
+
+#include "daemon/service/transport/raw_call.h"
+
+namespace cccl_cached {
+
+CallStream::CallStream(Over over) : over_(std::move(over)) {}
+
+void CallStream::Await(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
+                       Completion& arrived) {
+  context_.AsyncNotifyWhenDone(static_cast<Completion*>(&left_));
+  service.RequestCall(&context_, &messages_, &queue, &queue, &arrived);
+}
+
+void CallStream::StartRead(grpc::ByteBuffer* message) {
+  operations_.fetch_add(1);
+  messages_.Read(message, static_cast<Completion*>(&read_));
+}
+
+void CallStream::StartWrite(const grpc::ByteBuffer& message) {
+  operations_.fetch_add(1);
+  messages_.Write(message, static_cast<Completion*>(&written_));
+}
+
+void CallStream::StartWriteAndFinish(const grpc::ByteBuffer& message, const grpc::Status& status) {
+  messages_.WriteAndFinish(message, grpc::WriteOptions(), status,
+                           static_cast<Completion*>(&finished_));
+}
+
+void CallStream::Finish(const grpc::Status& status) {
+  messages_.Finish(status, static_cast<Completion*>(&finished_));
+}
+
+void CallStream::OnRead(bool ok) { call_->OnReadDone(ok); }
+
+void CallStream::OnWritten(bool ok) { call_->OnWriteDone(ok); }
+
+void CallStream::OnFinished(bool /*ok*/) {}
+
+void CallStream::OnLeft(bool /*ok*/) {
+  if (context_.IsCancelled()) call_->OnCancel();
+}
+
+void CallStream::EndOperation() {
+  if (operations_.fetch_sub(1) > 1) return;
+  call_->OnDone();
+  const Over over = over_;  // which goes with the stream
+  over(*this);
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "daemon/core/model/account.h"
+#include "daemon/service/transport/user_traffic.h"
+
+namespace cccl_cached {
+
+/// Holds the traffic of each user, and refuses new connections for a while: of users who connect
+/// too often, and of uids whose connections are cut off again and again (guarded_sockets.h), who
+/// pause for a second after the fourth time, then for twice as long each time, at most for 64 s. An
+/// account may be many people's (decision 29), so all of it pauses only if many of its uids were
+/// cut off. Forgotten two minutes after the last time. Not thread-safe.
+class FloodHistory {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  FloodHistory(const TrafficLimits& limits, std::function<Clock::time_point()> now)
+      : limits_(limits), now_(std::move(now)) {}
+
+  /// For a new connection of this user; null: the user must not connect yet.
+  [[nodiscard]] std::shared_ptr<UserTraffic> Admit(Account account, uid_t uid);
+  /// A connection of this user was cut off.
+  void NoteCutOff(Account account, uid_t uid);
+  /// Drops what is out of date. To be called every few seconds.
+  void Forget();
+
+ private:
+  struct CutOffs {
+    unsigned count = 0;
+    Clock::time_point last;
+  };
+  struct User {
+    CutOffs in_all;
+    std::map<uid_t, CutOffs> of_uids;  ///< bounded
+    std::shared_ptr<UserTraffic> traffic;
+  };
+
+  static void Add(CutOffs& cut_offs, Clock::time_point now);
+  [[nodiscard]] static bool MustPause(const CutOffs& cut_offs, Clock::time_point now);
+
+  const TrafficLimits limits_;
+  const std::function<Clock::time_point()> now_;
+  std::map<Account, User> users_;
+};
+
+}  // namespace cccl_cached

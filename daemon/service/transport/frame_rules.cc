@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/frame_rules.h"
+
+#include <algorithm>
+
+namespace cccl_cached {
+namespace {
+
+// RFC 9113, section 6.
+constexpr uint8_t kData = 0;
+constexpr uint8_t kHeaders = 1;
+constexpr uint8_t kReset = 3;
+constexpr uint8_t kPing = 6;
+constexpr uint8_t kWindowUpdate = 8;
+constexpr uint8_t kContinuation = 9;
+constexpr uint8_t kEndStream = 1;
+constexpr uint8_t kEndHeaders = 4;
+
+/// Before each message of gRPC: whether it is compressed, and its length in four bytes, the highest
+/// first.
+constexpr unsigned kPrefixBytes = 5;
+
+constexpr FrameRule kLongFrame{"a frame of more than 16 KiB"};
+constexpr FrameRule kInsideBlock{"a frame inside a header block, or none before"};
+constexpr FrameRule kLongBlock{"a header block of more than 16 KiB"};
+constexpr FrameRule kCheap{"too many cancellations, pings or other small frames at once"};
+constexpr FrameRule kCancelledByUser{
+    "too many cancellations at once, with the user's other connections", false};
+constexpr FrameRule kNoCalls{"too many header blocks of no call"};
+constexpr FrameRule kLateCalls{"too many calls of a closed connection"};
+constexpr FrameRule kOpenCalls{"too many calls whose answers were not sent"};
+constexpr FrameRule kOpenOfUser{
+    "too many calls whose answers were not sent, with the user's other connections", false};
+constexpr FrameRule kSmallFrames{
+    "messages in too many small frames, with the user's other connections", false};
+constexpr FrameRule kAnnounced{
+    "a message that is announced with more than twice what message_limit allows, and 32 MiB",
+    false};
+
+}  // namespace
+
+std::span<const uint8_t> FrameReader::Take(std::span<const uint8_t>& bytes) {
+  at_head_ = false;
+  const auto take = [&bytes](uint64_t most) {
+    const auto taken = bytes.first(std::min<uint64_t>(most, bytes.size()));
+    bytes = bytes.subspan(taken.size());
+    return taken;
+  };
+  if (left_ > 0) {
+    const auto payload = take(left_);
+    left_ -= payload.size();
+    return payload;
+  }
+  for (const uint8_t byte : take(kHeadBytes - in_head_)) head_[in_head_++] = byte;
+  if (in_head_ == kHeadBytes) {
+    in_head_ = 0;
+    at_head_ = true;
+    left_ = size();
+  }
+  return {};
+}
+
+uint32_t FrameReader::size() const {
+  return uint32_t{head_[0]} << 16 | uint32_t{head_[1]} << 8 | head_[2];
+}
+
+uint32_t FrameReader::stream() const {
+  return (uint32_t{head_[5]} & 0x7f) << 24 | uint32_t{head_[6]} << 16 | uint32_t{head_[7]} << 8 |
+         head_[8];
+}
+
+FrameRules::~FrameRules() {
+  for (size_t i = 0; i < calls_.size(); ++i) of_user_->CloseCall();
+}
+
+const FrameRule* FrameRules::Received(std::span<const uint8_t> bytes, Clock::time_point now) {
+  while (!bytes.empty()) {
+    const auto payload = received_.Take(bytes);
+    const FrameRule* broken = nullptr;
+    if (received_.at_head()) broken = TakeHead(now);
+    if (received_.type() == kData && !payload.empty()) broken = TakeData(payload);
+    if (broken != nullptr) return broken;
+  }
+  return nullptr;
+}
+
+const FrameRule* FrameRules::TakeHead(Clock::time_point now) {
+  const uint32_t size = received_.size();
+  const uint8_t type = received_.type();
+  const uint8_t flags = received_.flags();
+  if (size > kMaxFrameBytes) return &kLongFrame;
+  if (in_block_ != (type == kContinuation)) return &kInsideBlock;
+  if (type == kHeaders || type == kContinuation) {
+    block_bytes_ += size;
+    if (block_bytes_ > kMaxBlockBytes) return &kLongBlock;
+    in_block_ = (flags & kEndHeaders) == 0;
+    if (!in_block_) block_bytes_ = 0;
+  }
+  if (IsCheap() && !cheap_.Take(now)) {
+    return &kCheap;
+  }
+  if (type == kReset && !of_user_->CancelCall(now)) {
+    return &kCancelledByUser;
+  }
+  if (type == kReset) CloseCall(received_.stream());
+  if (type == kData) return CountData(now);
+  return type == kHeaders ? OpenCall(now) : nullptr;
+}
+
+/// gRPC's clients send a WINDOW_UPDATE for what they read, so it is not among them: gRPC adds a
+/// number and keeps nothing.
+bool FrameRules::IsCheap() {
+  const uint8_t type = received_.type();
+  if (type == kPing && pings_ > 0) {
+    --pings_;
+    return false;
+  }
+  if (type == kHeaders || type == kWindowUpdate) return false;
+  if (type != kData) return true;
+  if (FindCall(received_.stream()) == nullptr) return received_.size() < kFrameCost;
+  return received_.size() == 0 && (received_.flags() & kEndStream) == 0;
+}
+
+const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
+  const uint32_t stream = received_.stream();
+  // A client's streams are odd and rise; other ones make no call (RFC 9113, section 5.1.1).
+  if (stream % 2 == 0 || stream <= last_stream_) {
+    const bool trailers = FindCall(stream) != nullptr;
+    return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;
+  }
+  last_stream_ = stream;
+  if (ended_) return of_user_->CancelCall(now) ? nullptr : &kLateCalls;
+  if (calls_.size() >= kMaxOpenCalls) return &kOpenCalls;
+  if (!of_user_->OpenCall()) {
+    return &kOpenOfUser;
+  }
+  calls_.push_back({stream});
+  return nullptr;
+}
+
+const FrameRule* FrameRules::CountData(Clock::time_point now) {
+  Call* const found = FindCall(received_.stream());
+  if (found == nullptr) return nullptr;
+  Call& call = *found;
+  call.earned = std::min(call.earned + received_.size(), kMostEarned);
+  if (call.earned >= kFrameCost) {
+    call.earned -= kFrameCost;
+    return nullptr;
+  }
+  return of_user_->SendSmallFrame(now) ? nullptr : &kSmallFrames;
+}
+
+const FrameRule* FrameRules::TakeData(std::span<const uint8_t> payload) {
+  Call* const found = FindCall(received_.stream());
+  if (found == nullptr) return nullptr;
+  Call& call = *found;
+  while (!payload.empty()) {
+    const auto skipped = std::min<uint64_t>(call.of_message, payload.size());
+    call.of_message -= skipped;
+    payload = payload.subspan(skipped);
+    for (; call.of_message == 0 && !payload.empty(); payload = payload.subspan(1)) {
+      call.announced = call.announced << 8 | payload.front();
+      if (++call.prefix < kPrefixBytes) continue;
+      call.of_message = call.announced & 0xffff'ffff;
+      call.prefix = 0;
+      call.announced = 0;
+      if (call.of_message > of_user_->limits().message_bytes) {
+        return &kAnnounced;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void FrameRules::Sent(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    sent_.Take(bytes);
+    if (!sent_.at_head()) continue;
+    Call* const call = FindCall(sent_.stream());
+    if (call == nullptr) continue;
+    const uint8_t type = sent_.type();
+    const bool ends = (type == kData || type == kHeaders) && (sent_.flags() & kEndStream) != 0;
+    if (type == kData || type == kHeaders) {
+      call->earned = std::min(call->earned + kEarnedByAnswer + sent_.size(), kMostEarned);
+      pings_ = std::min(pings_ + 1, kMaxPings);
+    }
+    if (ends || type == kReset) CloseCall(sent_.stream());
+  }
+}
+
+FrameRules::Call* FrameRules::FindCall(uint32_t stream) {
+  const auto found = std::ranges::lower_bound(calls_, stream, {}, &Call::stream);
+  return found == calls_.end() || found->stream != stream ? nullptr : &*found;
+}
+
+void FrameRules::CloseCall(uint32_t stream) {
+  const Call* const call = FindCall(stream);
+  if (call == nullptr) return;
+  calls_.erase(calls_.begin() + (call - calls_.data()));
+  of_user_->CloseCall();
+}
+
+void FrameRules::End(Clock::time_point now) {
+  ended_ = true;
+  of_user_->DropCalls(calls_.size(), now);
+  calls_.clear();
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/grpc_log.h"
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace cccl_cached {
+namespace {
+
+constexpr size_t kMaxText = 300;
+/// How gRPC begins the line before it calls abort(): the process ends before a log's thread writes.
+constexpr std::string_view kLastLine = "assertion failed";
+
+struct Reporter {
+  std::mutex mutex;
+  std::function<void(std::string_view)> report;  // guarded by mutex
+};
+
+/// gRPC's hook is a bare function. Never destroyed: gRPC's threads outlive all objects.
+Reporter& CurrentReporter() {
+  static Reporter& reporter = *new Reporter;
+  return reporter;
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable(text.substr(0, kMaxText));
+  std::ranges::replace_if(
+      printable, [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return printable;
+}
+
+void TakeMessage(gpr_log_func_args* args) {
+  const std::string_view file = args->file;
+  const std::string text = fmt::format("{}:{} {}", file.substr(file.find_last_of('/') + 1),
+                                       args->line, Printable(args->message));
+  if (std::string_view(args->message).starts_with(kLastLine)) fmt::print(stderr, "{}\n", text);
+  Reporter& reporter = CurrentReporter();
+  const std::lock_guard lock(reporter.mutex);
+  if (reporter.report) reporter.report(text);
+}
+
+}  // namespace
+
+GrpcLog::GrpcLog(std::function<void(std::string_view)> report) {
+  Reporter& reporter = CurrentReporter();
+  const std::lock_guard lock(reporter.mutex);
+  reporter.report = std::move(report);
+  gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+  gpr_set_log_function(&TakeMessage);
+}
+
+GrpcLog::~GrpcLog() {
+  Reporter& reporter = CurrentReporter();
+  const std::lock_guard lock(reporter.mutex);
+  reporter.report = nullptr;
+}
+
+}  // namespace cccl_cached

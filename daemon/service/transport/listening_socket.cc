@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/transport/listening_socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+#include "daemon/core/model/own_directory.h"
+
+// Linux 6.16; Debian 12's headers don't know it.
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+namespace cccl_cached {
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr int kFirstSystemdFd = 3;
+constexpr int kMostSystemdFds = 64;
+constexpr std::string_view kContainerName = "container";
+
+Error SystemError(std::string_view what, const std::string& path) {
+  return Error{ErrorCode::kUnavailable, fmt::format("{} {}: {}", what, path, strerror(errno))};
+}
+
+Result<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("the socket's path must be absolute, this is not: '{}'", path)};
+  }
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("the socket's path has {} characters, the system takes at most {}: {}",
+                             path.size(), sizeof(address.sun_path) - 1, path)};
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+/// A socket file that nobody serves is removed; anything else in the way is an error.
+Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return Ok{};
+    return SystemError("cannot look at", path);
+  }
+  if (!S_ISSOCK(info.st_mode)) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("{} exists and is not a socket: move it, or configure another path", path)};
+  }
+  FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe.valid()) return SystemError("cannot make a socket for", path);
+  const int connected =
+      connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  if (connected == 0 || errno == EAGAIN) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("another daemon answers on {}: stop it, or configure another socket", path)};
+  }
+  if (errno != ECONNREFUSED) return SystemError("cannot tell who serves", path);
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return SystemError("cannot remove the stale socket", path);
+  }
+  return Ok{};
+}
+
+/// Bound under a temporary name and renamed when it is complete: a client sees either no socket or
+/// one that listens, with its own mode and group. One daemon at a time: the caller holds a lock on
+/// the directory.
+Status BindAs(int fd, const ListenOptions& options) {
+  const std::string temporary = fmt::format("{}.{}", options.path, getpid());
+  auto address = AddressOf(temporary);
+  if (!address) return address.error();
+  unlink(temporary.c_str());
+  // The file gets the socket's own mode, so it is never wider than this.
+  if (fchmod(fd, 0600) != 0 ||
+      bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    return SystemError("cannot bind", options.path);
+  }
+  const bool ready =
+      (!options.group || chown(temporary.c_str(), static_cast<uid_t>(-1), *options.group) == 0) &&
+      chmod(temporary.c_str(), options.mode) == 0 && listen(fd, kBacklog) == 0 &&
+      rename(temporary.c_str(), options.path.c_str()) == 0;
+  if (ready) return Ok{};
+  const int error = errno;
+  unlink(temporary.c_str());
+  errno = error;
+  return SystemError("cannot set up", options.path);
+}
+
+bool IsListeningUnixStream(int fd) {
+  auto option = [fd](int name) {
+    int value = -1;
+    socklen_t size = sizeof(value);
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+  };
+  return option(SO_DOMAIN) == AF_UNIX && option(SO_TYPE) == SOCK_STREAM &&
+         option(SO_ACCEPTCONN) == 1;
+}
+
+std::optional<long> TakeNumber(const char* name) {
+  const char* text = getenv(name);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits = text;
+  long value = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+  unsetenv(name);
+  if (!whole) return std::nullopt;
+  return value;
+}
+
+/// Separated by colons, which none of them holds.
+std::vector<std::string> TakeNames(const char* name) {
+  std::vector<std::string> names;
+  const char* text = getenv(name);
+  std::istringstream input(text == nullptr ? "" : text);
+  unsetenv(name);
+  for (std::string each; std::getline(input, each, ':');) names.push_back(each);
+  return names;
+}
+
+std::string PathOf(int fd) {
+  sockaddr_un address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  if (size <= offsetof(sockaddr_un, sun_path) || address.sun_path[0] == '\0') return {};
+  return std::string(address.sun_path, strnlen(address.sun_path, sizeof(address.sun_path)));
+}
+
+}  // namespace
+
+ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
+    : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {
+  // Nobody needs to send descriptors here, and what becomes of them may take time
+  // (interrupted_waits.h). Connections have it from their listener. Kernels before 6.16 don't know
+  // it.
+  const int no = 0;
+  setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
+}
+
+Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
+  auto address = AddressOf(options.path);
+  if (!address) return address.error();
+  const auto directory = std::filesystem::path(options.path).parent_path();
+  const mode_t mode = (options.mode & 0077) != 0 ? 0755 : 0700;
+  if (auto made = MakeDirectories(directory, mode); !made) return made.error();
+  const Status safe = CheckOwnDirectory(directory, "put a socket of their own there");
+  if (!safe) return safe.error();
+  // Held from the look at a stale file to the rename: of two daemons that start at once, one sees
+  // the other.
+  FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
+    return SystemError("cannot lock the directory", directory);
+  }
+  if (auto clear = ClearTheWay(options.path, *address); !clear) return clear.error();
+  FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return SystemError("cannot make a socket for", options.path);
+  if (auto bound = BindAs(fd.get(), options); !bound) return bound.error();
+  struct stat info;
+  if (lstat(options.path.c_str(), &info) != 0) return SystemError("cannot look at", options.path);
+  ListeningSocket result(std::move(fd), options.path, options.for_administrators);
+  result.made_ = true;
+  result.device_ = info.st_dev;
+  result.inode_ = info.st_ino;
+  return result;
+}
+
+Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
+  const auto pid = TakeNumber("LISTEN_PID");
+  const auto count = TakeNumber("LISTEN_FDS");
+  const std::vector<std::string> names = TakeNames("LISTEN_FDNAMES");
+  std::vector<ListeningSocket> result;
+  if (!pid || *pid != getpid() || !count) return result;
+  if (*count < 0 || *count > kMostSystemdFds) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("LISTEN_FDS is {}: between 0 and {} sockets can be handed over",
+                             *count, kMostSystemdFds)};
+  }
+  for (int fd = kFirstSystemdFd; fd < kFirstSystemdFd + *count; ++fd) {
+    if (!IsListeningUnixStream(fd)) {
+      return Error{ErrorCode::kInvalidRequest,
+                   fmt::format("descriptor {} that was handed over is not a listening Unix stream "
+                               "socket: use ListenStream= with a path in the .socket unit",
+                               fd)};
+    }
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
+      return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
+    }
+    const auto index = static_cast<size_t>(fd - kFirstSystemdFd);
+    const bool for_administrators = index >= names.size() || names[index] != kContainerName;
+    result.push_back(ListeningSocket(FileDescriptor(fd), PathOf(fd), for_administrators));
+  }
+  return result;
+}
+
+ListeningSocket& ListeningSocket::operator=(ListeningSocket&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  std::swap(for_administrators_, other.for_administrators_);
+  std::swap(made_, other.made_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
+  return *this;
+}
+
+ListeningSocket::~ListeningSocket() {
+  if (made_) Unlink();
+}
+
+void ListeningSocket::Unlink() {
+  struct stat info;
+  if (lstat(path_.c_str(), &info) != 0) return;
+  if (info.st_dev == device_ && info.st_ino == inode_) unlink(path_.c_str());
+}
+
+}  // namespace cccl_cached

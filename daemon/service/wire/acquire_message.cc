@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/wire/acquire_message.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cccl_cache/v1/deposit.pb.h"
+
+namespace cccl_cached {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+/// Besides the contents.
+constexpr uint64_t kHeadBytes = 256;
+constexpr size_t kLongestNamespace = 128;
+constexpr size_t kMostFields = 256;
+constexpr size_t kLongestFieldName = 256;
+/// Of one message, unknown ones among them.
+constexpr size_t kMostMembers = kMostFields + 16;
+
+Error Refuse(std::string what) { return Error{ErrorCode::kInvalidRequest, std::move(what)}; }
+
+Error NotARequest() {
+  return Refuse(
+      "the message is not a cccl_cache.v1.AcquireRequest: it is damaged, compressed, or a name in "
+      "it is not UTF-8");
+}
+
+/// Whether the message at hand is well formed and has few members, each of `inner` as well: parsing
+/// makes an object of 80 bytes from the 2 bytes of an empty one, so it must come after this.
+bool HasFewMembers(CodedInputStream& input, int inner) {
+  size_t members = 0;
+  while (const uint32_t tag = input.ReadTag()) {
+    if (++members > kMostMembers) return false;
+    const bool nested =
+        WireFormatLite::GetTagFieldNumber(tag) == inner &&
+        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (!nested) {
+      if (!WireFormatLite::SkipField(&input, tag)) return false;
+      continue;
+    }
+    int length = 0;
+    if (!input.ReadVarintSizeAsInt(&length)) return false;
+    const auto outer = input.PushLimit(length);
+    if (!HasFewMembers(input, 0) || input.BytesUntilLimit() != 0) return false;
+    input.PopLimit(outer);
+  }
+  return input.ConsumedEntireMessage();
+}
+
+Result<AcquireMessage> FromProto(v1::DepositKey&& message) {
+  DepositAsk ask;
+  ask.name_space = std::move(*message.mutable_namespace_());
+  if (ask.name_space.empty() || ask.name_space.size() > kLongestNamespace) {
+    return Refuse(fmt::format("namespace: {} bytes, 1 to {} are allowed", ask.name_space.size(),
+                              kLongestNamespace));
+  }
+  const auto count = static_cast<size_t>(message.fields_size());
+  if (count > kMostFields) {
+    return Refuse(fmt::format("fields: {} entries, at most {} are allowed", count, kMostFields));
+  }
+  std::set<std::string_view> names;
+  for (v1::DepositField& field : *message.mutable_fields()) {
+    const size_t length = field.name().size();
+    if (length == 0 || length > kLongestFieldName) {
+      return Refuse(
+          fmt::format("fields.name: {} bytes, 1 to {} are allowed", length, kLongestFieldName));
+    }
+    if (!names.insert(field.name()).second) {
+      return Refuse("fields: two have the same name");
+    }
+  }
+  for (v1::DepositField& field : *message.mutable_fields()) {
+    ask.fields.push_back({field.name(), std::move(*field.mutable_value())});
+  }
+  if (message.has_group()) ask.gid = message.group().gid();
+  ask.wait = std::chrono::milliseconds(message.wait_ms());
+  return AcquireMessage(std::move(ask));
+}
+
+}  // namespace
+
+Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
+  if (bytes.Length() > kAcquireChunkBytes + kHeadBytes) {
+    return Refuse(fmt::format(
+        "a message of {} bytes: at most {} are allowed here, send contents in pieces and hash "
+        "fields that are larger",
+        bytes.Length(), kAcquireChunkBytes));
+  }
+  {
+    grpc::ProtoBufferReader reader(&bytes);
+    CodedInputStream input(&reader);
+    if (!HasFewMembers(input, v1::AcquireRequest::kKeyFieldNumber)) return NotARequest();
+  }
+  grpc::ProtoBufferReader reader(&bytes);
+  v1::AcquireRequest message;
+  if (!message.ParseFromZeroCopyStream(&reader)) return NotARequest();
+  const int set = static_cast<int>(message.has_key()) + static_cast<int>(message.has_heartbeat()) +
+                  static_cast<int>(!message.contents().empty()) +
+                  static_cast<int>(message.has_publication()) +
+                  static_cast<int>(message.has_abandonment());
+  if (set != 1) return Refuse("exactly one member of an AcquireRequest must be set");
+  if (message.has_key()) return FromProto(std::move(*message.mutable_key()));
+  if (message.has_heartbeat()) return AcquireMessage(LeaseHeartbeat{});
+  if (message.has_publication()) {
+    return AcquireMessage(
+        LeasePublication{message.publication().fence(), message.publication().size()});
+  }
+  if (message.has_abandonment()) return AcquireMessage(LeaseAbandonment{});
+  return AcquireMessage(LeaseContents{std::move(*message.mutable_contents())});
+}
+
+}  // namespace cccl_cached

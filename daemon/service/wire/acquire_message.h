@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/model/result.h"
+#include "proto/deposit_key.h"
+
+namespace cccl_cached {
+
+/// The contents, or what stands around them, in one message of an acquire.
+inline constexpr uint64_t kAcquireChunkBytes = 1u << 20;
+
+/// The first message of an acquire.
+struct DepositAsk {
+  std::string name_space;
+  std::vector<cccl_cache::DepositField> fields;
+  std::optional<uint32_t> gid;
+  std::chrono::milliseconds wait{0};
+};
+/// What the holder of a lease says.
+struct LeaseHeartbeat {};
+struct LeaseContents {
+  std::string bytes;
+};
+struct LeasePublication {
+  uint64_t fence = 0;
+  uint64_t size = 0;
+};
+struct LeaseAbandonment {};
+
+using AcquireMessage =
+    std::variant<DepositAsk, LeaseHeartbeat, LeaseContents, LeasePublication, LeaseAbandonment>;
+
+/// An AcquireRequest. kInvalidRequest: it is none, or holds more than it may.
+[[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
+
+}  // namespace cccl_cached

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+
+#include "daemon/core/model/result.h"
+#include "daemon/service/wire/convert.h"
+#include "daemon/core/model/service_limits.h"
+
+namespace cccl_cached {
+
+/// What one message of BuildMany is about: a build, or the end of one.
+struct ManyRequest {
+  uint64_t tag = 0;
+  bool cancel = false;
+};
+
+/// Makes nothing of the build, and leaves the bytes as they are. An error belongs to no build in
+/// particular, because the bytes are no such message, and so is that of the whole call.
+[[nodiscard]] Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes);
+
+/// The build in such a message (BuildReader).
+[[nodiscard]] Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
+                                                  const FindUpload& find_upload);
+
+/// The answer to the build of that tag which failed so.
+[[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);
+
+}  // namespace cccl_cached

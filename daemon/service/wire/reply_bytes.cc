@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/wire/reply_bytes.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "daemon/service/wire/reply_head.h"
+#include "daemon/service/wire/wire_output.h"
+
+namespace cccl_cached {
+namespace {
+
+/// Numbers in build.proto. Both messages have the reply first or last.
+constexpr uint32_t kTagOfMany = 1;
+constexpr uint32_t kReplyOfMany = 15;
+constexpr uint32_t kReplyOfChunk = 1;
+constexpr uint32_t kDataOfChunk = 2;
+
+/// Kind, size, digest, mark, and the tags and lengths around them.
+constexpr uint64_t kLongestArtifactHead = 96;
+/// A tag, and what stands before the reply that it belongs to.
+constexpr uint64_t kLongestTag = 32;
+
+/// Part of the artifact's own bytes; keeps the artifact alive until gRPC has sent them.
+grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
+  auto* owner = new ArtifactPtr(artifact);
+  return grpc::Slice(
+      const_cast<char*>(bytes.data()), bytes.size(),
+      [](void* pointer) { delete static_cast<ArtifactPtr*>(pointer); }, owner);
+}
+
+std::vector<const ArtifactPart*> WantedParts(const BuildAnswer& answer,
+                                             const std::vector<cccl_cache::ArtifactKind>& wanted) {
+  std::vector<const ArtifactPart*> parts;
+  if (answer.artifact == nullptr) return parts;
+  for (const ArtifactPart& part : answer.artifact->parts) {
+    if (wanted.empty() || std::ranges::find(wanted, part.kind) != wanted.end()) {
+      parts.push_back(&part);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
+                             const std::vector<cccl_cache::ArtifactKind>& wanted, uint64_t limit) {
+  const auto parts = WantedParts(answer, wanted);
+  std::vector<grpc::Slice> slices;
+  std::string head = EncodeReplyHead(answer);
+  // What the descriptions of all artifacts need is set aside first: these always go.
+  uint64_t size = head.size() + parts.size() * kLongestArtifactHead;
+  for (const ArtifactPart* part : parts) {
+    const bool fits = size <= limit && part->bytes.size() <= limit - size;
+    head += EncodeArtifactHead(*part, fits ? ArtifactBytes::kFollow : ArtifactBytes::kInChunks);
+    if (!fits || part->bytes.empty()) continue;
+    size += part->bytes.size();
+    slices.emplace_back(head);
+    slices.push_back(SliceOf(answer.artifact, part->bytes));
+    head.clear();
+  }
+  if (!head.empty() || slices.empty()) slices.emplace_back(head);
+  return {slices.data(), slices.size()};
+}
+
+grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
+                                   const std::vector<cccl_cache::ArtifactKind>& wanted,
+                                   uint64_t limit) {
+  const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kLongestTag));
+  std::string head;
+  AppendNumber(kTagOfMany, tag, head);
+  AppendHead(kReplyOfMany, reply.Length(), head);
+  std::vector<grpc::Slice> slices;
+  // Both are buffers of our own in memory: nothing that could fail.
+  static_cast<void>(reply.Dump(&slices));
+  slices.insert(slices.begin(), grpc::Slice(head));
+  return {slices.data(), slices.size()};
+}
+
+ReplyChunks::ReplyChunks(const BuildAnswer& answer,
+                         const std::vector<cccl_cache::ArtifactKind>& wanted)
+    : artifact_(answer.artifact), parts_(WantedParts(answer, wanted)) {
+  std::string reply = EncodeReplyHead(answer);
+  for (const ArtifactPart* part : parts_) {
+    reply += EncodeArtifactHead(*part, ArtifactBytes::kInChunks);
+  }
+  std::string chunk;
+  AppendMessage(kReplyOfChunk, reply, chunk);
+  grpc::Slice slice(chunk);
+  reply_ = grpc::ByteBuffer(&slice, 1);
+}
+
+uint64_t ReplyChunks::bytes() const {
+  uint64_t bytes = reply_.Length();
+  for (const ArtifactPart* part : parts_) bytes += part->bytes.size();
+  return bytes;
+}
+
+bool ReplyChunks::Next(grpc::ByteBuffer& message) {
+  if (!reply_sent_) {
+    reply_sent_ = true;
+    message = reply_;
+    return true;
+  }
+  while (part_ < parts_.size() && offset_ == parts_[part_]->bytes.size()) {
+    ++part_;
+    offset_ = 0;
+  }
+  if (part_ == parts_.size()) return false;
+  const auto bytes = std::string_view(parts_[part_]->bytes).substr(offset_, kChunkBytes);
+  offset_ += bytes.size();
+  std::string head;
+  AppendHead(kDataOfChunk, bytes.size(), head);
+  grpc::Slice slices[] = {grpc::Slice(head), SliceOf(artifact_, bytes)};
+  message = grpc::ByteBuffer(slices, std::size(slices));
+  return true;
+}
+
+}  // namespace cccl_cached

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/wire/utf8.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cccl_cached {
+namespace {
+
+/// Length of the well-formed sequence at the start (Unicode 15, table 3-7), 0 if there is none.
+size_t SequenceLength(std::string_view text) {
+  auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  auto within = [&](size_t i, uint8_t low, uint8_t high) {
+    return i < text.size() && byte(i) >= low && byte(i) <= high;
+  };
+  const uint8_t first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return within(1, 0x80, 0xBF) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const uint8_t low = first == 0xE0 ? 0xA0 : 0x80;
+    const uint8_t high = first == 0xED ? 0x9F : 0xBF;
+    return within(1, low, high) && within(2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const uint8_t low = first == 0xF0 ? 0x90 : 0x80;
+    const uint8_t high = first == 0xF4 ? 0x8F : 0xBF;
+    return within(1, low, high) && within(2, 0x80, 0xBF) && within(3, 0x80, 0xBF) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string ToUtf8(std::string_view text) {
+  std::string result(text);
+  for (size_t i = 0; i < result.size();) {
+    const size_t length = SequenceLength(std::string_view(result).substr(i));
+    if (length == 0) result[i] = '?';
+    i += length == 0 ? 1 : length;
+  }
+  return result;
+}
+
+}  // namespace cccl_cached

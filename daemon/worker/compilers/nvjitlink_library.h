@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/core/model/result.h"
+
+namespace cccl_cached {
+
+/// The functions of one libnvJitLink under their plain names, which every release exports beside
+/// the versioned ones; as nvJitLink.h declares them, results are nvJitLinkResult.
+struct NvJitLinkLibrary {
+  using Handle = struct NvJitLinkHandle*;
+  static constexpr int kSuccess = 0;
+
+  [[nodiscard]] static Result<NvJitLinkLibrary> Open(const LibraryFiles& files);
+
+  /// The name of a result in nvJitLink.h: the library has no function for that.
+  [[nodiscard]] static const char* ResultName(int result);
+
+  int (*create)(Handle*, uint32_t option_count, const char** options);
+  int (*add_data)(Handle, int type, const void* data, size_t size, const char* name);
+  int (*complete)(Handle);
+  int (*cubin_size)(Handle, size_t*);
+  int (*cubin)(Handle, void*);
+  int (*ptx_size)(Handle, size_t*);
+  int (*ptx)(Handle, char*);
+  int (*error_log_size)(Handle, size_t*);
+  int (*error_log)(Handle, char*);
+  int (*info_log_size)(Handle, size_t*);
+  int (*info_log)(Handle, char*);
+};
+
+}  // namespace cccl_cached

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/compile/protocol/frame.h"
+#include "daemon/core/model/result.h"
+
+namespace cccl_cached {
+
+/// One library of a toolchain, loaded for the life of the process: compilers leave things behind
+/// that no dlclose takes away.
+class SharedLibrary {
+ public:
+  /// By absolute path, its symbols local, after those that it would otherwise search for by itself.
+  [[nodiscard]] static Result<SharedLibrary> Open(const LibraryFiles& files);
+
+  /// Points `function` at the symbol; null if the library lacks it.
+  template <typename Function>
+  void Find(const char* symbol, Function*& function) const {
+    function = reinterpret_cast<Function*>(Symbol(symbol));
+  }
+
+  /// The same for a function that every release has. False if one was missing, once and for all:
+  /// see missing().
+  template <typename Function>
+  void Need(const char* symbol, Function*& function) {
+    Find(symbol, function);
+    if (function == nullptr && missing_.empty()) missing_ = symbol;
+  }
+
+  /// Ok if all that was needed was found.
+  [[nodiscard]] Status Complete() const;
+
+ private:
+  SharedLibrary(std::string path, void* handle) : path_(std::move(path)), handle_(handle) {}
+  [[nodiscard]] void* Symbol(const char* symbol) const;
+
+  std::string path_;
+  void* handle_;
+  std::string missing_;
+};
+
+}  // namespace cccl_cached

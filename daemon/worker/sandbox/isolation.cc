@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/worker/sandbox/isolation.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include "daemon/compile/protocol/frame.h"
+
+namespace cccl_cached {
+namespace {
+
+/// Of the whole user: what a compiler that starts threads without end stops at. Does not hold for
+/// root.
+constexpr rlim_t kMaxThreads = 4096;
+/// Headers nest, parents are closed meanwhile.
+constexpr rlim_t kMaxOpenFiles = 64;
+/// Of scratch files, which lie in memory that RLIMIT_DATA does not count: a job has eight.
+constexpr rlim_t kMaxFileBytes = 64ull << 20;
+/// The same for a job with a precompiled header, which has two. The compiler has a scratch file as
+/// large as what it has parsed, though nearly all of it is a hole.
+constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
+constexpr int kNicer = 5;
+/// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
+/// ends soon.
+constexpr rlim_t kStackBytes = 64ull << 20;
+
+Error SystemError(const char* what) {
+  return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
+}
+
+Status Limit(__rlimit_resource resource, rlim_t value, const char* what) {
+  rlimit limit;
+  if (getrlimit(resource, &limit) != 0) return SystemError(what);
+  if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max) limit.rlim_max = value;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(resource, &limit) != 0) return SystemError(what);
+  return Ok{};
+}
+
+Status ApplyLimits(const IsolationLimits& limits) {
+  struct {
+    __rlimit_resource resource;
+    rlim_t value;
+    const char* what;
+  } const all[] = {
+      {RLIMIT_DATA, limits.data_bytes, "limiting memory"},
+      {RLIMIT_AS, limits.address_bytes, "limiting addresses"},
+      {RLIMIT_STACK, kStackBytes, "limiting the stack"},
+      {RLIMIT_CORE, 0, "limiting core dumps"},
+      {RLIMIT_FSIZE, limits.has_pch ? kMaxPchFileBytes : kMaxFileBytes, "limiting file sizes"},
+      {RLIMIT_NPROC, kMaxThreads, "limiting threads"},
+      {RLIMIT_NOFILE, kMaxOpenFiles, "limiting open files"},
+  };
+  for (const auto& limit : all) {
+    if (Status applied = Limit(limit.resource, limit.value, limit.what); !applied) return applied;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status Isolate(const IsolationLimits& limits) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return SystemError("PR_SET_PDEATHSIG");
+  if (getppid() != limits.zygote) {
+    return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
+  }
+  // Below the daemon, which answers hits meanwhile. A process at 19 already has no more to give.
+  [[maybe_unused]] const int niceness = nice(kNicer);
+  if (setsid() < 0) return SystemError("setsid");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
+  return ApplyLimits(limits);
+}
+
+Status KeepOnly(const KeptDescriptors& kept) {
+  const struct {
+    int from;
+    int to;
+  } moves[] = {{kept.null_device, STDIN_FILENO},
+               {kept.null_device, STDOUT_FILENO},
+               {kept.null_device, STDERR_FILENO},
+               {kept.job, kJobFd},
+               {kept.reply, kReplyFd},
+               {kept.files, kFilesFd},
+               {kept.pch, kPchFd}};
+  // Out of the way first: each may be where another has to go.
+  constexpr int kFirstFree = kPchFd + 1;
+  int copies[std::size(moves)];
+  for (size_t i = 0; i < std::size(moves); ++i) {
+    copies[i] = moves[i].from < 0 ? -1 : fcntl(moves[i].from, F_DUPFD, kFirstFree);
+    if (copies[i] < 0 && moves[i].from >= 0) return SystemError("moving descriptors");
+  }
+  for (size_t i = 0; i < std::size(moves); ++i) {
+    if (copies[i] < 0) {
+      close(moves[i].to);
+    } else if (dup2(copies[i], moves[i].to) < 0) {
+      return SystemError("moving descriptors");
+    }
+  }
+  if (syscall(SYS_close_range, kFirstFree, ~0u, 0) != 0) return SystemError("close_range");
+  return Ok{};
+}
+
+}  // namespace cccl_cached
