@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
@@ -113,4 +113,4 @@ Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration) {
   return FindGroup("admin_group", configuration.admin_group);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,11 +14,11 @@
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/transport/listening_socket.h"
 #include "daemon/core/model/service_limits.h"
+#include "daemon/service/transport/listening_socket.h"
 
 /// What the configuration means to each layer.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 [[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
 [[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration,
@@ -36,4 +36,4 @@ namespace cccl_cached {
 /// None: no group is configured. kInvalidRequest: there is no such group.
 [[nodiscard]] Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/process/build_log.h"
 #include "daemon/version.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::seconds kDrainDeadline{10};
@@ -129,4 +129,4 @@ void Daemon::Stop() {
   server_.Shutdown(kShutdownDeadline);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

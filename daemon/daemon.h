@@ -9,22 +9,22 @@
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
-#include "daemon/core/closure/sent_contents.h"
 #include "daemon/files/host_file_access.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/builder.h"
-#include "daemon/service/transport/listening_socket.h"
 #include "daemon/service/server.h"
+#include "daemon/service/transport/listening_socket.h"
 #include "daemon/snapshot/node_snapshots.h"
 #include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Makes each object that serves once and wires them; each is a member, after those that it uses.
 /// For one thread, which made it. What is handed in must outlive it, but for the configuration.
@@ -66,4 +66,4 @@ class Daemon {
   Housekeeping housekeeping_;  ///< tells the server what is wrong
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::string_view kCountersName = "counters";
@@ -137,4 +137,4 @@ void Housekeeping::KeepDepartures() {
   kept_departures_ = noted;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

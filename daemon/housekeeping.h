@@ -19,7 +19,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/process/log.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
 /// first job, ends the zygotes of toolchains that are gone, keeps the counters and the last
@@ -72,4 +72,4 @@ class Housekeeping {
   std::jthread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -23,14 +23,14 @@
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/limits/accounts.h"
+#include "daemon/service/polling.h"
 #include "daemon/service/transport/grpc_log.h"
 #include "daemon/service/transport/listening_socket.h"
-#include "daemon/service/polling.h"
 #include "daemon/stores.h"
 #include "daemon/toolchain/toolchain_registry.h"
 #include "daemon/version.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// For scripts and for systemd: these numbers never change.
@@ -180,8 +180,8 @@ int Main(std::vector<std::string> arguments) {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon
 
 int main(int argc, char** argv) {
-  return cccl_cached::Main(std::vector<std::string>(argv + 1, argv + argc));
+  return cccl_cache::daemon::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

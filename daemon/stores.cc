@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
                                              FindAccount find_account, Log& log) {
@@ -32,4 +32,4 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
   return stores;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/model/account_usage.h"
 #include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/account_usage.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/process/log.h"
 #include "daemon/store/memory_store.h"
 #include "daemon/store/rocksdb_store.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// All that is kept, and what is counted and noted about it. Its parts know each other, so it stays
 /// where it is. Thread-safety is that of each part.
@@ -34,4 +34,4 @@ class Stores {
   explicit Stores(uint64_t memory_limit) : memory(memory_limit) {}
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/version.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string_view Version() { return CCCL_CACHED_VERSION; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Of the daemon, as its users read it. Decides nothing.
 [[nodiscard]] std::string_view Version();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

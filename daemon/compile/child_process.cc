@@ -20,7 +20,7 @@ extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spaw
                                                                       int) noexcept;
 extern "C" [[gnu::weak]] const char* sigabbrev_np(int) noexcept;
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -118,4 +118,4 @@ std::string DescribeWaitStatus(int wait_status) {
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

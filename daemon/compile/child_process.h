@@ -8,7 +8,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One child process, known by its pidfd: killed if need be and reaped when the object goes.
 /// Ended() may be called from any thread; the rest by one at a time.
@@ -36,4 +36,4 @@ class ChildProcess {
 /// "exit status 1", "SIGSEGV": what a wait status says.
 [[nodiscard]] std::string DescribeWaitStatus(int wait_status);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

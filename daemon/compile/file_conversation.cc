@@ -16,7 +16,7 @@
 
 #include "daemon/compile/protocol/file_question.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 bool SendAll(int socket, std::string_view first, std::string_view second) {
@@ -155,4 +155,4 @@ std::string FileConversation::asking() const {
   return asking_;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/hung_reads.h"
+#include "daemon/compile/protocol/file_question.h"
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/job_files.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One worker's questions (file_question.h) and the answers to them. Run goes on a thread of its
 /// own, the rest may be called from any; both hold the conversation by a shared_ptr, so that the
@@ -68,4 +68,4 @@ class FileConversation {
   std::optional<Error> error_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

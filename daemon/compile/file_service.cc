@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
     : conversation_(std::make_shared<FileConversation>(std::move(channel), std::move(files),
@@ -51,4 +51,4 @@ bool FileService::Close() {
   return idle;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

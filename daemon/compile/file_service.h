@@ -12,7 +12,7 @@
 #include "daemon/core/model/job_files.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Serves the questions of one worker for the session that watches it, which never waits for a
 /// disk: a thread is started with the first question, and left behind if it hangs in it when the
@@ -47,4 +47,4 @@ class FileService {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/hung_reads.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void HungReads::Begin(Account account) {
   const std::lock_guard lock(mutex_);
@@ -29,4 +29,4 @@ size_t HungReads::count() const {
   return count_;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Threads that still wait for a disk although their job is over, counted for each user: they can't
 /// be ended, so a user who has too many may start no more. Thread-safe.
@@ -37,4 +37,4 @@ struct HungReadsOf {
   Account account;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

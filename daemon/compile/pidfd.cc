@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 FileDescriptor OpenPidfd(pid_t pid) {
   return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -16,4 +16,4 @@ void KillProcess(const FileDescriptor& pidfd) {
   syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

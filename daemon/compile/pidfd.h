@@ -7,7 +7,7 @@
 #include "daemon/core/model/file_descriptor.h"
 
 // By system call: the header of glibc 2.36 is not fit for C++.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A handle of a process that can't become another's; invalid with errno set if there is none.
 [[nodiscard]] FileDescriptor OpenPidfd(pid_t pid);
@@ -15,4 +15,4 @@ namespace cccl_cached {
 /// SIGKILL. A process that is dead already is left alone.
 void KillProcess(const FileDescriptor& pidfd);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

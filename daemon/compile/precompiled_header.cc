@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kBlockBytes = 512;  // of st_blocks, on every file system
@@ -56,4 +56,4 @@ FileDescriptor PrecompiledHeader::OpenForWorker() const {
   return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The file in memory into which a worker parses, before it is done. Used by one thread.
 class PchDraft {
@@ -52,4 +52,4 @@ class PrecompiledHeader final : public Precompiled {
   const std::weak_ptr<Zygote> zygote_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Status ReplyBuffer::Append(std::string_view bytes) {
   if (!header_known_) {
@@ -51,4 +51,4 @@ std::string ReplyBuffer::TakePayload() {
   return std::exchange(payload_, {});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

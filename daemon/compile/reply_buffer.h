@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Touches
 /// no more memory than came. Not thread-safe.
@@ -42,4 +42,4 @@ class ReplyBuffer {
   std::string payload_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

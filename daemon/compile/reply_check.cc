@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <variant>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -65,4 +65,4 @@ Status CheckReply(const CompileJob& job, const WorkerReply& reply) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/compile/protocol/job.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<FileDescriptor> SealJob(const CompileJob& job) {
   FileDescriptor memory(memfd_create("cccl-cached-job", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -27,4 +27,4 @@ Result<FileDescriptor> SealJob(const CompileJob& job) {
   return memory;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,10 +6,10 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The encoded job in a memfd that nobody can change any more. kUnavailable: there is no memory for
 /// it.
 [[nodiscard]] Result<FileDescriptor> SealJob(const CompileJob& job);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

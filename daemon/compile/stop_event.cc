@@ -4,7 +4,7 @@
 
 #include <sys/eventfd.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 StopEvent::StopEvent(std::stop_token stop)
     : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -12,4 +12,4 @@ StopEvent::StopEvent(std::stop_token stop)
 
 void StopEvent::Signal::operator()() const { eventfd_write(fd, 1); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A descriptor that is readable once a stop was requested: brings a stop_token into a poll loop.
 /// Used by the thread that made it; the request may come from any.
@@ -29,4 +29,4 @@ class StopEvent {
   std::stop_callback<Signal> callback_;  ///< after event_: gone before the descriptor is closed
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

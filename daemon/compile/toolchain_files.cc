@@ -16,7 +16,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/toolchain_paths.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,4 +95,4 @@ uint64_t ToolchainFiles::IdentityOf(std::pair<uint64_t, uint64_t> inode) {
   return identities_.try_emplace(inode, kFirstIdentity + identities_.size()).first->second;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

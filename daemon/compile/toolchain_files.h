@@ -13,7 +13,7 @@
 #include "daemon/core/model/job_files.h"
 #include "daemon/core/model/toolchain_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The files of a job whose worker opens nothing by itself: the toolchain's own headers from where
 /// they lie, as a worker that may open them would find them, and all else from the job's files,
@@ -36,4 +36,4 @@ class ToolchainFiles final : public JobFiles {
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> identities_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/reply_check.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildKind;
@@ -168,4 +168,4 @@ CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time
                        .artifact = std::move(artifact)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a job's end means to whoever asked for it. An answer counts only from a worker that exited
 /// in order, and only if it is one that this job can have. Resources that ran out are an error,
@@ -24,4 +24,4 @@ namespace cccl_cached {
 /// What a compiler made that is believed.
 [[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool WaitReadable(int fd, std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
@@ -22,4 +22,4 @@ bool WaitReadable(int fd, std::chrono::milliseconds patience) {
   return ready > 0;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,10 +4,10 @@
 
 #include <chrono>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Waits until the descriptor is readable, which includes its peer's end. False: the time was up
 /// first.
 [[nodiscard]] bool WaitReadable(int fd, std::chrono::milliseconds patience);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,15 +15,15 @@
 
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/file_service.h"
-#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/precompiled_header.h"
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/sealed_job.h"
 #include "daemon/compile/stop_event.h"
 #include "daemon/compile/toolchain_files.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/worker_session.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Who may do all that a worker without a sandbox could do: what the daemon itself compiles, and
@@ -183,4 +183,4 @@ void WorkerCompiler::KeepOnly(std::span<const ToolchainPtr> toolchains) {
   pool_.KeepOnly(toolchains);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Believes
 /// nothing that a worker says but its bytes, and those only once it is dead. Thread-safe. Leaves no
@@ -86,4 +86,4 @@ class WorkerCompiler final : public Compiler {
   const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,10 +12,10 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/pidfd.h"
+#include "daemon/compile/protocol/packet.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -158,4 +158,4 @@ void WorkerSession::LoseZygote(std::string detail) {
   over_ = true;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

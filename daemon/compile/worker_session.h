@@ -14,7 +14,7 @@
 #include "daemon/compile/zygote.h"
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How one worker came to its end, as far as the daemon saw it.
 struct SessionEnd {
@@ -79,4 +79,4 @@ class WorkerSession {
   SessionEnd end_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/wait_readable.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -135,4 +135,4 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
   return WorkerSockets{std::move(reply->ours), std::move(status->ours), std::move(files->ours)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

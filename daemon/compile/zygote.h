@@ -15,7 +15,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The daemon's ends of the sockets of one job (frame.h).
 struct WorkerSockets {
@@ -77,4 +77,4 @@ class Zygote {
 /// What a zygote is told about a toolchain.
 [[nodiscard]] ZygoteHello HelloFor(const Toolchain& toolchain);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -152,4 +152,4 @@ void ZygotePool::KeepOnly(std::span<const ToolchainPtr> toolchains) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -22,7 +22,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct ZygoteOptions {
   /// To start and load a toolchain.
@@ -112,4 +112,4 @@ class ZygotePool {
   ZygoteReady sandbox_;  ///< as announced, guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "proto/nearest_name.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr const char* kDescription =
@@ -93,4 +93,4 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   return command_line;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/configuration/settings.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What was typed.
 struct CommandLine {
@@ -24,4 +24,4 @@ struct CommandLine {
 /// `arguments` without the program's name.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

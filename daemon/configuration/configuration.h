@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
 enum class LogFormat : uint8_t { kText, kJson };
@@ -60,4 +60,4 @@ struct Configuration {
   uint64_t in_flight_limit_per_uid = 1ull << 30;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Variables that hold a relative path are ignored, as the base directory specification asks.
@@ -74,4 +74,4 @@ std::string DefaultConfigFile(const Surroundings& surroundings) {
                "/cccl-cached/config.toml");
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

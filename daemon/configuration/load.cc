@@ -12,7 +12,7 @@
 #include "daemon/configuration/toml_file.h"
 #include "proto/nearest_name.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::string_view kPrefix = "CCCL_CACHED_";
@@ -117,4 +117,4 @@ std::string PrintConfiguration(const LoadedConfiguration& loaded) {
   return text;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

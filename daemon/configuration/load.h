@@ -11,7 +11,7 @@
 #include "daemon/configuration/surroundings.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct LoadedConfiguration {
   Configuration values;
@@ -30,4 +30,4 @@ struct LoadedConfiguration {
 /// A configuration file that sets all this, with the origin of each value as a comment.
 [[nodiscard]] std::string PrintConfiguration(const LoadedConfiguration& loaded);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/configuration/value_format.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string Quoted(std::string_view text) {
@@ -158,4 +158,4 @@ const Setting* FindSetting(std::string_view name) {
   return found == kSettings.end() ? nullptr : &*found;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One row of the table that the flags, the configuration file, the environment and --print-config
 /// share.
@@ -42,4 +42,4 @@ struct Assignment {
   std::string origin;  ///< for people: "flag --jobs", "/etc/cccl-cached/config.toml:12"
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

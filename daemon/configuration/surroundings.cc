@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Surroundings Surroundings::OfThisProcess() {
   Surroundings surroundings;
@@ -27,4 +27,4 @@ Surroundings Surroundings::OfThisProcess() {
   return surroundings;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the process finds around it; handed in so that tests can choose it. A plain value.
 struct Surroundings {
@@ -27,4 +27,4 @@ struct Surroundings {
   [[nodiscard]] static Surroundings OfThisProcess();
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "proto/nearest_name.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
@@ -100,4 +100,4 @@ Result<std::vector<Assignment>> ReadTomlFile(const std::string& path) {
   return assignments;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

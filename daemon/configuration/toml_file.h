@@ -8,9 +8,9 @@
 #include "daemon/configuration/settings.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a configuration file sets. Every error names file and line.
 [[nodiscard]] Result<std::vector<Assignment>> ReadTomlFile(const std::string& path);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
@@ -209,4 +209,4 @@ std::string ToolchainSearchFormat::Show(ToolchainSearch value) {
   return value == ToolchainSearch::kRoots ? "roots" : "everywhere";
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

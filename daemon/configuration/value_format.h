@@ -17,7 +17,7 @@
 ///   Show         the text of a value, which Parse takes back
 ///   kPlaceholder what --help calls it
 ///   kBare        written in TOML without quotes
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// An absolute path.
 struct PathFormat {
@@ -116,4 +116,4 @@ struct ToolchainSearchFormat {
   static std::string Show(ToolchainSearch value);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

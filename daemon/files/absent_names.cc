@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/files/absent_names.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool AbsentNames::Knows(const ContentStamp& directory, std::string_view name) const {
   const std::lock_guard lock(mutex_);
@@ -25,4 +25,4 @@ size_t AbsentNames::size() const {
   return size_;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "daemon/files/content_stamp.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Names that directories do not have, under the directories' stamps: whatever is made in a
 /// directory changes that. A closure is half names that were looked for in vain; of those, one look
@@ -43,4 +43,4 @@ class AbsentNames {
   size_t size_ = 0;                                                  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool HasAccessList(int fd) {
   // fgetxattr takes no O_PATH descriptor.
@@ -16,4 +16,4 @@ bool HasAccessList(int fd) {
   return errno != ENODATA && errno != EOPNOTSUPP;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

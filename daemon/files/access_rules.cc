@@ -10,7 +10,7 @@
 #include "daemon/files/access_list.h"
 #include "daemon/files/stranger_rights.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& status) {
   Reached<FileSystem> place = CheckPlace(directory, "", status);
@@ -55,4 +55,4 @@ Reached<FileSystem> AccessRules::CheckPlace(int directory, const std::string& na
   return system;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/files/reach.h"
 #include "daemon/files/refused_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
@@ -49,4 +49,4 @@ class AccessRules {
   FileSystems file_systems_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

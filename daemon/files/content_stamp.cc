@@ -10,7 +10,7 @@
 
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -68,4 +68,4 @@ int64_t FileTimeNow() {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

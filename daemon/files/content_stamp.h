@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What changes when a file's contents change, where the local kernel sets the time of change
 /// (IsLocal): mtime can be set back, ctime cannot. Only compared within one run of the daemon.
@@ -45,4 +45,4 @@ struct ContentStampHash {
 /// The clock that stamps files.
 [[nodiscard]] int64_t FileTimeNow();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

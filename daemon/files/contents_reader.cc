@@ -14,7 +14,7 @@
 #include "daemon/files/content_stamp.h"
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Smaller files are not worth counting: a job has one at a time.
@@ -115,4 +115,4 @@ bool ContentsReader::LiesStill(const ContentStamp& stamp, int64_t now_ns) {
   return *write_back_ && stamp.IsSettledAt(now_ns, **write_back_);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

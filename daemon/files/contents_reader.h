@@ -14,7 +14,7 @@
 #include "daemon/files/obstacle.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A file's contents as they were at one time.
 struct FileContents {
@@ -54,4 +54,4 @@ class ContentsReader {
   std::optional<std::optional<int64_t>> write_back_;  ///< of memory_, once it was asked for
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

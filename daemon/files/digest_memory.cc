@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/files/digest_memory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::optional<KnownContents> DigestMemory::Find(const ContentStamp& stamp) {
   const std::lock_guard lock(mutex_);
@@ -33,4 +33,4 @@ size_t DigestMemory::size() const {
   return entries_.size();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

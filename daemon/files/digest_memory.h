@@ -12,7 +12,7 @@
 #include "daemon/files/content_stamp.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is known of a file's contents under its stamp.
 struct KnownContents {
@@ -44,4 +44,4 @@ class DigestMemory {
   std::unordered_map<ContentStamp, Entries::iterator, ContentStampHash> index_;  // by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

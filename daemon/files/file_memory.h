@@ -11,7 +11,7 @@
 #include "daemon/files/content_stamp.h"
 #include "daemon/files/digest_memory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is remembered of requesters' files from one build to the next. Thread-safe.
 struct FileMemory {
@@ -24,4 +24,4 @@ struct FileMemory {
   std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

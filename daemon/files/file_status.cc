@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 int StatusAt(int directory, const std::string& name, struct statx* status) {
   constexpr unsigned kFields = STATX_BASIC_STATS | STATX_MNT_ID | kStatxDirectIo;
@@ -18,4 +18,4 @@ uint64_t DeviceOf(const struct statx& status) {
   return uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// STATX_DIOALIGN, which headers before Linux 6.1 don't have.
 inline constexpr unsigned kStatxDirectIo = 0x2000;
@@ -18,4 +18,4 @@ inline constexpr unsigned kStatxDirectIo = 0x2000;
 /// Device numbers are told in two halves.
 [[nodiscard]] uint64_t DeviceOf(const struct statx& status);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

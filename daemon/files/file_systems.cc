@@ -12,7 +12,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Not in linux/magic.h.
@@ -85,4 +85,4 @@ Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
   return known_[Numbers(status)] = KindOf(system);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/files/obstacle.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 enum class FileSystem : uint8_t {
   kOther,
@@ -43,4 +43,4 @@ class FileSystems {
   std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // by mount and device
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

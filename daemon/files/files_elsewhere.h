@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/requester_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The files of a requester whose paths mean something else to the daemon, or may: all that the
 /// daemon knows of them is that only the client can tell.
@@ -32,4 +32,4 @@ class FilesElsewhere final : public RequesterFiles {
   const std::string why_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include "daemon/files/host_files.h"
 #include "daemon/files/reach.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirectories directories) {
   if (!directories.view || directories.view != options_.own_view) {
@@ -22,4 +22,4 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
                                      MemoryAccount{options_.memory, peer.account()});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

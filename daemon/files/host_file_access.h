@@ -15,7 +15,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/files/file_memory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Opens the files of this machine for requesters to whom its paths mean the same as to the daemon.
 /// Thread-safe.
@@ -45,4 +45,4 @@ class HostFileAccess final : public FileAccess {
   const std::shared_ptr<FileMemory> memory_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// How often a file is read that is written to at the same time.
@@ -73,4 +73,4 @@ Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
   return contents;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

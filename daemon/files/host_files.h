@@ -14,7 +14,7 @@
 #include "daemon/files/name_walk.h"
 #include "daemon/files/obstacle.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The files of this machine, by path. A directory is opened once and then is the same one for this
 /// object: make a new one for each build and each check of a closure.
@@ -46,4 +46,4 @@ class HostFiles final : public RequesterFiles {
   ContentsReader reader_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// As many as the kernel follows.
@@ -169,4 +169,4 @@ void NameWalk::Remember(std::string_view path, const Way& way) {
   ways_.insert_or_assign(std::string(path), way);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 #include "daemon/files/content_stamp.h"
 #include "daemon/files/obstacle.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Where a path leads, symlinks followed: to an entry of an open directory, or with an empty name
 /// to that directory itself. It may be given, as far as `status` tells.
@@ -84,4 +84,4 @@ class NameWalk {
   std::unordered_map<std::string, Way, PathHash, std::equal_to<>> ways_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

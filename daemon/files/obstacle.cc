@@ -9,7 +9,7 @@
 
 #include "daemon/files/access_rules.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Obstacle Obstacle::Of(int error) {
   switch (error) {
@@ -61,4 +61,4 @@ Error Explain(const Obstacle& obstacle, std::string_view path) {
           fmt::format("{} cannot be looked at: {}", path, std::strerror(obstacle.error))};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

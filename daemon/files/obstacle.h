@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Why a name gives nothing.
 struct Obstacle {
@@ -34,4 +34,4 @@ using Reached = std::variant<T, Obstacle>;
 /// For the requester, under the name that the requester uses. Not for kAbsent.
 [[nodiscard]] Error Explain(const Obstacle& obstacle, std::string_view path);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

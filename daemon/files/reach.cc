@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/files/reach.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool Reach::MaySearch(const struct statx& directory) const {
   return Allows(directory, S_IXUSR | S_IXGRP | S_IXOTH);
@@ -19,4 +19,4 @@ bool Reach::Allows(const struct statx& status, mode_t everybody) const {
   return (status.stx_mode & everybody) == everybody;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

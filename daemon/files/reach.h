@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How far the daemon goes for a requester: to the daemon's own uid, whatever the daemon can read;
 /// to others what everybody can read by the modes of files and directories, less what the service's
@@ -26,4 +26,4 @@ class Reach {
   bool stranger_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

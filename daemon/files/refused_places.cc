@@ -6,7 +6,7 @@
 
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::optional<std::pair<uint64_t, uint64_t>> Identity(const std::string& path) {
@@ -37,4 +37,4 @@ RefusedPlaces::Known RefusedPlaces::LookUp() const {
   return known;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

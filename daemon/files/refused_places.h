@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Directories that nobody is served from: /proc, /sys, /dev and the daemon's own, known by what
 /// they are, not by name. Looks them up when first asked. Not thread-safe.
@@ -35,4 +35,4 @@ class RefusedPlaces {
   std::optional<Known> known_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

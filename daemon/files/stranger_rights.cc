@@ -7,7 +7,7 @@
 
 #include <cassert>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uid_t kNobody = 65534;
@@ -46,4 +46,4 @@ StrangerRights::~StrangerRights() {
   assert(restored);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

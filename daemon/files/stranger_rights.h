@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// While it lives, and if the process is root, this thread opens files as nobody (65534) without
 /// groups. A second wall beside modes (reach.h), for file systems whose servers decide by uid;
@@ -27,4 +27,4 @@ class StrangerRights {
   std::vector<gid_t> groups_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kHeadBytes = 5;
@@ -90,4 +90,4 @@ void EndWithCaller(int socket) {
   }).detach();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

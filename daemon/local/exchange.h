@@ -17,7 +17,7 @@
 ///                       then a BuildReply, or the error's text
 ///
 /// The library's end of the socket closes when nobody waits any more.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Blocks until it is whole. kInvalidRequest: no library of ours is at the other end.
 [[nodiscard]] Result<std::string> ReceiveRequest(int socket);
@@ -29,4 +29,4 @@ namespace cccl_cached {
 /// From now on this process ends as soon as the other end is closed, and with it what it started.
 void EndWithCaller(int socket);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

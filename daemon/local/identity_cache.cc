@@ -15,7 +15,7 @@
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// No fact is longer: the digests of as many headers as a header directory may hold.
@@ -94,4 +94,4 @@ std::string IdentityCache::PathOf(std::string_view name) const {
   return directory_ + "/" + file;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/tier.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The small facts about toolchains that a daemon keeps in its database, as one file each in a
 /// directory of the user's: so only the first local build hashes them. A file's name is the fact's
@@ -34,4 +34,4 @@ class IdentityCache final : public MetaStore {
   const std::string directory_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/model/stopping.h"
 #include "daemon/local/plain_compile.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Longer than anybody waits, and more than any machine has: the caller's own bounds count.
@@ -94,4 +94,4 @@ Result<BuildAnswer> LocalBuilder::BuildPlainly(
   return CompilePlainly(std::move(request), **toolchain);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/toolchain/toolchain_registry.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
 /// the names, the log and the key are the same. Waits as long as a build takes, and gives it as
@@ -47,4 +47,4 @@ class LocalBuilder {
   BuildCoordinator coordinator_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

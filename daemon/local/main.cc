@@ -24,7 +24,7 @@
 #include "daemon/service/wire/convert.h"
 #include "daemon/service/wire/reply_head.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// The client's own program: no bound protects it from itself.
@@ -102,6 +102,6 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon
 
-int main() { _exit(cccl_cached::Main()); }
+int main() { _exit(cccl_cache::daemon::Main()); }

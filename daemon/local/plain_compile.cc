@@ -22,7 +22,7 @@
 #include "daemon/worker/compilers/compiler_libraries.h"
 #include "proto/option_rules.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -85,4 +85,4 @@ Result<BuildAnswer> CompilePlainly(std::shared_ptr<const BuildRequest> request,
   return answer;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

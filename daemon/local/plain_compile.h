@@ -9,7 +9,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether the compiler would read or write files by itself, for which a daemon refuses it.
 [[nodiscard]] bool NeedsPlainCompile(const cccl_cache::BuildRequest& request);
@@ -22,4 +22,4 @@ namespace cccl_cached {
 [[nodiscard]] Result<BuildAnswer> CompilePlainly(
     std::shared_ptr<const cccl_cache::BuildRequest> request, ToolchainPtr toolchain);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

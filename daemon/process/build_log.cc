@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string_view NameOf(cccl_cache::BuildKind kind) {
@@ -86,4 +86,4 @@ void LogBuild(Log& log, const BuildRecord& record) {
              {"total_us", int64_t{record.total_time.count()}}});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

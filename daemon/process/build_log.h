@@ -5,10 +5,10 @@
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/process/log.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One line for one build: who asked, what became of it, how long it took. Hits are written at
 /// level debug, all else at info. No text of the client's is in it.
 void LogBuild(Log& log, const BuildRecord& record);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

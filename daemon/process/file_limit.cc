@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void RaiseFileLimit() {
   rlimit limit{};
@@ -13,4 +13,4 @@ void RaiseFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

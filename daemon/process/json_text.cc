@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Length of the UTF-8 sequence at the front of `text`; 0 if there is none.
@@ -54,4 +54,4 @@ void AppendJsonString(std::string& json, std::string_view text) {
   json += '"';
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 void AppendJsonString(std::string& json, std::string_view text);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr double kLinesAtOnce = 10;
@@ -32,4 +32,4 @@ void LimitedLog::Write(std::string_view message) {
   left_out_ = 0;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/token_bucket.h"
 #include "daemon/process/log.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Warnings of one kind that a client can cause any number of: ten at once and ten a minute are
 /// written. The next one that is written says how many were left out. Thread-safe; the log must
@@ -33,4 +33,4 @@ class LimitedLog {
   int64_t left_out_ = 0;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/process/json_text.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kWaitingLines = 8'192;
@@ -126,4 +126,4 @@ std::string JsonMembers(std::string_view event, std::string_view message,
   return json;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

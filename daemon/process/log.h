@@ -11,7 +11,7 @@
 
 #include "daemon/configuration/configuration.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One value of a line, under its name.
 struct LogField {
@@ -50,4 +50,4 @@ class Log {
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

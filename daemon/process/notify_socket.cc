@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void NotifySocket::Reloading() const {
   timespec now{};
@@ -34,4 +34,4 @@ void NotifySocket::Send(std::string_view message) const {
   close(fd);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

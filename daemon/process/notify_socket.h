@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Tells systemd how the daemon is doing: one datagram per message to the socket that systemd
 /// named. Does nothing where there is none. Immutable.
@@ -25,4 +25,4 @@ class NotifySocket {
   const std::string address_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Signals::Signals() {
   sigemptyset(&set_);
@@ -27,4 +27,4 @@ Told Signals::Wait(std::chrono::milliseconds patience) const {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

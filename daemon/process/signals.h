@@ -5,7 +5,7 @@
 #include <chrono>
 #include <csignal>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the daemon is told from outside.
 enum class Told { kNothing, kStop, kReload };
@@ -24,4 +24,4 @@ class Signals {
   sigset_t set_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

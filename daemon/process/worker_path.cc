@@ -8,7 +8,7 @@
 #include <array>
 #include <filesystem>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<std::string> FindWorker() {
   // Relative to the executable, so that an installation can be moved as a whole.
@@ -29,4 +29,4 @@ Result<std::string> FindWorker() {
                   tried)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

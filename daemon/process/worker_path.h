@@ -6,9 +6,9 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The cccl-cached-worker that belongs to this executable: installed beside it, or built with it.
 [[nodiscard]] Result<std::string> FindWorker();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

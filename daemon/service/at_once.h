@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Does this with each item, on as many threads; returns when the last one is done. Where no thread
 /// is to be had the caller's own does it, so what is to be done must end by a deadline of its own.
@@ -24,4 +24,4 @@ void AtOnce(Items& items, const Work& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

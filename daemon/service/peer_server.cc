@@ -15,7 +15,7 @@
 
 #include "daemon/service/at_once.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kKeepaliveMilliseconds = 60'000;
@@ -174,4 +174,4 @@ void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   AtOnce(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

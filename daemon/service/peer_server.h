@@ -14,18 +14,18 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/admin_service.h"
-#include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/calls/build_service.h"
-#include "daemon/service/transport/call_server.h"
 #include "daemon/service/calls/deposit_service.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/health_service.h"
 #include "daemon/service/calls/info_service.h"
 #include "daemon/service/calls/reflection_service.h"
 #include "daemon/service/calls/snapshot_service.h"
+#include "daemon/service/limits/budget.h"
+#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/transport/call_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the servers of all peers share. Outlives them.
 struct PeerServerParts {
@@ -94,4 +94,4 @@ class PeerServer {
   uint64_t next_server_ = 0;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/service/at_once.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A user namespace gives one uid many groups, and so many credentials.
@@ -123,4 +123,4 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
   retired_.WaitForAll();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,12 +11,12 @@
 
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/transport/acceptor.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/peer_server.h"
 #include "daemon/service/retired_servers.h"
+#include "daemon/service/transport/acceptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The servers of all peers, made when somebody with new credentials connects. Those without
 /// connections are kept, up to a number. Thread-safe; must outlive the connections that it
@@ -64,4 +64,4 @@ class PeerServers {
   RetiredServers retired_;  // last: they end before those whose methods they serve
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void WaitForEachServerAlone() { setenv("GRPC_POLL_STRATEGY", "poll", 0); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Has gRPC wait for each server's connections by itself, on the server's own thread. By default
 /// one thread waits for all of a process and wakes another before it goes to work, which costs a
@@ -10,4 +10,4 @@ namespace cccl_cached {
 /// process has a second thread. Who has set GRPC_POLL_STRATEGY keeps it.
 void WaitForEachServerAlone();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

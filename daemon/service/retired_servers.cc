@@ -9,7 +9,7 @@
 
 #include "daemon/service/transport/interrupted_waits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{20};
@@ -63,4 +63,4 @@ void RetiredServers::Run() {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

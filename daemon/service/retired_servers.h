@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Ends servers in a thread of its own, in the order of their coming: the end of one waits for the
 /// last of its calls, and nobody else is to wait for that. Thread-safe.
@@ -37,4 +37,4 @@ class RetiredServers {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

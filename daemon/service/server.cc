@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/service/transport/acceptor.h"
+#include "daemon/service/calls/health.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/administrators.h"
-#include "daemon/service/wire/api_version.h"
+#include "daemon/service/peer_servers.h"
+#include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/call_server.h"
 #include "daemon/service/transport/flood_history.h"
 #include "daemon/service/transport/guarded_sockets.h"
-#include "daemon/service/calls/health.h"
-#include "daemon/service/peer_servers.h"
+#include "daemon/service/wire/api_version.h"
 #include "proto/fingerprint.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::seconds kGuardTimeout{10};
@@ -206,4 +206,4 @@ void Server::StoppingSoon() { impl_->StoppingSoon(); }
 
 void Server::Shutdown(std::chrono::milliseconds deadline) { impl_->Shutdown(deadline); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

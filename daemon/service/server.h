@@ -10,9 +10,10 @@
 #include <string_view>
 
 #include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/service_limits.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -20,9 +21,8 @@
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/builder.h"
 #include "daemon/service/transport/listening_socket.h"
-#include "daemon/core/model/service_limits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct ServerOptions {
   ServiceLimits limits;
@@ -79,4 +79,4 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/model/bytes.h"
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -66,4 +66,4 @@ std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key, std::strin
   return record;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

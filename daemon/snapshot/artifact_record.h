@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/model/artifact.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/model/artifact.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Encoded, and compressed: as much as a deposit of the largest size. A larger one is neither
 /// written nor taken in. The format has room for four times as much.
@@ -39,4 +39,4 @@ struct ArtifactRecord {
 [[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const cccl_cache::Digest& key,
                                                                  std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // A toolchain's id may be cut off here.
@@ -72,4 +72,4 @@ Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Pe
   return chosen;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A build that goes into a snapshot, and one who was answered with it.
 struct ChosenBuild {
@@ -25,4 +25,4 @@ struct ChosenBuild {
                                                             const Peer& peer,
                                                             const SnapshotFilter& filter);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 bool Matches(const SnapshotFilter& filter, const ChosenDeposit& deposit) {
@@ -48,4 +48,4 @@ std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& 
   return chosen;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

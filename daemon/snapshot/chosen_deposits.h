@@ -10,7 +10,7 @@
 #include "daemon/core/model/snapshots.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A deposit that goes into a snapshot.
 struct ChosenDeposit {
@@ -23,4 +23,4 @@ struct ChosenDeposit {
 [[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
                                                         const SnapshotFilter& filter);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

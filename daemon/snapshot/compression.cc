@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Snapshots are made once and fetched often; beyond this cubins gain little.
@@ -37,4 +37,4 @@ std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes) {
   return whole;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// zstd, which nothing else of snapshots knows. One version of it makes the same bytes of the same.
 /// kUnavailable: it gets no memory.
@@ -19,4 +19,4 @@ namespace cccl_cached {
 /// bounded. `stored` may come from anybody.
 [[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

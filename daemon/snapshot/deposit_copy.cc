@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -47,4 +47,4 @@ std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity, std::string
   return copy;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

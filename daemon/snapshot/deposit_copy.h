@@ -10,7 +10,7 @@
 #include "daemon/core/lease/deposit.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a snapshot holds of one deposit, before compression: nothing of whose it was. Whoever
 /// inserts it has it alone.
@@ -37,4 +37,4 @@ struct DepositCopy {
 [[nodiscard]] std::optional<DepositCopy> DecodeDepositCopy(const cccl_cache::Digest& identity,
                                                            std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/snapshot/spool_file.h"
 #include "proto/snapshot_writer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -200,4 +200,4 @@ Result<Inserted> NodeSnapshots::KeepDeposit(uid_t uid, const DepositCopy& copy) 
   return parts_.deposits.Insert(uid, copy.name_space, copy.fields, copy.contents);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/answered_builds.h"
-#include "daemon/core/lookup/build_memory.h"
 #include "daemon/core/lease/deposits.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/private_entries.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/tier.h"
@@ -22,7 +22,7 @@
 #include "daemon/snapshot/places.h"
 #include "proto/snapshot.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The snapshots of this daemon's store. Thread-safe.
 class NodeSnapshots final : public Snapshots {
@@ -73,4 +73,4 @@ class NodeSnapshots final : public Snapshots {
   Places administrators_{2};  ///< never kept out by others
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

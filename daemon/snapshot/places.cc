@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
@@ -48,4 +48,4 @@ void Places::GiveBack(Account account) {
   changed_.notify_all();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

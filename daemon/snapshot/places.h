@@ -13,7 +13,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How many users may be at some work at once: each user one at a time, and each in turn, so that
 /// none is kept out by others who come again and again. Thread-safe; must outlive what it gave.
@@ -36,4 +36,4 @@ class Places {
   std::set<Account> inside_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/lease/deposit_index.h"
 #include "daemon/snapshot/compression.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::SnapshotFile;
@@ -144,4 +144,4 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   return summary;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/snapshot/spool_file.h"
 #include "proto/snapshot_reader.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A snapshot from its first byte to what is kept of it. Verified from end to end, each record as
 /// it will be used, before the first record is kept.
@@ -57,4 +57,4 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   const Options options_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error Unwritable(int error) {
@@ -39,4 +39,4 @@ Status SpoolFile::Append(std::string_view bytes) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a client sends, on the disk until all of it is there: a file of ours that has no name, so
 /// nothing of it is left however the daemon ends. Not thread-safe.
@@ -27,4 +27,4 @@ class SpoolFile {
   FileDescriptor file_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

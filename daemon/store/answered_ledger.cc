@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/peer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMostWaiting = 65'536;
@@ -82,4 +82,4 @@ void AnsweredLedger::Written() {
   written = std::exchange(writing_, {});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/store/answered_table.h"
 #include "daemon/store/database_slot.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Answered builds: those in the database, and those that are to be written there. Bounded: what
 /// does not fit before the next write is forgotten until it is answered again. Thread-safe.
@@ -35,4 +35,4 @@ class AnsweredLedger final : public AnsweredBuilds {
   AnsweredTable::Rows writing_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

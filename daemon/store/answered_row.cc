@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -74,4 +74,4 @@ std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes) {
   return build;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/answered_builds.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Rows of one user stand together, ascending by key. docs/entry-format.md has the layouts.
 [[nodiscard]] std::string UserRowKey(uid_t uid, const cccl_cache::Digest& key);
@@ -27,4 +27,4 @@ namespace cccl_cached {
 /// None for anything but what was encoded. The key is for the caller to fill in.
 [[nodiscard]] std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

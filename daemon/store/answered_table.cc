@@ -7,7 +7,7 @@
 #include "daemon/core/model/bytes.h"
 #include "daemon/store/answered_row.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -149,4 +149,4 @@ void AnsweredTable::ReadUsers(Database& database, std::vector<uid_t>* users) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "daemon/store/database.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What users were answered with, as rows of the database. Write belongs to the writer; the rest is
 /// thread-safe.
@@ -57,4 +57,4 @@ class AnsweredTable {
   const Limits limits_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/lookup/entry.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -227,4 +227,4 @@ std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
   return std::nullopt;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 #include "daemon/store/write_queue.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The artifacts on disk, their usage records and the totals over both, changed together or not at
 /// all, and kept within a limit. size(), Holds and ReadMeta may be called by any thread; all else
@@ -102,4 +102,4 @@ class ArtifactTable {
   std::atomic<uint64_t> bytes_{0};
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "daemon/store/database_options.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
@@ -120,4 +120,4 @@ std::optional<DatabaseError> Database::Flush() { return Checked(impl_->Flush());
 
 std::optional<DatabaseError> Database::Resume() { return Checked(impl_->db().Resume()); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The column families, in the order in which the database opens them. docs/entry-format.md says
 /// what is in each.
@@ -93,4 +93,4 @@ class Database {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

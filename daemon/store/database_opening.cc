@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // The version of everything in the database, entries included; a change of any of it bumps this.
@@ -98,4 +98,4 @@ Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory, DatabaseOpt
   return Unopened(directory, std::get<1>(attempt));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/store/database.h"
 #include "daemon/store/state_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Tells an event to the log, one sentence. Called on any thread.
 using Report = std::function<void(std::string_view)>;
@@ -30,4 +30,4 @@ struct OpenedDatabase {
 [[nodiscard]] Result<OpenedDatabase> OpenDatabase(const StateDirectory& directory,
                                                   DatabaseOptions options, const Report& report);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include <cstdarg>
 #include <memory>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kMiB = 1u << 20;
@@ -102,4 +102,4 @@ std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
           {"private_order", small}};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

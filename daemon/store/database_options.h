@@ -13,7 +13,7 @@ struct DBOptions;
 struct ColumnFamilyOptions;
 }  // namespace rocksdb
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How RocksDB is set up, for database.cc alone: two cores, bounded memory, files and log, quick to
 /// open.
@@ -23,4 +23,4 @@ namespace cccl_cached {
 [[nodiscard]] std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
     const DatabaseOptions& options);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::shared_ptr<Database> DatabaseSlot::Get() const {
   const std::lock_guard lock(mutex_);
@@ -37,4 +37,4 @@ void DatabaseSlot::Close() {
   closed_.wait(lock, [this] { return !open_; });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/store/database.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The place where readers find the database, which the writer may have to close and open anew
 /// while they run. Thread-safe.
@@ -33,4 +33,4 @@ class DatabaseSlot {
   bool open_ = false;                   ///< until the database is destroyed; guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/core/lease/deposit_entry.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -61,4 +61,4 @@ std::optional<DatabaseError> ReadDepositRecords(Database& database, StoredDeposi
                        });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/store/write_queue.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Contents and record of each deposit are rows of their own, changed together.
 [[nodiscard]] std::optional<DatabaseError> WriteDeposits(Database& database,
@@ -29,4 +29,4 @@ struct StoredDeposits {
 [[nodiscard]] std::optional<DatabaseError> ReadDepositRecords(Database& database,
                                                               StoredDeposits& stored);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

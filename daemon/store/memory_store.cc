@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -66,4 +66,4 @@ TierSize MemoryStore::size() const {
   return {entries_.size(), bytes_};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

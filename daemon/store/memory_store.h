@@ -12,7 +12,7 @@
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The first tier: artifacts in this process's memory, least recently used out first, bounded in
 /// bytes. What lies here was verified when it came in. Thread-safe: one mutex, held for a look-up
@@ -54,4 +54,4 @@ class MemoryStore final : public Tier {
   uint64_t bytes_ = 0;  ///< guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -52,4 +52,4 @@ void PrivateKeys::Drop(User& user) {
   user.keys.reset();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

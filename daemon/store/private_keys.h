@@ -11,7 +11,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Which private entries users have, as far as memory holds it: exactly, or not at all for a user
 /// who has too many or whose keys nobody has read yet. Not thread-safe.
@@ -52,4 +52,4 @@ class PrivateKeys {
   size_t known_ = 0;                       // keys of all
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/lookup/entry.h"
 #include "daemon/store/answered_row.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -314,4 +314,4 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
   return std::exchange(start, prefix) != prefix && DropOldest(database, uid, surplus, generation);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -22,7 +22,7 @@
 #include "daemon/store/private_usage.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Private entries in the database, those in use in memory as well. Thread-safe.
 class PrivateStore final : public PrivateEntries {
@@ -94,4 +94,4 @@ class PrivateStore final : public PrivateEntries {
   uint64_t changes_ = 0;  ///< so often memory may have become wrong; guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

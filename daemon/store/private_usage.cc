@@ -5,7 +5,7 @@
 #include "daemon/core/model/bytes.h"
 #include "daemon/store/answered_row.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string EncodePrivateUsage(const PrivateUsage& usage) {
   std::string bytes;
@@ -44,4 +44,4 @@ std::optional<OrderRow> DecodeOrderRow(std::string_view row_key) {
   return row;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

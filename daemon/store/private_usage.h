@@ -11,7 +11,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is known of a private entry without reading it, or of all of a user's: the sum and the
 /// last. docs/entry-format.md has the layouts.
@@ -35,4 +35,4 @@ struct OrderRow {
 /// None for anything but the key of such a row.
 [[nodiscard]] std::optional<OrderRow> DecodeOrderRow(std::string_view row_key);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include "daemon/core/lease/deposit_entry.h"
 #include "daemon/store/deposit_rows.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -56,4 +56,4 @@ std::vector<DepositRecord> RocksdbDeposits::Records() {
   return std::move(stored.records);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/store/database_slot.h"
 #include "daemon/store/write_queue.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The deposits on disk. Thread-safe. Nothing is written here: the store's writer does that behind,
 /// and Get sees what waits. What does not verify is counted and, as with all that is not found, for
@@ -33,4 +33,4 @@ class RocksdbDeposits final : public DepositStore {
   Statistics& statistics_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/lookup/entry.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -119,4 +119,4 @@ void RocksdbStore::PutMeta(std::string_view name, std::string_view value) {
   if (!queue_.PutMeta(name, value)) statistics_.Add(Counter::kStoreErrors);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

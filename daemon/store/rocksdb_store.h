@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/model/artifact.h"
 #include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -27,7 +27,7 @@
 #include "daemon/store/write_queue.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct RocksdbStoreOptions {
   std::string directory;                ///< made if it is not there, then private to this uid
@@ -104,4 +104,4 @@ class RocksdbStore final : public Tier, public MetaStore {
   std::unique_ptr<StoreWriter> writer_;  ///< last: its thread uses all the others
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

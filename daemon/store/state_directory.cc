@@ -18,7 +18,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/own_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A run has 2^40 numbers for leases, out of 64 bits.
@@ -161,4 +161,4 @@ Status StateDirectory::SetDatabaseAside() const {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

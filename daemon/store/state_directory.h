@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The directory that holds everything that outlives the daemon, locked for this process as long as
 /// the object lives: mode 0700, one daemon at a time. Immutable, but SetDatabaseAside is not to be
@@ -39,4 +39,4 @@ class StateDirectory {
   const int lock_;  ///< file descriptor, owned; the kernel drops the lock however the process ends
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

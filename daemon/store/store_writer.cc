@@ -9,7 +9,7 @@
 
 #include "daemon/store/deposit_rows.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -152,4 +152,4 @@ void StoreWriter::Reopen() {
   parts_.slot.Set(std::move(opened->database));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

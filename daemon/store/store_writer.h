@@ -19,7 +19,7 @@
 #include "daemon/store/usage_ledger.h"
 #include "daemon/store/write_queue.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The thread that alone changes the database: writes what is queued, keeps the limit, and gets
 /// over a disk that fails. While writing fails the queue holds what fits; a damaged database is
@@ -84,4 +84,4 @@ class StoreWriter {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void UsageLedger::Used(const cccl_cache::Digest& key) {
   constexpr size_t kMaximum = 16384;
@@ -21,4 +21,4 @@ UsageLedger::Pending UsageLedger::Take() {
   return std::exchange(pending_, {});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Uses of entries that are not written down yet. Thread-safe. Bounded: uses that do not fit are
 /// forgotten, which only makes an entry look a little older than it is.
@@ -30,4 +30,4 @@ class UsageLedger {
   Pending pending_;  ///< guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 //   usage  = bytes compile_time last_use hits     u64 each, little endian; microseconds, seconds
@@ -71,4 +71,4 @@ std::optional<TierSize> DecodeTotals(std::string_view bytes) {
   return TierSize{(*numbers)[0], (*numbers)[1]};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/tier.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the disk tier knows about one entry without reading it.
 struct UsageRecord {
@@ -31,4 +31,4 @@ struct UsageRecord {
 [[nodiscard]] std::string EncodeTotals(const TierSize& totals);
 [[nodiscard]] std::optional<TierSize> DecodeTotals(std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kItemOverhead = 128;
@@ -209,4 +209,4 @@ bool WriteQueue::closed() const {
   return closed_;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,11 +14,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "daemon/core/model/artifact.h"
 #include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/artifact.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What was stored but not written yet. Any thread adds and looks; one thread, the writer, takes.
 /// Bounded in bytes. What the writer took stays visible until it says that it is written, so
@@ -101,4 +101,4 @@ class WriteQueue {
   bool closed_ = false;  ///< guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

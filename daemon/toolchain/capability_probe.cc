@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 struct ProbedOption {
@@ -88,4 +88,4 @@ Result<bool> CapabilityProbe::Accepts(const ToolchainPtr& toolchain, const std::
   return output->native_code == 0;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

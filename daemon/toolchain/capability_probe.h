@@ -12,7 +12,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Finds what an NVRTC accepts by compiling an empty program with each option, once in the life of
 /// the store:
@@ -39,4 +39,4 @@ class CapabilityProbe {
   Compiler& compiler_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ std::string WhyNothingFound(const std::string& place) {
   return fmt::format("it holds no libnvrtc.so.N and no libnvJitLink.so.N; {}", kGoodPlaces);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

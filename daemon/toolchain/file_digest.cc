@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 bool IsStill(const FileDescriptor& fd, const FileStamp& stamp) {
@@ -41,4 +41,4 @@ std::optional<cccl_cache::Digest> DigestOfFile(const SurveyedFile& file,
   return std::nullopt;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

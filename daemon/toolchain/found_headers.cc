@@ -14,7 +14,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ std::vector<HeaderDirectory> FindHeaders(const Layout& layout, int major) {
   return found;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

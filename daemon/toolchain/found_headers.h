@@ -7,7 +7,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/layout.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// At most so many other spellings of one header directory are known.
 inline constexpr size_t kMaxAliases = 32;
@@ -20,4 +20,4 @@ inline constexpr size_t kMaxAliases = 32;
 /// Adds a spelling unless it is there, is the path itself, or there are enough.
 void AddAlias(HeaderDirectory& headers, const std::string& alias);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 struct DirectoryCloser {
@@ -108,4 +108,4 @@ Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid, LookupObserve
   return HeaderWalk(own_uid, observer, visit).Walk({directory.path, "", 0});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/toolchain/trusted_path.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is looked at at most in one header directory, and how deep.
 inline constexpr int kMaxHeaderFiles = 100'000;
@@ -23,4 +23,4 @@ using HeaderVisitor =
 [[nodiscard]] Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid,
                                     LookupObserver* observer, const HeaderVisitor& visit);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

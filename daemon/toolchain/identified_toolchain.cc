@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/toolchain/identified_toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
     : toolchain_(std::move(parts.toolchain)),
@@ -29,4 +29,4 @@ void IdentifiedToolchain::Look(FileChecks& threads, std::function<void()> done) 
 
 bool IdentifiedToolchain::StampsDiffer() { return comparison_->Differ(); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

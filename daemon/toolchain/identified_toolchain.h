@@ -13,7 +13,7 @@
 #include "daemon/toolchain/stamp_comparison.h"
 #include "daemon/toolchain/survey.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A toolchain with what is needed to notice that it is no longer what was identified. Thread-safe.
 class IdentifiedToolchain {
@@ -53,4 +53,4 @@ class IdentifiedToolchain {
   const std::shared_ptr<StampComparison> comparison_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

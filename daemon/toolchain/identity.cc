@@ -9,7 +9,7 @@
 
 #include "daemon/toolchain/file_digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -137,4 +137,4 @@ Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
   return TakeSurvey(installation, own_uid, observer);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/toolchain/survey.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What an installation is, by content alone: the same files elsewhere have the same digests.
 struct Identity {
@@ -60,4 +60,4 @@ class Identifier {
 [[nodiscard]] Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
                                            LookupObserver* observer);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

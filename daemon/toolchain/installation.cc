@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool Installation::SameFiles(const Installation& other) const {
   const auto same_path = [](const HeaderDirectory& a, const HeaderDirectory& b) {
@@ -25,4 +25,4 @@ bool Installation::operator==(const Installation& other) const {
          libdevice == other.libdevice && std::ranges::equal(headers, other.headers, same_names);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A library or bitcode file of an installation.
 struct FoundFile {
@@ -37,4 +37,4 @@ struct Installation {
   bool operator==(const Installation& other) const;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/toolchain/layout.h"
 #include "daemon/toolchain/library_name.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ FoundInstallations FindInstallations(const SearchPlaces& places) {
   return found;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

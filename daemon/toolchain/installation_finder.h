@@ -8,7 +8,7 @@
 #include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/search_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct FoundInstallations {
   std::vector<Installation> installations;    ///< in search order, each once
@@ -20,4 +20,4 @@ struct FoundInstallations {
 /// with the other names as aliases of its header directories.
 [[nodiscard]] FoundInstallations FindInstallations(const SearchPlaces& places);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

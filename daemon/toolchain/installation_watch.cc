@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_FROM |
@@ -72,4 +72,4 @@ bool InstallationWatch::Counts(int watch, uint32_t mask, const char* name) const
   return directory->second.listed && entry != "__pycache__";
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

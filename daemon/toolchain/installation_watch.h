@@ -12,7 +12,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/toolchain/trusted_path.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Notices through inotify that a name which was looked up, or a directory which was listed,
 /// changed. One instance per identified installation: made before its survey, it hears of every
@@ -53,4 +53,4 @@ class InstallationWatch final : public LookupObserver {
   std::mutex mutex_;  ///< one reader of inotify_ at a time
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ std::vector<Candidate> Candidates(const SearchPlaces& places) {
   return list.Take();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/toolchain/search_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Where the parts of one installation may lie, in order; the names are relative to `root`.
 struct Layout {
@@ -36,4 +36,4 @@ struct Candidate {
 /// All places in search order: what is asked for first.
 [[nodiscard]] std::vector<Candidate> Candidates(const SearchPlaces& places);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

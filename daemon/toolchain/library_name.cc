@@ -6,7 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::optional<LibraryName> LibraryName::Parse(std::string_view file, std::string_view stem) {
   if (!file.starts_with(stem)) return std::nullopt;
@@ -43,4 +43,4 @@ std::vector<LibraryName> LibrariesIn(const std::string& directory, std::string_v
   return libraries;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

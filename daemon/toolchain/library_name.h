@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A shared library's file name taken apart: "libnvrtc.so.13" is stem "libnvrtc", numbers {13}.
 struct LibraryName {
@@ -24,4 +24,4 @@ struct LibraryName {
 [[nodiscard]] std::vector<LibraryName> LibrariesIn(const std::string& directory,
                                                    std::string_view stem);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::optional<std::string> WhyNotTrusted(const std::string& path, const struct stat& status,
                                          PathRole role, uid_t own_uid) {
@@ -25,4 +25,4 @@ std::optional<std::string> WhyNotTrusted(const std::string& path, const struct s
       path, status.st_uid, status.st_gid, status.st_mode & 07777, own_uid);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a directory or file is on the way to a toolchain.
 enum class PathRole : uint8_t {
@@ -27,4 +27,4 @@ enum class PathRole : uint8_t {
                                                        const struct stat& status, PathRole role,
                                                        uid_t own_uid);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

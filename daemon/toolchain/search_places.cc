@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::vector<std::string> Environment(std::initializer_list<const char*> names) {
@@ -49,4 +49,4 @@ SearchPlaces GivenSearchPlaces(std::vector<std::string> roots) {
   return places;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A place of a Linux distribution: libraries among all others, headers in the system's own
 /// directory.
@@ -38,4 +38,4 @@ struct SearchPlaces {
 /// These roots alone.
 [[nodiscard]] SearchPlaces GivenSearchPlaces(std::vector<std::string> roots);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildKind;
@@ -147,4 +147,4 @@ Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
   return {ErrorCode::kToolchainNotFound, std::move(message)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What one request needs of a toolchain.
 struct ToolchainWish {
@@ -32,4 +32,4 @@ inline constexpr size_t kShortestId = 8;
 [[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
                              std::span<const RejectedToolchain> rejected);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

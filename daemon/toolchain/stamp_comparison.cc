@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One comparison, and the callers that wait for it.
 struct StampComparison::Round {
@@ -68,4 +68,4 @@ void StampComparison::Begin(FileChecks& threads, uint64_t serial, std::function<
   if (!added) end();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/file_checks.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Compares the files of one toolchain with what was identified, on threads that may hang, and
 /// publishes the result for threads that may not. For toolchains whose changes the kernel does not
@@ -61,4 +61,4 @@ class StampComparison : public std::enable_shared_from_this<StampComparison> {
   std::shared_ptr<Round> next_;  ///< guarded by mutex_; ordered and not begun
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/toolchain/header_tree.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -160,4 +160,4 @@ Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
   return Surveyor(own_uid, observer).Take(installation);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

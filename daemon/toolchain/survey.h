@@ -15,7 +15,7 @@
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What tells one state of a file from another without reading it.
 struct FileStamp {
@@ -64,4 +64,4 @@ struct Survey {
 [[nodiscard]] Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                                         LookupObserver* observer);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/core/model/stopping.h"
 #include "daemon/toolchain/selection.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildKind;
@@ -399,4 +399,4 @@ std::vector<RejectedToolchain> ToolchainRegistry::Rejected() {
   return scans_->FirstOrCurrent()->found.rejected;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -19,7 +19,7 @@
 #include "daemon/toolchain/search_places.h"
 #include "daemon/toolchain/toolchain_scanner.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct RegistryOptions {
   SearchPlaces places;
@@ -87,4 +87,4 @@ class ToolchainRegistry final : public Toolchains {
   std::jthread thread_;  ///< last: ends before what it uses
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

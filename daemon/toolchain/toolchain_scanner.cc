@@ -9,7 +9,7 @@
 
 #include "daemon/toolchain/installation_finder.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using IdentifiedPtr = ScanResult::IdentifiedPtr;
@@ -173,4 +173,4 @@ void ToolchainScanner::ReportArrival(const IdentifiedToolchain& entry) const {
                    toolchain.root)});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

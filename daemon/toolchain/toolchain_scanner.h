@@ -19,7 +19,7 @@
 #include "daemon/toolchain/identity.h"
 #include "daemon/toolchain/search_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// For the log: one line for a person.
 struct ToolchainReport {
@@ -76,4 +76,4 @@ class ToolchainScanner {
   uint64_t last_serial_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// As many as the kernel follows.
@@ -149,4 +149,4 @@ Result<TrustedPath> FollowTrusted(const std::string& path, uid_t own_uid, PathRo
   return PathWalk(own_uid, observer).Follow(path, holder);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/toolchain/ownership.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Is told of each name that decides where a path leads, before it is looked up.
 class LookupObserver {
@@ -34,4 +34,4 @@ struct TrustedPath {
 [[nodiscard]] Result<TrustedPath> FollowTrusted(const std::string& path, uid_t own_uid,
                                                 PathRole holder, LookupObserver* observer);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

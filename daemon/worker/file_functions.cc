@@ -32,7 +32,7 @@
 // rmdir, chdir, dlopen, mmap. The rest is what glibc 2.33 and later make of the same calls, for
 // releases to come. Each answers as POSIX says: -1 or null, with errno.
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 FileView* current_view = nullptr;
@@ -161,9 +161,9 @@ Function* Next(const char* name) {
 
 void UseFileView(FileView* view) { current_view = view; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon
 
-using namespace cccl_cached;  // NOLINT: the functions below belong to no namespace
+using namespace cccl_cache::daemon;  // NOLINT: the functions below belong to no namespace
 
 extern "C" {
 

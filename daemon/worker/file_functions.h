@@ -4,7 +4,7 @@
 
 #include "daemon/worker/files/file_view.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// From now on the C library's file functions, as the compilers' libraries find them in this
 /// executable, answer out of `view`, which must outlive its use; null: they pass through. To be
@@ -12,4 +12,4 @@ namespace cccl_cached {
 /// view, so this is the one piece of state that is the process's own.)
 void UseFileView(FileView* view);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -40,10 +40,10 @@ int main(int, char** arguments) {
     return kUsageError;
   }
   TuneAllocator(arguments);
-  cccl_cached::Result<cccl_cached::Zygote> zygote =
-      cccl_cached::Zygote::Start(cccl_cached::FileDescriptor(kControlFd));
+  cccl_cache::daemon::Result<cccl_cache::daemon::Zygote> zygote =
+      cccl_cache::daemon::Zygote::Start(cccl_cache::daemon::FileDescriptor(kControlFd));
   if (!zygote) return 1;  // the daemon was told why
-  const cccl_cached::Status ended = zygote->Run();
+  const cccl_cache::daemon::Status ended = zygote->Run();
   if (!ended) fprintf(stderr, "cccl-cached-worker: %s\n", ended.error().message.c_str());
   return ended ? 0 : 1;
 }

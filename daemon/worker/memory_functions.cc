@@ -22,7 +22,7 @@ void* __libc_memalign(size_t alignment, size_t size);
 namespace {
 
 void* Noted(void* memory) {
-  if (memory == nullptr) cccl_cached::RefusedMemory::Note();
+  if (memory == nullptr) cccl_cache::daemon::RefusedMemory::Note();
   return memory;
 }
 
@@ -55,7 +55,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   using Function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static Function* const next = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "pthread_create"));
   const int error = next(thread, attributes, start, argument);
-  if (error != 0) cccl_cached::RefusedMemory::Note();
+  if (error != 0) cccl_cache::daemon::RefusedMemory::Note();
   return error;
 }
 

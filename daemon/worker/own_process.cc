@@ -11,7 +11,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// The number after `label` in /proc/self/status.
@@ -36,4 +36,4 @@ uint64_t OwnDataBytes() { return StatusNumber("\nVmData:") * 1024; }
 
 uint64_t OwnAddressBytes() { return StatusNumber("\nVmSize:") * 1024; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Threads of this process; 0 if /proc does not say.
 [[nodiscard]] int OwnThreads();
@@ -15,4 +15,4 @@ namespace cccl_cached {
 /// What RLIMIT_AS counts of this process now; 0 if /proc does not say.
 [[nodiscard]] uint64_t OwnAddressBytes();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/worker/file_functions.h"
 #include "daemon/worker/files/file_view.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void ReservePchHeap(const NvrtcLibrary& nvrtc) {
   if (nvrtc.set_pch_heap_size == nullptr ||
@@ -31,4 +31,4 @@ void ReservePchHeap(const NvrtcLibrary& nvrtc) {
   UseFileView(nullptr);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

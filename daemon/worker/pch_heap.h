@@ -4,7 +4,7 @@
 
 #include "daemon/worker/compilers/nvrtc_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Makes the library reserve the memory into which it parses precompiled headers, so that all
 /// processes forked from this one have it at the same address: what one of them has parsed, the
@@ -12,4 +12,4 @@ namespace cccl_cached {
 /// to write a precompiled header fails, and nobody depends on it.
 void ReservePchHeap(const NvrtcLibrary& nvrtc);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

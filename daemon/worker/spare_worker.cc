@@ -13,7 +13,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/worker/touched_heap.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// More is not worth waiting with.
@@ -74,4 +74,4 @@ size_t TouchedBytes::For(size_t memory_bytes) const {
   return std::min({bytes_, kMostBytes, memory_bytes / kShareOfLimit});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/files/refused_memory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A worker that is forked before there is a job, has seen nothing of any client, and touches the
 /// memory of a compile meanwhile: so a miss finds all of it there. Of a process with one thread,
@@ -64,4 +64,4 @@ class TouchedBytes {
   size_t bytes_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

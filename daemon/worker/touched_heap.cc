@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// The most that the allocator takes from its heap rather than as a mapping of its own, which it
@@ -54,4 +54,4 @@ void TouchHeap(size_t bytes, int until_readable) {
   for (void* piece : pieces) free(piece);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Has the allocator take what it hands out from its heap, and keep it: once, before the first
 /// fork, so that all workers have the same allocator.
@@ -16,4 +16,4 @@ void KeepHeap();
 /// hypervisor hands it out late. For a process with one thread.
 void TouchHeap(size_t bytes, int until_readable);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,13 +14,13 @@
 
 #include "daemon/compile/protocol/job.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/files/file_client.h"
 #include "daemon/worker/file_functions.h"
+#include "daemon/worker/files/file_client.h"
 #include "daemon/worker/files/pch_file.h"
 #include "daemon/worker/files/real_files.h"
 #include "daemon/worker/files/scratch_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Files in memory are not in RLIMIT_DATA, so each job has a few of bounded size and gets no more.
@@ -98,4 +98,4 @@ void RunWorker(const WorkerSetup& setup) {
       0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

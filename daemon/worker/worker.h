@@ -9,7 +9,7 @@
 #include "daemon/worker/sandbox/isolation.h"
 #include "daemon/worker/sandbox/sandbox.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a worker inherits from its zygote.
 struct WorkerSetup {
@@ -29,4 +29,4 @@ struct WorkerSetup {
 /// The life of a worker, in the forked child: isolation, sandbox, one job, one reply, the end.
 [[noreturn]] void RunWorker(const WorkerSetup& setup);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

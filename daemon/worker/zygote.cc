@@ -22,13 +22,13 @@
 #include <string>
 #include <utility>
 
+#include "daemon/worker/files/real_files.h"
 #include "daemon/worker/own_process.h"
 #include "daemon/worker/pch_heap.h"
-#include "daemon/worker/files/real_files.h"
 #include "daemon/worker/touched_heap.h"
 #include "daemon/worker/worker.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
@@ -318,4 +318,4 @@ void Zygote::ReapWorkers() {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

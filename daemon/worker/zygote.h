@@ -19,7 +19,7 @@
 #include "daemon/worker/sandbox/sandbox.h"
 #include "daemon/worker/spare_worker.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A warm process with one toolchain loaded that only forks. It never sees a byte that a client
 /// wrote: jobs are read by the workers. Single-threaded.
@@ -69,4 +69,4 @@ class Zygote final : private SpareWorker::Role {
   TouchedBytes touched_bytes_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -81,7 +81,7 @@ bool RunDaemon(const char* side, const std::string& socket, const Programs& prog
     return client.ok();
   };
   const double before = Compiles(socket);
-  const double took = cccl_cached::RunForked(processes, task);
+  const double took = cccl_cache::daemon::RunForked(processes, task);
   const double after = Compiles(socket);
   if (took < 0 || before < 0 || after < 0) return false;
   std::printf("%s\t%.0f\n%s compiles\t%.0f\n", side, took, side, after - before);
@@ -91,14 +91,14 @@ bool RunDaemon(const char* side, const std::string& socket, const Programs& prog
 bool RunRaw(const std::string& library, const std::vector<std::string>& options,
             const Programs& programs, int processes) {
   const auto task = [&](int caller) {
-    const auto nvrtc = cccl_cached::RawNvrtc::Load(library);
+    const auto nvrtc = cccl_cache::daemon::RawNvrtc::Load(library);
     if (nvrtc == nullptr) return false;
     for (int i = 0; i < programs.count; ++i) {
       if (nvrtc->Compile(programs.Text(caller, i), options).empty()) return false;
     }
     return true;
   };
-  const double took = cccl_cached::RunForked(processes, task);
+  const double took = cccl_cache::daemon::RunForked(processes, task);
   if (took >= 0) std::printf("raw\t%.0f\n", took);
   return took >= 0;
 }

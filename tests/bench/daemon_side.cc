@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 class DaemonSide final : public Side {
@@ -47,4 +47,4 @@ std::unique_ptr<Side> OpenDaemonSide(const char* name, const std::string& socket
   return nullptr;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

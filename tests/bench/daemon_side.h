@@ -7,10 +7,10 @@
 
 #include "tests/bench/side.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The daemon at a socket through client.h. `name` must outlive the side. Null, with the reason on
 /// stderr, if it can't be opened.
 std::unique_ptr<Side> OpenDaemonSide(const char* name, const std::string& socket);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

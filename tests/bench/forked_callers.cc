@@ -10,7 +10,7 @@
 #include <chrono>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Both ends of a pipe.
@@ -73,4 +73,4 @@ double RunForked(int processes, const std::function<bool(int)>& task) {
   return failed ? -1 : took.count();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,11 +4,11 @@
 
 #include <functional>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Runs `task` in that many processes at once, all let go in the same moment. The tasks are told
 /// their number, from 0, and whether they succeed is the answer. Returns the microseconds until the
 /// last one ended; negative: one failed.
 double RunForked(int processes, const std::function<bool(int)>& task);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "cccl_cache/v1/build.grpc.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -52,4 +52,4 @@ std::unique_ptr<Side> OpenGrpcSide(const char* name, const std::string& socket) 
   return std::make_unique<GrpcSide>(name, socket);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

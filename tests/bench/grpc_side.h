@@ -7,10 +7,10 @@
 
 #include "tests/bench/side.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A gRPC server of the Build service at a socket, through gRPC's own C++ client: generated stub,
 /// synchronous call, default settings but for the size of a message.
 std::unique_ptr<Side> OpenGrpcSide(const char* name, const std::string& socket);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

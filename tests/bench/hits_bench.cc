@@ -20,8 +20,8 @@
 
 namespace {
 
-using cccl_cached::Question;
-using cccl_cached::Side;
+using cccl_cache::daemon::Question;
+using cccl_cache::daemon::Side;
 using Sides = std::vector<std::unique_ptr<Side>>;
 
 bool Turn(Side& side, const Question& question, int calls, std::vector<double>& times) {
@@ -65,18 +65,18 @@ int main(int argc, char** argv) {
     return 2;
   }
   Sides sides;
-  sides.push_back(cccl_cached::OpenDaemonSide("ours", argv[1]));
+  sides.push_back(cccl_cache::daemon::OpenDaemonSide("ours", argv[1]));
   if (argc == 6) {
-    sides.push_back(cccl_cached::OpenDaemonSide("before", argv[2]));
+    sides.push_back(cccl_cache::daemon::OpenDaemonSide("before", argv[2]));
   } else {
-    sides.push_back(cccl_cached::OpenGrpcSide("echo", argv[2]));
-    sides.push_back(cccl_cached::OpenGrpcSide("ours by stock client", argv[1]));
-    sides.push_back(cccl_cached::OpenRedisSide(argv[3]));
+    sides.push_back(cccl_cache::daemon::OpenGrpcSide("echo", argv[2]));
+    sides.push_back(cccl_cache::daemon::OpenGrpcSide("ours by stock client", argv[1]));
+    sides.push_back(cccl_cache::daemon::OpenRedisSide(argv[3]));
   }
   for (const auto& side : sides) {
     if (side == nullptr) return 5;
   }
   char** const numbers = argv + argc - 3;
-  const Question question = cccl_cached::QuestionFor(std::strtoul(numbers[0], nullptr, 10));
+  const Question question = cccl_cache::daemon::QuestionFor(std::strtoul(numbers[0], nullptr, 10));
   return Run(sides, question, std::atoi(numbers[1]), std::atoi(numbers[2])) ? 0 : 5;
 }

@@ -41,7 +41,7 @@ void Print(const char* side, Clock::time_point begin) {
   std::printf("%s\t%.0f\n", side, took.count());
 }
 
-bool AskRaw(cccl_cached::RawNvrtc& nvrtc, const std::string& text,
+bool AskRaw(cccl_cache::daemon::RawNvrtc& nvrtc, const std::string& text,
             const std::vector<std::string>& options, bool counted) {
   const auto begin = Clock::now();
   if (nvrtc.Compile(text, options).empty()) return false;
@@ -101,7 +101,8 @@ int main(int argc, char** argv) {
   }
   auto client =
       cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
+  const std::unique_ptr<cccl_cache::daemon::RawNvrtc> nvrtc =
+      cccl_cache::daemon::RawNvrtc::Load(argv[2]);
   std::ifstream stream(argv[4], std::ios::binary);
   const std::string source((std::istreambuf_iterator<char>(stream)),
                            std::istreambuf_iterator<char>());

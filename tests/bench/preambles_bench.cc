@@ -77,7 +77,8 @@ const Options kLink = {"-lto", "-arch=sm_90"};
 /// By the libraries in this process.
 class Raw {
  public:
-  Raw(cccl_cached::RawNvrtc& nvrtc, cccl_cached::RawNvJitLink& linker, Options options)
+  Raw(cccl_cache::daemon::RawNvrtc& nvrtc, cccl_cache::daemon::RawNvJitLink& linker,
+      Options options)
       : nvrtc_(nvrtc), linker_(linker), options_(std::move(options)) {}
 
   std::string Compile(const Subject& subject, int round, const Options& more = {}) {
@@ -94,8 +95,8 @@ class Raw {
   }
 
  private:
-  cccl_cached::RawNvrtc& nvrtc_;
-  cccl_cached::RawNvJitLink& linker_;
+  cccl_cache::daemon::RawNvrtc& nvrtc_;
+  cccl_cache::daemon::RawNvJitLink& linker_;
   const Options options_;
 };
 
@@ -214,8 +215,9 @@ int main(int argc, char** argv) {
   }
   auto client =
       cccl_cache::Client::Open({.socket = argv[1], .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  const std::unique_ptr<cccl_cached::RawNvrtc> nvrtc = cccl_cached::RawNvrtc::Load(argv[2]);
-  const auto linker = cccl_cached::RawNvJitLink::Load(argv[3]);
+  const std::unique_ptr<cccl_cache::daemon::RawNvrtc> nvrtc =
+      cccl_cache::daemon::RawNvrtc::Load(argv[2]);
+  const auto linker = cccl_cache::daemon::RawNvJitLink::Load(argv[3]);
   std::string place = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();
   if (!client || nvrtc == nullptr || linker == nullptr || mkdtemp(place.data()) == nullptr) {
     return 5;

@@ -20,14 +20,14 @@
 
 namespace {
 
-using cccl_cached::Question;
-using cccl_cached::Side;
+using cccl_cache::daemon::Question;
+using cccl_cache::daemon::Side;
 using OpenSide = std::function<std::unique_ptr<Side>()>;
 
 /// Each process opens a side of its own: gRPC does not survive a fork.
 bool Run(const char* name, const OpenSide& open, const std::vector<Question>& questions,
          int clients, int calls) {
-  const double took = cccl_cached::RunForked(clients, [&](int client) {
+  const double took = cccl_cache::daemon::RunForked(clients, [&](int client) {
     const std::unique_ptr<Side> side = open();
     for (int i = 0; side != nullptr && i < calls; ++i) {
       const auto next = static_cast<size_t>(client + i) % questions.size();
@@ -53,10 +53,10 @@ int main(int argc, char** argv) {
   const int calls = std::atoi(argv[5]);
   std::vector<Question> questions;
   for (int i = 6; i < argc; ++i) {
-    questions.push_back(cccl_cached::QuestionFor(std::strtoul(argv[i], nullptr, 10)));
+    questions.push_back(cccl_cache::daemon::QuestionFor(std::strtoul(argv[i], nullptr, 10)));
   }
-  const OpenSide ours = [&daemon] { return cccl_cached::OpenDaemonSide("ours", daemon); };
-  const OpenSide beside = [&echo] { return cccl_cached::OpenGrpcSide("echo", echo); };
+  const OpenSide ours = [&daemon] { return cccl_cache::daemon::OpenDaemonSide("ours", daemon); };
+  const OpenSide beside = [&echo] { return cccl_cache::daemon::OpenGrpcSide("echo", echo); };
   for (int round = 0; round < std::atoi(argv[3]); ++round) {
     if (!Run("ours", ours, questions, clients, calls)) return 5;
     if (!Run("echo", beside, questions, clients, calls)) return 5;

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kLtoIr = 3;  // NVJITLINK_INPUT_LTOIR
@@ -56,4 +56,4 @@ std::string RawNvJitLink::Cubin(Linking linking, const std::vector<std::string_v
   return cubin;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

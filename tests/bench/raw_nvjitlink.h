@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// nvJitLink as a program that links by itself calls it. Thread-compatible.
 class RawNvJitLink {
@@ -34,4 +34,4 @@ class RawNvJitLink {
   int (*cubin_)(Linking, void*) = nullptr;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

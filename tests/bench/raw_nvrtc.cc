@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 template <typename Function>
@@ -87,4 +87,4 @@ void RawNvrtc::PrintLog(Program program) {
   if (log_(program, log.data()) == 0) std::fputs(log.c_str(), stderr);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

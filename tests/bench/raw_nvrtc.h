@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// NVRTC as a program that compiles by itself calls it: loaded into this process, nothing of ours
 /// between. Thread-compatible.
@@ -49,4 +49,4 @@ class RawNvrtc {
   Output ltoir_ = {};
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <set>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 struct FreeContext {
@@ -57,4 +57,4 @@ std::unique_ptr<Side> OpenRedisSide(const std::string& socket) {
   return nullptr;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is asked for in the hit benchmark: a build whose cubin has this many bytes.
 struct Question {
@@ -30,4 +30,4 @@ class Side {
   virtual bool Ask(const Question& question) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

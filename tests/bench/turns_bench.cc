@@ -17,10 +17,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_turns SOCKET SIZE\n");
     return 2;
   }
-  const auto side = cccl_cached::OpenDaemonSide("ours", argv[1]);
+  const auto side = cccl_cache::daemon::OpenDaemonSide("ours", argv[1]);
   if (side == nullptr) return 5;
-  const cccl_cached::Question question =
-      cccl_cached::QuestionFor(std::strtoul(argv[2], nullptr, 10));
+  const cccl_cache::daemon::Question question =
+      cccl_cache::daemon::QuestionFor(std::strtoul(argv[2], nullptr, 10));
   int calls = 0;
   while (std::scanf("%d", &calls) == 1) {
     for (int i = 0; i < calls; ++i) {

@@ -17,7 +17,7 @@
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using cccl_cached::DepositAsk;
+using cccl_cache::daemon::DepositAsk;
 
 /// What the bytes are taken for, as text.
 std::string Seen(std::string_view bytes, size_t piece) {
@@ -27,13 +27,13 @@ std::string Seen(std::string_view bytes, size_t piece) {
     slices.emplace_back(part.data(), part.size());
   }
   grpc::ByteBuffer buffer(slices.data(), slices.size());
-  const auto decoded = cccl_cached::DecodeAcquire(buffer);
+  const auto decoded = cccl_cache::daemon::DecodeAcquire(buffer);
   if (!decoded) {
     assert(!decoded.error().message.empty());
     return decoded.error().message;
   }
   std::string seen = std::to_string(decoded->index());
-  if (const auto* contents = std::get_if<cccl_cached::LeaseContents>(&*decoded)) {
+  if (const auto* contents = std::get_if<cccl_cache::daemon::LeaseContents>(&*decoded)) {
     assert(!contents->bytes.empty() && contents->bytes.size() <= bytes.size());
   }
   const auto* ask = std::get_if<DepositAsk>(&*decoded);

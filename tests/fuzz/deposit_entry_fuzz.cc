@@ -15,11 +15,11 @@
 
 namespace {
 
-using cccl_cached::DecodeDepositContents;
-using cccl_cached::DecodeDepositRecord;
-using cccl_cached::DepositRecord;
-using cccl_cached::EncodeDepositContents;
-using cccl_cached::EncodeDepositRecord;
+using cccl_cache::daemon::DecodeDepositContents;
+using cccl_cache::daemon::DecodeDepositRecord;
+using cccl_cache::daemon::DepositRecord;
+using cccl_cache::daemon::EncodeDepositContents;
+using cccl_cache::daemon::EncodeDepositRecord;
 
 constexpr size_t kMagic = 8;
 constexpr std::string_view kVersion("\2\0\0\0", 4);

@@ -15,9 +15,9 @@
 
 namespace {
 
-using cccl_cached::Artifact;
-using cccl_cached::DecodeEntry;
-using cccl_cached::EncodeEntry;
+using cccl_cache::daemon::Artifact;
+using cccl_cache::daemon::DecodeEntry;
+using cccl_cache::daemon::EncodeEntry;
 
 constexpr std::string_view kMagicAndVersion("CCCLENT\n\1\0\0\0", 12);
 

@@ -17,9 +17,9 @@
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using cccl_cached::ExplainQuestion;
-using cccl_cached::Result;
-using cccl_cached::ServiceLimits;
+using cccl_cache::daemon::ExplainQuestion;
+using cccl_cache::daemon::Result;
+using cccl_cache::daemon::ServiceLimits;
 
 ServiceLimits Limits() {
   ServiceLimits limits;

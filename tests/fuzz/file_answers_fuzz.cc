@@ -19,9 +19,9 @@
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using cccl_cached::FileExchange;
-using cccl_cached::FileName;
-using cccl_cached::SentContents;
+using cccl_cache::daemon::FileExchange;
+using cccl_cache::daemon::FileName;
+using cccl_cache::daemon::SentContents;
 
 constexpr uid_t kUid = 1000;
 constexpr size_t kQuestions = 8;
@@ -41,7 +41,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
   const auto exchange =
       std::make_shared<FileExchange>(FileExchange::Options{.uid = kUid}, sent, [&] {
         assert(asked->Take().size() == kQuestions);
-        const cccl_cached::Status read = ReadFileAnswers(buffer, *asked);
+        const cccl_cache::daemon::Status read = ReadFileAnswers(buffer, *asked);
         assert(read.ok() || !read.error().message.empty());
         assert(asked->incomplete_bytes() <= bytes.size());
         seen += read.ok() ? "taken " : "refused ";
@@ -51,7 +51,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
   const auto files = exchange->Open({.roots = {"/p"}});
   std::vector<FileName> names;
   for (size_t i = 0; i < kQuestions; ++i) names.push_back({0, std::to_string(i)});
-  std::vector<cccl_cached::ExpectedFile> expected;
+  std::vector<cccl_cache::daemon::ExpectedFile> expected;
   for (const FileName& name : names) expected.push_back({&name});
   files->Expect(expected);
   for (const FileName& name : names) {
@@ -62,7 +62,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
     }
     seen += std::to_string(static_cast<int>(looked->kind)) + looked->digest.Hex() + " ";
     // No digest counts that this user did not send the contents of.
-    const bool file = looked->kind == cccl_cached::FileKind::kFile;
+    const bool file = looked->kind == cccl_cache::daemon::FileKind::kFile;
     assert(!file || sent->WasSent(kUid, looked->digest));
   }
   return seen;

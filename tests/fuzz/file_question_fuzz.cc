@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 /// What the daemon may be asked for, whatever a worker sends.
 void CheckName(std::string_view name) {

@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 /// Error texts are cut when they are sent, so a message need not come back the same; what was sent
 /// once must.

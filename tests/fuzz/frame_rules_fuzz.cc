@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 /// Whether a rule is broken, if the bytes come in pieces of this size.
 bool Breaks(std::span<const uint8_t> bytes, size_t piece) {

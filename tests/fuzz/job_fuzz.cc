@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 using cccl_cache::LinkInputType;
 using cccl_cache::LinkProgram;

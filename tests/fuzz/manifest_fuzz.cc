@@ -14,10 +14,10 @@
 
 namespace {
 
-using cccl_cached::Closure;
-using cccl_cached::FileKind;
-using cccl_cached::KnownClosure;
-using cccl_cached::Manifest;
+using cccl_cache::daemon::Closure;
+using cccl_cache::daemon::FileKind;
+using cccl_cache::daemon::KnownClosure;
+using cccl_cache::daemon::Manifest;
 
 /// A key names one closure: no two closures feed its hash the same bytes.
 void CheckKeys(const std::vector<KnownClosure>& closures) {
@@ -39,7 +39,8 @@ void CheckAdding(Manifest manifest) {
   assert(std::ranges::count(manifest.closures, known) == 1);
   manifest.Add({});
   assert(manifest.closures.size() <= Manifest::kMostClosures);
-  assert(cccl_cached::DecodeManifest(cccl_cached::EncodeManifest(manifest)) == manifest);
+  assert(cccl_cache::daemon::DecodeManifest(cccl_cache::daemon::EncodeManifest(manifest)) ==
+         manifest);
 }
 
 }  // namespace
@@ -48,28 +49,30 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   Closure closure;
   closure.entries = {{{1, "cub/cub.cuh"}, FileKind::kAbsent, {}, 0},
                      {{2, "cub/cub.cuh"}, FileKind::kFile, cccl_cache::Sha256("cub"), 1},
-                     {{cccl_cached::kAbsoluteRoot, "/opt/link.cuh"},
+                     {{cccl_cache::daemon::kAbsoluteRoot, "/opt/link.cuh"},
                       FileKind::kFile,
                       cccl_cache::Sha256("cub"),
                       1},
                      {{2, ""}, FileKind::kDirectory, {}, 3}};
-  closure.entries.push_back(
-      {{cccl_cached::kToolchainRoot, "0/cub"}, FileKind::kToolchain, cccl_cache::Sha256("cub"), 0});
+  closure.entries.push_back({{cccl_cache::daemon::kToolchainRoot, "0/cub"},
+                             FileKind::kToolchain,
+                             cccl_cache::Sha256("cub"),
+                             0});
   Closure shorter = closure;
   shorter.entries.pop_back();
   Closure renamed = closure;
   renamed.entries[0].name = {2, "other"};
-  return {cccl_cached::EncodeManifest({}),
-          cccl_cached::EncodeManifest({.closures = {{closure, true}}}),
-          cccl_cached::EncodeManifest({.closures = {{closure}, {shorter}, {renamed}, {}}})};
+  return {cccl_cache::daemon::EncodeManifest({}),
+          cccl_cache::daemon::EncodeManifest({.closures = {{closure, true}}}),
+          cccl_cache::daemon::EncodeManifest({.closures = {{closure}, {shorter}, {renamed}, {}}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const auto manifest = cccl_cached::DecodeManifest(input);
+  const auto manifest = cccl_cache::daemon::DecodeManifest(input);
   if (!manifest) return 0;
   // One manifest has one form: what decodes encodes to the same bytes.
-  assert(cccl_cached::EncodeManifest(*manifest) == input);
+  assert(cccl_cache::daemon::EncodeManifest(*manifest) == input);
   CheckKeys(manifest->closures);
   CheckAdding(*manifest);
   return 0;

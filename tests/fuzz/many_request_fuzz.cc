@@ -20,10 +20,10 @@
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using cccl_cached::ConvertedRequest;
-using cccl_cached::ManyRequest;
-using cccl_cached::Result;
-using cccl_cached::ServiceLimits;
+using cccl_cache::daemon::ConvertedRequest;
+using cccl_cache::daemon::ManyRequest;
+using cccl_cache::daemon::Result;
+using cccl_cache::daemon::ServiceLimits;
 
 ServiceLimits Limits() {
   ServiceLimits limits;
@@ -46,10 +46,10 @@ Read ReadIn(size_t piece, std::string_view bytes) {
     slices.emplace_back(part.data(), part.size());
   }
   grpc::ByteBuffer buffer(slices.data(), slices.size());
-  Read read{cccl_cached::ReadManyRequest(buffer)};
+  Read read{cccl_cache::daemon::ReadManyRequest(buffer)};
   if (!read.request.ok() || read.request->cancel) return read;
-  const cccl_cached::BufferPieces pieces(buffer);
-  cccl_cached::WireInput input(pieces.views());
+  const cccl_cache::daemon::BufferPieces pieces(buffer);
+  cccl_cache::daemon::WireInput input(pieces.views());
   read.build = ReadOfMany(input, Limits(), [](const auto&) { return nullptr; });
   return read;
 }

@@ -26,8 +26,8 @@ constexpr size_t kHead = 5;
 // What a socket takes before anybody reads.
 constexpr size_t kMaxInput = 64 << 10;
 
-const cccl_cached::TemporaryDirectory& Home() {
-  static const cccl_cached::TemporaryDirectory home;
+const cccl_cache::daemon::TemporaryDirectory& Home() {
+  static const cccl_cache::daemon::TemporaryDirectory home;
   return home;
 }
 
@@ -38,7 +38,7 @@ void ReadRequest(std::string_view input) {
   const bool sent = send(ends[0], input.data(), input.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
                     static_cast<ssize_t>(input.size());
   close(ends[0]);
-  const auto request = cccl_cached::ReceiveRequest(ends[1]);
+  const auto request = cccl_cache::daemon::ReceiveRequest(ends[1]);
   close(ends[1]);
   if (sent && request) assert(*request == input.substr(kHead, request->size()));
 }
@@ -47,7 +47,7 @@ void ReadRequest(std::string_view input) {
 void ReadFact(std::string_view input) {
   const std::string directory = Home() / "facts";
   Home().Write("facts/fact", input);
-  cccl_cached::IdentityCache cache(directory);
+  cccl_cache::daemon::IdentityCache cache(directory);
   const auto fact = cache.GetMeta("fact");
   assert(fact.has_value() == (input.size() <= kMaxFact));
   if (fact) assert(*fact == input);

@@ -9,10 +9,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const size_t length = cccl_cached::PreambleLength(text);
+  const size_t length = cccl_cache::daemon::PreambleLength(text);
   if (length > size) abort();
   // A preamble is the whole of itself.
-  if (cccl_cached::PreambleLength(text.substr(0, length)) != length) abort();
+  if (cccl_cache::daemon::PreambleLength(text.substr(0, length)) != length) abort();
   return 0;
 }
 

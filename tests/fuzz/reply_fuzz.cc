@@ -21,7 +21,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 constexpr uint64_t kLimit = 1 << 16;
 

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 namespace v1 = cccl_cache::v1;
 
 /// Small, so that the fuzzer meets each of them.

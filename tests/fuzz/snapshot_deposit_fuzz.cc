@@ -14,7 +14,7 @@
 
 namespace {
 
-using cccl_cached::DepositCopy;
+using cccl_cache::daemon::DepositCopy;
 
 DepositCopy Copy() {
   return {"org.example", cccl_cache::Sha256("fields"),
@@ -27,10 +27,10 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() { return {EncodeDepositCopy(C
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const auto copy = cccl_cached::DecodeDepositCopy(Copy().identity(), input);
+  const auto copy = cccl_cache::daemon::DecodeDepositCopy(Copy().identity(), input);
   if (!copy) return 0;
   assert(copy->identity() == Copy().identity());
   assert(EncodeDepositCopy(*copy) == input);
-  assert(!cccl_cached::DecodeDepositCopy(cccl_cache::Sha256("another"), input));
+  assert(!cccl_cache::daemon::DecodeDepositCopy(cccl_cache::Sha256("another"), input));
   return 0;
 }

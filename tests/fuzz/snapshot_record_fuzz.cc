@@ -14,15 +14,15 @@
 
 namespace {
 
-using cccl_cached::ArtifactRecord;
+using cccl_cache::daemon::ArtifactRecord;
 
 ArtifactRecord Record(bool with_closure) {
-  auto artifact = std::make_shared<cccl_cached::Artifact>();
+  auto artifact = std::make_shared<cccl_cache::daemon::Artifact>();
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", cccl_cache::Sha256("cubin")}};
   ArtifactRecord record{cccl_cache::Sha256("fingerprint"), {}, artifact};
   if (with_closure) {
     record.closure.entries = {{.name = {1, "a.h"},
-                               .kind = cccl_cached::FileKind::kFile,
+                               .kind = cccl_cache::daemon::FileKind::kFile,
                                .digest = cccl_cache::Sha256("a.h")}};
   }
   return record;
@@ -38,15 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   for (const bool with_closure : {false, true}) {
     const cccl_cache::Digest key = Record(with_closure).key();
-    const auto record = cccl_cached::DecodeArtifactRecord(key, input);
+    const auto record = cccl_cache::daemon::DecodeArtifactRecord(key, input);
     if (!record) continue;
     assert(record->key() == key);
     assert(EncodeArtifactRecord(*record) == input);
-    assert(record->closure.entries.size() <= cccl_cached::kMostClosureNames);
-    for (const cccl_cached::ArtifactPart& part : record->artifact->parts) {
+    assert(record->closure.entries.size() <= cccl_cache::daemon::kMostClosureNames);
+    for (const cccl_cache::daemon::ArtifactPart& part : record->artifact->parts) {
       assert(cccl_cache::Sha256(part.bytes) == part.sha256);
     }
-    assert(!cccl_cached::DecodeArtifactRecord(cccl_cache::Sha256("another"), input));
+    assert(!cccl_cache::daemon::DecodeArtifactRecord(cccl_cache::Sha256("another"), input));
   }
   return 0;
 }

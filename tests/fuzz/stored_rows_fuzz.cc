@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 constexpr uid_t kUid = 1000;
 

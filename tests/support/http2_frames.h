@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 inline constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -49,4 +49,4 @@ inline std::string MessagePrefix(uint32_t size) {
   return prefix;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

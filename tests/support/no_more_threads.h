@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// As long as it lives no thread of this process can be started: there is no room for its stack.
 class NoMoreThreads {
@@ -33,4 +33,4 @@ class NoMoreThreads {
   pthread_attr_t before_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "proto/request.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// Requests of all kinds for tests of properties, the same ones for the same seed everywhere. Their
 /// options are taken by every table. Not thread-safe.
@@ -108,4 +108,4 @@ class RandomRequests {
   std::mt19937 numbers_;
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// First in a test that only root can carry out. Such tests are tagged [root], and their layer is a
 /// unit_test with ROOT: so `ctest --label-exclude root` leaves them out.
@@ -16,4 +16,4 @@ inline void RequireRoot() {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

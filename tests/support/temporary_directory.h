@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A directory of one test under the system's temporary one, gone with the object. Its path is
 /// real: without symlinks.
@@ -43,4 +43,4 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

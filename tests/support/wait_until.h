@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether this becomes true within a generous time.
 [[nodiscard]] inline bool WaitUntil(const std::function<bool()>& condition,
@@ -19,4 +19,4 @@ namespace cccl_cached {
   return true;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

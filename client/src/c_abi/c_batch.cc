@@ -6,8 +6,8 @@
 
 #include "cccl_cache/c/batch.h"
 #include "client/src/c_abi/as_this_process.h"
-#include "client/src/calls/build_batch.h"
 #include "client/src/c_abi/c_handles.h"
+#include "client/src/calls/build_batch.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildBatch;

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "cccl_cache/expected.h"
-#include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
+#include "client/src/wire/build_reply.h"
+#include "client/src/wire/build_request.h"
 
 namespace cccl_cache {
 

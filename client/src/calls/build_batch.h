@@ -12,14 +12,14 @@
 
 #include "cccl_cache/expected.h"
 #include "client/src/calls/build_ledger.h"
-#include "client/src/wire/build_request.h"
 #include "client/src/calls/daemon_builds.h"
 #include "client/src/calls/daemon_stub.h"
-#include "client/src/transport/deadline.h"
 #include "client/src/calls/fallback.h"
 #include "client/src/calls/local_builds.h"
-#include "client/src/transport/readiness.h"
 #include "client/src/calls/result_memory.h"
+#include "client/src/transport/deadline.h"
+#include "client/src/transport/readiness.h"
+#include "client/src/wire/build_request.h"
 
 namespace cccl_cache {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "client/src/calls/askable_files.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/calls/own_file.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
+#include "client/src/wire/build_request.h"
 #include "client/src/wire/message_sinks.h"
-#include "client/src/calls/own_file.h"
 
 namespace cccl_cache {
 

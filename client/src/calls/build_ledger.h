@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
+#include "client/src/calls/daemon_stub.h"
+#include "client/src/calls/result_memory.h"
+#include "client/src/transport/deadline.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"
-#include "client/src/calls/daemon_stub.h"
-#include "client/src/transport/deadline.h"
-#include "client/src/calls/result_memory.h"
 
 namespace cccl_cache {
 

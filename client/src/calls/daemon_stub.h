@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "cccl_cache/expected.h"
+#include "client/src/transport/channel.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"
-#include "client/src/transport/channel.h"
 
 namespace cccl_cache {
 

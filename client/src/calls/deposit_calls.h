@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
-#include "client/src/transport/channel.h"
 #include "client/src/calls/held_lease.h"
+#include "client/src/transport/channel.h"
 
 namespace cccl_cache {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "cccl_cache/expected.h"
+#include "client/src/calls/deposit_conversation.h"
 #include "client/src/transport/channel.h"
 #include "client/src/transport/deadline.h"
-#include "client/src/calls/deposit_conversation.h"
 #include "client/src/transport/file_descriptor.h"
 
 namespace cccl_cache {

@@ -11,10 +11,10 @@
 
 #include "cccl_cache/expected.h"
 #include "client/src/calls/build_ledger.h"
-#include "client/src/wire/build_request.h"
 #include "client/src/calls/fallback.h"
 #include "client/src/calls/local_compiler.h"
 #include "client/src/transport/readiness.h"
+#include "client/src/wire/build_request.h"
 
 namespace cccl_cache {
 

@@ -9,15 +9,15 @@
 
 #include "cccl_cache/expected.h"
 #include "client/src/calls/build_conversation.h"
-#include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/calls/daemon_stub.h"
+#include "client/src/calls/exchange.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/channel.h"
-#include "client/src/calls/daemon_stub.h"
 #include "client/src/transport/deadline.h"
-#include "client/src/calls/exchange.h"
-#include "client/src/wire/message_sinks.h"
 #include "client/src/transport/readiness.h"
+#include "client/src/wire/build_reply.h"
+#include "client/src/wire/build_request.h"
+#include "client/src/wire/message_sinks.h"
 
 namespace cccl_cache {
 

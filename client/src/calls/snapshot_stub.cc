@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "client/src/wire/message_body.h"
 #include "client/src/calls/snapshot_upload.h"
+#include "client/src/wire/message_body.h"
 
 namespace cccl_cache {
 namespace {

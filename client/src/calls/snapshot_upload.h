@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
+#include "client/src/calls/snapshot_download.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
-#include "client/src/calls/snapshot_download.h"
 
 namespace cccl_cache {
 

@@ -10,7 +10,7 @@
 #include "daemon/compile/protocol/wire_reader.h"
 #include "daemon/compile/protocol/wire_writer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Whether each component of a path after its first slash is one.
@@ -77,4 +77,4 @@ size_t BytesInFirstPacket(uint64_t left) {
 
 size_t BytesInNextPacket(uint64_t left) { return std::min<uint64_t>(left, kMaxPacketBytes); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 /// An announcement is answered with a directory of identity 1 once it is on record.
 /// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
 /// that hold nothing else, each as full as can be.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Bounds of one job: far more than any compile needs.
 inline constexpr uint64_t kMaxFileQuestions = 200'000;
@@ -63,4 +63,4 @@ struct FileAnswerStart {
 [[nodiscard]] size_t BytesInFirstPacket(uint64_t left);
 [[nodiscard]] size_t BytesInNextPacket(uint64_t left);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include "daemon/compile/protocol/wire_reader.h"
 #include "daemon/compile/protocol/wire_writer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// First byte of each message. Sent.
@@ -228,4 +228,4 @@ Result<uint64_t> DecodeFrameHeader(std::string_view bytes) {
   return length;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

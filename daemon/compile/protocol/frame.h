@@ -31,7 +31,7 @@
 /// Reply socket of a job, worker -> daemon: one reply frame, then end of file. A worker that dies
 /// first leaves it
 ///   incomplete.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Raised when any message of this file, job.h or file_question.h changes.
 inline constexpr uint32_t kWorkerProtocol = 7;
@@ -150,4 +150,4 @@ inline constexpr size_t kFrameHeaderBytes = 16;
 /// The payload's length. `bytes` must be kFrameHeaderBytes long.
 [[nodiscard]] Result<uint64_t> DecodeFrameHeader(std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

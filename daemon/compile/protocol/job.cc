@@ -8,7 +8,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/wire_reader.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -239,4 +239,4 @@ Result<WorkerReply> DecodeReply(std::string payload) {
   return reply;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a worker is to do, as views into the encoded job, which must outlive them. Every text is a
 /// C string where it lies.
@@ -83,4 +83,4 @@ struct WorkerReply {
 /// memory, so that no second copy of it exists.
 [[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

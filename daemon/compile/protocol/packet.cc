@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error SystemError(const char* what) {
@@ -80,4 +80,4 @@ Result<Packet> ReceivePacket(int socket) {
   return packet;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

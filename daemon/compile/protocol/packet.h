@@ -10,7 +10,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Bounds of one message on a SOCK_SEQPACKET socket.
 inline constexpr size_t kMaxPacketBytes = 64 * 1024;
@@ -30,4 +30,4 @@ struct Packet {
 /// message over the bounds is an error, and its descriptors are closed.
 [[nodiscard]] Result<Packet> ReceivePacket(int socket);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

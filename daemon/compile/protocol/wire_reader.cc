@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/protocol/wire_reader.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void WireReader::Fail() {
   failed_ = true;
@@ -48,4 +48,4 @@ size_t WireReader::Count(size_t entry_bytes) {
   return count;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

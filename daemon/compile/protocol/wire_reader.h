@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Takes a message of the daemon-worker format apart (see WireWriter). Trusts no byte of it: after
 /// anything malformed or truncated every getter answers zero or empty, and Complete() is false for
@@ -38,4 +38,4 @@ class WireReader {
   bool failed_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

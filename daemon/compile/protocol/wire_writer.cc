@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Shorter texts are copied: a piece of its own costs more than the copy.
@@ -79,4 +79,4 @@ Status WireWriter::WriteTo(int fd) const {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

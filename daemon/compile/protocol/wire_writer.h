@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Builds a message of the daemon-worker format: little-endian integers of fixed width, and texts
 /// as
@@ -51,4 +51,4 @@ class WireWriter {
   size_t size_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/core/plan/canonical_names.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string UncacheableReason(const Landing& landing) {
@@ -49,4 +49,4 @@ BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
   return answer;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

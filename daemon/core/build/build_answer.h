@@ -3,11 +3,11 @@
 #pragma once
 
 #include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/flight_table.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/core/run/flight_runner.h"
-#include "daemon/core/build/flight_table.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the output says to the caller whose plan this is: kBuilt or kFailed, the log under the
 /// caller's own names.
@@ -16,4 +16,4 @@ namespace cccl_cached {
 /// What a landing without an error says to one of those who waited for it.
 [[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,18 +9,18 @@
 #include <utility>
 
 #include "daemon/core/build/build_answer.h"
-#include "daemon/core/lookup/build_history.h"
-#include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/plan/build_plan.h"
-#include "daemon/core/closure/closure.h"
-#include "daemon/core/explain/explainer.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/flights.h"
 #include "daemon/core/build/parked_looks.h"
 #include "daemon/core/build/responder.h"
+#include "daemon/core/closure/closure.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/lookup/build_history.h"
+#include "daemon/core/lookup/build_memory.h"
 #include "daemon/core/model/stopping.h"
+#include "daemon/core/plan/build_plan.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -331,4 +331,4 @@ const Explainer& BuildCoordinator::explainer() const { return impl_->explainer()
 BuildMemory& BuildCoordinator::memory() { return impl_->memory(); }
 BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

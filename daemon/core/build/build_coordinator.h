@@ -10,19 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/caller_files.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 class AnsweredBuilds;
 class BuildMemory;
@@ -135,4 +135,4 @@ class BuildCoordinator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

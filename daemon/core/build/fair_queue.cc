@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // A hint, not a promise: enough for a slot to become free under common loads.
@@ -159,4 +159,4 @@ std::variant<Account, FairQueue::Clock::time_point> FairQueue::Relieved() const 
   return next;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Items that wait for one of a fixed number of slots. Users take turns: each account has a line of
 /// its own, and slots serve the lines in rotation. An item that several users wait for stands in
@@ -91,4 +91,4 @@ class FairQueue {
   std::vector<std::jthread> slots_;  // last: threads end before what they use
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 FlightTable::Ticket FlightTable::Open() {
   std::lock_guard lock(mutex_);
@@ -227,4 +227,4 @@ bool FlightTable::WaitUntilIdle(std::chrono::milliseconds deadline) {
   return idle_.wait_for(lock, deadline, [this] { return tickets_.empty(); });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

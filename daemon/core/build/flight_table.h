@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/plan/build_plan.h"
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/caller_files.h"
+#include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One caller of Build, from its call to its answer. Owned by whoever moves it on: the thread that
 /// looks things up for it, or the table while it waits in a flight or is parked.
@@ -151,4 +151,4 @@ class FlightTable {
       joinable_;  // guarded by mutex_: key -> flight
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/stopping.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -308,4 +308,4 @@ void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
                                finding.canonical.compile_time, known.get());
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

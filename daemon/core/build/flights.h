@@ -6,17 +6,17 @@
 #include <memory>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/lookup/build_memory.h"
 #include "daemon/core/build/fair_queue.h"
-#include "daemon/core/run/flight_runner.h"
 #include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/responder.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/run/flight_runner.h"
 #include "daemon/core/run/idle_jobs.h"
 #include "daemon/core/run/path_proof.h"
 #include "daemon/core/run/preamble_pool.h"
-#include "daemon/core/build/responder.h"
 #include "daemon/core/run/shadow_checks.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
 /// landing. Thread-safe.
@@ -93,4 +93,4 @@ class Flights {
   FairQueue queue_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

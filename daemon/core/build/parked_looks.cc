@@ -7,7 +7,7 @@
 #include "daemon/core/model/disk_reads.h"
 #include "daemon/core/model/stopping.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Most of what they do is to wait for callers' answers.
@@ -85,4 +85,4 @@ void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

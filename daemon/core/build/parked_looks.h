@@ -5,11 +5,11 @@
 #include <chrono>
 #include <functional>
 
-#include "daemon/core/model/file_checks.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/responder.h"
+#include "daemon/core/model/file_checks.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Work for which a build waits parked, without the thread that brought it: looks at its files or
 /// at what is only on the daemon's disk, and what takes long to compute. Thread-safe.
@@ -62,4 +62,4 @@ class ParkedLooks {
   FileChecks computing_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

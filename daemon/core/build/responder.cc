@@ -10,7 +10,7 @@
 #include "daemon/core/build/build_answer.h"
 #include "daemon/core/plan/canonical_names.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // As the compiler was told; empty: it was not.
@@ -108,4 +108,4 @@ void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const La
   parts_.history.Add(uid, waiter.peer.account(), std::move(build));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,15 +4,15 @@
 
 #include <functional>
 
-#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/lookup/build_history.h"
-#include "daemon/core/run/flight_runner.h"
 #include "daemon/core/build/flight_table.h"
+#include "daemon/core/lookup/build_history.h"
+#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/core/run/flight_runner.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Tells callers what became of their builds: counts it, has it logged, calls back once. What was
 /// compiled goes into the history. Nothing
@@ -51,4 +51,4 @@ class Responder {
   const Parts parts_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "proto/fingerprint.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -98,4 +98,4 @@ size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whos
   return closure.entries.size();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One name that a compiler was answered about.
 struct ClosureEntry {
@@ -74,4 +74,4 @@ using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;
 [[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
                                  InodePlaces* places);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/core/closure/source_scan.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // A whole CCCL tree has 25 MB.
@@ -222,4 +222,4 @@ FileName ClosureRecorder::NameOf(std::string_view name) const {
   return {longest->number, std::string(below)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

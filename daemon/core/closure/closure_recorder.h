@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/closure/name_parts.h"
+#include "daemon/core/model/job_files.h"
 #include "daemon/core/model/toolchain_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A directory that the compiler sees, and the number of the root that it is.
 struct VisibleRoot {
@@ -113,4 +113,4 @@ class ClosureRecorder final : public JobFiles {
   Record record_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -260,4 +260,4 @@ void FileExchange::EndLocked(Error why) {
   changed_.notify_all();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

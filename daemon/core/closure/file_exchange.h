@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/caller_files.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a caller is asked about one of its files.
 struct CallerQuestion {
@@ -114,4 +114,4 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   bool failed_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

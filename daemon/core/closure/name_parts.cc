@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kLongestPart = shown_names::kPrettyFunction.size() - 1;
@@ -92,4 +92,4 @@ NameParts::Needed NameParts::NeededFor(std::string_view name) const {
   return needed[name.size()];
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The names that a compiler replaces by the time, by where files lie or by how it mangles.
 namespace shown_names {
@@ -101,4 +101,4 @@ class NameParts {
   std::bitset<kMaxParts> found_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
@@ -146,4 +146,4 @@ size_t PreambleLength(std::string_view source) {
   return kept_includes ? length : 0;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

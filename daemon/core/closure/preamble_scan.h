@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How many bytes at a program's beginning hold nothing but comments, blank lines and the
 /// directives #include, #define, #undef and #if with its kin, up to the end of the last of these
@@ -13,4 +13,4 @@ namespace cccl_cached {
 /// the leading includes; that the compiler agrees is for it to say.
 [[nodiscard]] size_t PreambleLength(std::string_view source);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error Gone(const std::string& path) {
@@ -58,4 +58,4 @@ std::shared_ptr<const std::string> RecalledFiles::ContentsOf(const FileName& nam
   return opened->bytes;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/model/requester_files.h"
 #include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/model/requester_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// All that one build was answered about files, and under which directories.
 struct AnsweredFiles {
@@ -52,4 +52,4 @@ class RecalledFiles final : public RequesterFiles {
   std::unordered_map<std::string, const ClosureEntry*> by_path_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

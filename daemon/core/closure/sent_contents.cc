@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/peer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -51,4 +51,4 @@ std::shared_ptr<const std::string> SentContents::Find(uid_t uid, const Digest& d
   return contents_.Find(UsersKey(uid, digest)).value_or(nullptr);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/failure_memory.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Contents that users sent, for a while and in memory only: so each travels once. A digest that a
 /// user names counts only if that user sent the contents, so nobody gets anything for a digest that
@@ -34,4 +34,4 @@ class SentContents {
   FailureMemory<bool> sent_;                                    // by uid and digest
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "daemon/core/model/compiler.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kBlock = 64;
@@ -204,4 +204,4 @@ TextTraits PastedNames(const NameParts& parts) {
   return traits;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 /// What a text can make a compiler put into its output besides code. Looks for whole identifiers
 /// anywhere, comments and strings too: a false alarm costs a hit, an oversight a wrong one.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct TextTraits {
   /// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty. Static.
@@ -39,4 +39,4 @@ struct TextTraits {
 /// libraries have all of these; whatever shows paths is found whatever it is pasted of.
 [[nodiscard]] TextTraits PastedNames(const NameParts& parts);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

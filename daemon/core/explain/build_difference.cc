@@ -14,7 +14,7 @@
 
 #include "daemon/core/explain/directory_difference.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string TextOf(FileKind kind, const cccl_cache::Digest& digest) {
@@ -252,4 +252,4 @@ std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& 
   return differences;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

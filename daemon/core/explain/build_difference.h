@@ -10,7 +10,7 @@
 #include "daemon/core/lookup/past_build.h"
 #include "daemon/core/model/requester_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Sent: values never change; the same numbers as in admin.proto.
 enum class DifferenceField : uint8_t {
@@ -57,4 +57,4 @@ struct Difference {
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

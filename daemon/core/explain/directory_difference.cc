@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Where only one of them depends on its paths, something else that differs made it so.
@@ -156,4 +156,4 @@ std::vector<Difference> DirectoryDifferences(const PastBuild& was, const PastBui
   return differences;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

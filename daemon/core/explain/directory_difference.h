@@ -7,7 +7,7 @@
 #include "daemon/core/explain/build_difference.h"
 #include "daemon/core/lookup/past_build.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// In what the directories of two builds differ as far as their fingerprints know them: by their
 /// paths only where both outputs show paths. The search orders are compared as sequences: one that
@@ -16,4 +16,4 @@ namespace cccl_cached {
 [[nodiscard]] std::vector<Difference> DirectoryDifferences(const PastBuild& was,
                                                            const PastBuild& is);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/explain/build_difference.h"
-#include "daemon/core/plan/build_plan.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/explain/build_difference.h"
 #include "daemon/core/model/disk_reads.h"
 #include "daemon/core/model/stopping.h"
+#include "daemon/core/plan/build_plan.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -313,4 +313,4 @@ void Explainer::Conclude(const Question& question, const Looked& looked) const {
   question.done(*std::move(answer));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/explain/explanation.h"
 #include "daemon/core/lookup/build_history.h"
 #include "daemon/core/lookup/build_memory.h"
 #include "daemon/core/lookup/departures.h"
-#include "daemon/core/explain/explanation.h"
+#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
@@ -18,7 +18,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Says why a build was, or would be, compiled, without compiling. Tells a user of his own builds
 /// alone, and of entries whose inputs he presents. Thread-safe.
@@ -83,4 +83,4 @@ class Explainer {
   const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Why a build is, or was, compiled. Sent: values never change; the same numbers as in admin.proto.
 enum class Verdict : uint8_t {
@@ -48,4 +48,4 @@ struct Explanation {
   size_t more_differences = 0;          ///< that were left out
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "proto/deposit_key.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The bytes of a deposit, shared by all whom they are handed to.
 using DepositContents = std::shared_ptr<const std::string>;
@@ -52,4 +52,4 @@ class DepositStore {
   virtual std::vector<DepositRecord> Records() = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::DepositScope;
@@ -135,4 +135,4 @@ std::optional<DepositRecord> DecodeDepositRecord(const Digest& key_asked, std::s
                        .used = *used};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/lease/deposit.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The forms in which a deposit leaves the process: self-describing, sealed by a checksum, bound to
 /// their key. docs/entry-format.md says them byte by byte. Decoders take bytes from anybody, and
@@ -22,4 +22,4 @@ namespace cccl_cached {
 [[nodiscard]] std::optional<DepositRecord> DecodeDepositRecord(const cccl_cache::Digest& key_asked,
                                                                std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -105,4 +105,4 @@ void DepositIndex::Drop(Entries::iterator entry) {
   if (user->second.oldest_first.empty()) users_.erase(user);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/account_usage.h"
 #include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/account_usage.h"
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Which deposits are kept, whose they are, and which must go. Each account's bytes are bounded,
 /// and those of all: for a deposit that does not fit, its account's own least recently used ones
@@ -84,4 +84,4 @@ class DepositIndex {
   uint64_t additions_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

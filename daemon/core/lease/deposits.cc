@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -234,4 +234,4 @@ void Deposits::Stop() {
   table_.Stop(Error{ErrorCode::kUnavailable, "cccl-cached is stopping, and with it every lease"});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

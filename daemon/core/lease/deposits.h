@@ -14,19 +14,19 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/core/model/account.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/lease/deposit_index.h"
+#include "daemon/core/lease/lease_clock.h"
+#include "daemon/core/lease/lease_table.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/disk_reads.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/inserted.h"
-#include "daemon/core/lease/lease_clock.h"
-#include "daemon/core/lease/lease_table.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Who wants what. The key was made from the scope, so knowing it is no way to another's deposit.
 struct DepositClaim {
@@ -156,4 +156,4 @@ class Deposits {
   LeaseClock clock_;                  // last: its thread uses all of the above
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

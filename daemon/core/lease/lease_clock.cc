@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void LeaseClock::Wake() {
   {
@@ -30,4 +30,4 @@ void LeaseClock::Run(const std::stop_token& stop) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

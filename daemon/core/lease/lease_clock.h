@@ -9,7 +9,7 @@
 
 #include "daemon/core/lease/lease_table.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The one thread that tells a table of leases that time has passed; it sleeps until something is
 /// due. Thread-safe. The table must outlive it.
@@ -31,4 +31,4 @@ class LeaseClock {
   std::jthread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 
@@ -212,4 +212,4 @@ void LeaseTable::TellAll(Told& told) {
   for (auto& [tell, news] : told) tell(std::move(news));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

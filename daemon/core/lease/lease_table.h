@@ -20,7 +20,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The caller is to make what is missing. The number is greater than that of every lease before.
 struct LeaseGrant {
@@ -131,4 +131,4 @@ class LeaseTable {
   std::set<std::pair<Time, Seat>> due_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

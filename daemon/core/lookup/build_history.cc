@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/peer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Of so many earlier builds it is looked whether their files were the same: mostly the last one's.
@@ -86,4 +86,4 @@ void BuildHistory::DropOldest(uid_t uid) {
   if (loser.newest_first.empty()) users_.erase(user);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

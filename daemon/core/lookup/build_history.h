@@ -12,11 +12,11 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/core/model/account_usage.h"
 #include "daemon/core/lookup/past_build.h"
+#include "daemon/core/model/account_usage.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Each user's last builds that were compiled, in memory only: what `explain` compares with. A user
 /// is told of his own alone. Bounded in bytes, each account's and all together: above its share an
@@ -59,4 +59,4 @@ class BuildHistory {
   AccountUsage usage_;           // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

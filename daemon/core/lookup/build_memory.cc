@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/tiers_at_once.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -251,4 +251,4 @@ void BuildMemory::Keep(const BuildPlan& plan, const Peer& peer, const Landing& l
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

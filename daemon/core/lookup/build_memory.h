@@ -10,21 +10,21 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/plan/build_plan.h"
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/model/compiler.h"
 #include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/manifest_table.h"
+#include "daemon/core/lookup/quarantined.h"
+#include "daemon/core/model/caller_files.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/failure_memory.h"
 #include "daemon/core/model/inserted.h"
-#include "daemon/core/lookup/manifest_table.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/private_entries.h"
-#include "daemon/core/lookup/quarantined.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What one flight came to, before it is told to each waiter.
 struct Landing {
@@ -147,4 +147,4 @@ class BuildMemory {
   FailureMemory<bool> had_;  // by uid and key: closures that this user's builds had
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

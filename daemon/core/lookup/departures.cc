@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -123,4 +123,4 @@ void Departures::Restore(std::string_view bytes) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

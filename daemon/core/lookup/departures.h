@@ -15,7 +15,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Why an entry is no longer kept. Stored: values never change.
 enum class DepartureCause : uint8_t {
@@ -76,4 +76,4 @@ class Departures {
   std::array<std::deque<Place>, static_cast<size_t>(DepartureCause::kCount)> oldest_first_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/core/model/bytes.h"
 #include "daemon/core/model/request_limits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -148,4 +148,4 @@ ArtifactPtr DecodeEntry(const Digest& key_asked, std::string_view bytes) {
   return artifact;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

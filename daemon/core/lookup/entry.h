@@ -8,7 +8,7 @@
 #include "daemon/core/model/artifact.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The form in which an artifact leaves the process: self-describing, sealed by a checksum, bound
 /// to its key. docs/entry-format.md says it byte by byte. Equal artifacts under equal keys give
@@ -20,4 +20,4 @@ namespace cccl_cached {
 /// come from anybody.
 [[nodiscard]] ArtifactPtr DecodeEntry(const cccl_cache::Digest& key_asked, std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -173,4 +173,4 @@ std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   return manifest;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/model/artifact.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Remembers of the toolchain that was asked for last whether something is true of it, for all
 /// threads. Copies remember nothing, and all are equal.
@@ -110,4 +110,4 @@ struct UsersManifest {
 /// None if anything is malformed. `bytes` may come from anybody.
 [[nodiscard]] std::optional<Manifest> DecodeManifest(std::string_view bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using cccl_cache::Digest;
 using std::chrono::microseconds;
@@ -133,4 +133,4 @@ Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownCl
   return kept ? Status(Ok{}) : kept.error();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/core/model/artifact.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/private_entries.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/tiers_at_once.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The manifests of all fingerprints, in the tiers. Thread-safe.
 class ManifestTable {
@@ -73,4 +73,4 @@ class ManifestTable {
   size_t decoded_bytes_ = 0;  // guarded by mutex_: of their entries
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/core/plan/roots.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // As much of an id as a person compares.
@@ -142,4 +142,4 @@ size_t FootprintOf(const Closure& closure) {
   return bytes;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

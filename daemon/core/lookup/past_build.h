@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/closure/closure.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/plan/build_plan.h"
-#include "daemon/core/closure/closure.h"
 #include "proto/digest.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A text or binary of a request, by what tells it from another one: never the contents.
 struct ContentMark {
@@ -77,4 +77,4 @@ using PastBuildPtr = std::shared_ptr<const PastBuild>;
 [[nodiscard]] size_t FootprintOf(const PastBuild& build);
 [[nodiscard]] size_t FootprintOf(const Closure& closure);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// An input that the compiler died on twice, each time by its own signal. Immutable.
 struct Quarantined {
@@ -29,4 +29,4 @@ struct Quarantined {
 };
 using QuarantinedPtr = std::shared_ptr<const Quarantined>;
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kReservedPart = 16;
@@ -35,4 +35,4 @@ uint64_t Allowance::Most(Account account, uint64_t mine, uint64_t used) const {
   return std::min(per_account, account.privileged() ? mine + free : std::max(mine, free));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

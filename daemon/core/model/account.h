@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// On whose account resources are counted: a user together with its subordinate uids, or all uids
 /// that belong to no user. What a uid may see is decided by the uid itself and never by this
@@ -41,4 +41,4 @@ struct Allowance {
   [[nodiscard]] uint64_t Most(Account account, uint64_t mine, uint64_t used) const;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

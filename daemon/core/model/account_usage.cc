@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// One account may have 65,536 uids, and others wait meanwhile.
@@ -94,4 +94,4 @@ bool AccountUsage::FindAgain(uid_t uid) {
   return true;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

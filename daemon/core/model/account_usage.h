@@ -13,7 +13,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// On whose account a uid is counted that is known from a stored row only. None: not known yet.
 /// Never blocks; may be called under any lock.
@@ -77,4 +77,4 @@ class AccountUsage {
   uid_t looked_up_to_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a user was answered with, by its key: what it takes to find it again and to choose among
 /// many. No names of files, no texts.
@@ -42,4 +42,4 @@ class AnsweredBuilds {
   virtual std::vector<uid_t> Users() = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

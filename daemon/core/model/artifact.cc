@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/model/artifact.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 size_t Artifact::Footprint() const {
   constexpr size_t kOverhead = 64;  // of one heap object: bookkeeping and rounding
@@ -14,4 +14,4 @@ size_t Artifact::Footprint() const {
   return bytes;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

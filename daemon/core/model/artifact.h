@@ -12,7 +12,7 @@
 #include "proto/digest.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How a build was answered. Sent: values never change; the same numbers as in build.proto.
 enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable = 4, kFailed = 5 };
@@ -38,4 +38,4 @@ struct Artifact {
 
 using ArtifactPtr = std::shared_ptr<const Artifact>;
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <string_view>
 
 /// The values that stored formats are made of. Integers are little endian; nothing is padded.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 template <typename Integer>
 void AppendInteger(std::string& out, Integer value) {
@@ -64,4 +64,4 @@ class ByteReader {
   std::string_view rest_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

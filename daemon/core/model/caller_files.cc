@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/toolchain_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 template <typename T>
@@ -76,4 +76,4 @@ std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& call
   return WithToolchain(std::move(files), directories.toolchain);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The files of one caller, who sends them itself: for what the daemon may not or cannot open.
 /// Thread-safe.
@@ -41,4 +41,4 @@ struct Caller {
 [[nodiscard]] std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& caller,
                                                         const RootDirectories& directories);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Keeps sums of times in range.
@@ -27,4 +27,4 @@ Result<std::shared_ptr<const Precompiled>> Compiler::Precompile(const CompileJob
   return Error{ErrorCode::kUnavailable, "this compiler keeps nothing that it has parsed"};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

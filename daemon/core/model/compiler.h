@@ -17,7 +17,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 class JobFiles;
 
@@ -120,4 +120,4 @@ class Compiler {
   }
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

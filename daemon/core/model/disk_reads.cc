@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Error DiskHangs(std::chrono::milliseconds limit) {
   return Error{
@@ -14,4 +14,4 @@ Error DiskHangs(std::chrono::milliseconds limit) {
                   std::chrono::ceil<std::chrono::seconds>(limit).count())};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

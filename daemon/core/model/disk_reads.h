@@ -7,7 +7,7 @@
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// For FileChecks that read what is only on the daemon's own disk: the store must not go before
 /// Close. A disk that is asked for so much at once is busy.
@@ -17,4 +17,4 @@ inline constexpr FileChecks::Bounds kDiskReads{
 /// A read of the disk took longer than this, or stood behind such reads of the same user.
 [[nodiscard]] Error DiskHangs(std::chrono::milliseconds limit);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

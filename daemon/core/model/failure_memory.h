@@ -16,7 +16,7 @@
 #include "daemon/core/model/account.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -114,4 +114,4 @@ class FailureMemory {
       by_key_;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

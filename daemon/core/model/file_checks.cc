@@ -17,7 +17,7 @@
 
 #include "daemon/core/model/stopping.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{500};
@@ -244,4 +244,4 @@ Status FileChecks::Add(Account account, Look look) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

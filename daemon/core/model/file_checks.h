@@ -14,7 +14,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Threads for looking at requesters' files, or reading the daemon's own disk, which may hang: each
 /// user has a few of its own, so that a mount that hangs holds up nobody else. They come when there
@@ -61,4 +61,4 @@ class FileChecks {
   std::jthread clock_;  // last: ends before what it uses
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Owns one open file descriptor, or none (-1). Not thread-safe; move-only.
 class FileDescriptor {
@@ -37,4 +37,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

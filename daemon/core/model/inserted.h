@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether something was there before it was inserted.
 enum class Inserted : uint8_t { kNow, kBefore };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a name outside the toolchain is for one job.
 struct FileAnswer {
@@ -38,4 +38,4 @@ class JobFiles {
   virtual Status LookInToolchain(std::string_view name) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

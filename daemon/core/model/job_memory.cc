@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
                                          Clock::time_point deadline, const std::stop_token& stop) {
@@ -64,4 +64,4 @@ void JobMemory::Give(Account account, uint64_t bytes) {
   changed_.notify_all();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The memory that compiles make the daemon hold for each user: replies of workers until they are
 /// kept and answered, and large files until they are handed over. Thread-safe.
@@ -59,4 +59,4 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   uint64_t held_ = 0;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

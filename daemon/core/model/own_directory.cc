@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kEntryBytes = 64 << 10;
@@ -82,4 +82,4 @@ Status CheckOwnDirectory(const std::filesystem::path& directory, std::string_vie
   return CheckUpToRoot(followed, danger);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

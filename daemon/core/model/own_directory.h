@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Makes the directory and what is missing above it. What is there stays as it is.
 [[nodiscard]] Status MakeDirectories(const std::filesystem::path& directory, mode_t mode);
@@ -22,4 +22,4 @@ namespace cccl_cached {
 [[nodiscard]] Status CheckOwnDirectory(const std::filesystem::path& directory,
                                        std::string_view danger);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

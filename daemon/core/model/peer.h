@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the kernel calls everybody who has no uid here: those of other user namespaces, many
 /// people. Nothing is kept or shared as theirs.
@@ -27,4 +27,4 @@ struct Peer {
   [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Artifacts and manifests that belong to one user, who inserted them and alone is answered with
 /// them. Thread-safe.
@@ -45,4 +45,4 @@ class PrivateEntries {
                                const ArtifactPtr& artifact, uint64_t generation) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

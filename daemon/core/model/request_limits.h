@@ -4,10 +4,10 @@
 
 #include <cstddef>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// How long each list of a request may be: options, name expressions, environment, inputs, modules.
 /// No artifact has more lowered names.
 inline constexpr size_t kMostListed = 4'096;
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

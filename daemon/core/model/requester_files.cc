@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string RootDirectories::PathOf(const FileName& name) const {
   if (name.root == kAbsoluteRoot) return name.below.starts_with('/') ? name.below : std::string();
@@ -28,4 +28,4 @@ std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain, const FileName
   return SeenFile{.kind = FileKind::kToolchain, .digest = *digest};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "proto/digest.h"
 #include "proto/files_view.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Root numbers that stand for no directory of the search order: names that lie under no root,
 /// which are absolute then, and names that lie in the working directory.
@@ -120,4 +120,4 @@ class FileAccess {
   virtual std::unique_ptr<RequesterFiles> Of(const Peer& peer, RootDirectories directories) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string_view Name(ErrorCode code) {
   switch (code) {
@@ -32,4 +32,4 @@ std::string_view Name(ErrorCode code) {
   return "unavailable";
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

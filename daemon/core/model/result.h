@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What can go wrong with a request, as far as a client must tell one from another. Sent as the
 /// trailer `cccl-error`: names never change.
@@ -84,4 +84,4 @@ class [[nodiscard]] Result {
 struct Ok {};
 using Status = Result<Ok>;
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

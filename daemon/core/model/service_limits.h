@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/request_limits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Calls of one connection at a time, as HTTP/2's MAX_CONCURRENT_STREAMS tells clients.
 inline constexpr int kStreamsPerConnection = 1'024;
@@ -50,4 +50,4 @@ struct ServiceLimits {
   }
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What of all that a user was answered goes into a snapshot. Empty fields narrow nothing.
 struct SnapshotFilter {
@@ -79,4 +79,4 @@ class Snapshots {
   virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

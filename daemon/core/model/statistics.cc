@@ -6,7 +6,7 @@
 
 #include <charconv>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr double kPerMicrosecond = 1e-6;
@@ -95,4 +95,4 @@ void Statistics::Restore(std::string_view text) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

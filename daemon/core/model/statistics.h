@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Totals since the state directory was made. The order is free, names are not: see kCounters.
 enum class Counter : uint8_t {
@@ -82,4 +82,4 @@ class Statistics {
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Counter::kCount)> counts_{};
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

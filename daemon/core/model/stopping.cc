@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Error Unsettled() {
   return Error{ErrorCode::kUnavailable,
@@ -18,4 +18,4 @@ Error FilesHang(std::chrono::milliseconds limit) {
                            std::chrono::ceil<std::chrono::seconds>(limit).count())};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is told to who comes while the daemon ends: another one may be there in a moment.
 [[nodiscard]] inline Error Stopping() {
@@ -20,4 +20,4 @@ namespace cccl_cached {
 /// Its files were looked at in vain for so long.
 [[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

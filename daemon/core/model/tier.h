@@ -9,7 +9,7 @@
 #include "daemon/core/model/artifact.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Stored and sent: values never change; the same numbers as in build.proto.
 enum class TierName : uint8_t { kNone = 0, kMemory = 1, kDisk = 2, kRemote = 3, kArena = 4 };
@@ -49,4 +49,4 @@ class MetaStore {
   virtual void PutMeta(std::string_view name, std::string_view value) = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/tier.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The tiers that come before the first one that keeps who asks it waiting, for a disk or for
 /// another node.
@@ -18,4 +18,4 @@ namespace cccl_cached {
   return {tiers.begin(), std::ranges::find_if(tiers, waits)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

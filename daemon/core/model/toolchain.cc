@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 size_t OutermostOf(const std::vector<HeaderDirectory>& directories, size_t index) {
   size_t outermost = index;
@@ -38,4 +38,4 @@ const CompilerLibrary* Toolchain::Library(cccl_cache::BuildKind kind) const {
   return nullptr;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "proto/digest.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One compiler library with all that it loads by itself.
 struct CompilerLibrary {
@@ -107,4 +107,4 @@ class Toolchains {
   virtual std::vector<RejectedToolchain> Rejected() = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/toolchain_paths.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -107,4 +107,4 @@ const ToolchainHeaders::Directory* ToolchainHeaders::DirectoryOf(std::string_vie
   return innermost;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

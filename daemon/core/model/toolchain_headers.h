@@ -12,7 +12,7 @@
 
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The digests of a toolchain's headers, of single files and of whole directories. A place is the
 /// number of a header directory and what follows: "0/cub/cub.cuh". A header directory that lies in
@@ -54,4 +54,4 @@ class ToolchainHeaders {
   bool linked_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include <string_view>
 
 /// Paths of a toolchain's headers by their letters, for the daemon and its workers.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether ".." is a step of this path.
 [[nodiscard]] inline bool GoesUp(std::string_view path) {
@@ -37,4 +37,4 @@ namespace cccl_cached {
   return std::string(name.substr(0, name.find('/', top.size() + 1)));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

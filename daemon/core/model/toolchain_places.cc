@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/toolchain_paths.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 class FilesAndToolchain final : public RequesterFiles {
@@ -104,4 +104,4 @@ std::unique_ptr<RequesterFiles> WithToolchain(std::unique_ptr<RequesterFiles> fi
   return std::make_unique<FilesAndToolchain>(std::move(files), std::move(toolchain));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

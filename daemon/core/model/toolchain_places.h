@@ -12,7 +12,7 @@
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Where the names that the compiler of one job sees lie among its toolchain's headers. Looks at no
 /// file. Immutable.
@@ -48,4 +48,4 @@ class ToolchainPlaces {
 [[nodiscard]] std::unique_ptr<RequesterFiles> WithToolchain(
     std::unique_ptr<RequesterFiles> files, std::shared_ptr<const ToolchainHeaders> toolchain);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

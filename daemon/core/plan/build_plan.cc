@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "daemon/core/closure/source_scan.h"
 #include "daemon/core/plan/request_texts.h"
 #include "daemon/core/plan/roots.h"
-#include "daemon/core/closure/source_scan.h"
 #include "proto/fingerprint.h"
 #include "proto/option_rules.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildKind;
@@ -247,4 +247,4 @@ NameParts NamePartsOf(const BuildPlan& plan) {
   return program == nullptr ? NameParts() : PartsOf(*program, plan.options);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "daemon/core/closure/closure_recorder.h"
-#include "daemon/core/model/compiler.h"
 #include "daemon/core/closure/name_parts.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
@@ -21,7 +21,7 @@
 #include "proto/option_rules.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What follows from a request and the toolchain that serves it, before anything is looked up.
 struct BuildPlan {
@@ -67,4 +67,4 @@ struct PlanOptions {
 /// In all texts of the plan's request: what its files can be pasted together with.
 [[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

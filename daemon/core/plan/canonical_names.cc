@@ -7,7 +7,7 @@
 #include "daemon/core/plan/roots.h"
 #include "daemon/core/plan/shown_text.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
   std::string result;
@@ -42,4 +42,4 @@ bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
   return kShown.In(artifact);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/plan/build_plan.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The compiler's text with the client's own names in place of the canonical ones.
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
@@ -17,4 +17,4 @@ namespace cccl_cached {
 /// plan could not foresee.
 [[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

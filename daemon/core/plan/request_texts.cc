@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -72,4 +72,4 @@ Status CheckTexts(const BuildRequest& request) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The options that the compiler goes by: the request's own, then those that NVRTC takes from the
 /// environment.
@@ -17,4 +17,4 @@ namespace cccl_cached {
 /// kInvalidRequest names the text that NVRTC would not read to its end.
 [[nodiscard]] Status CheckTexts(const cccl_cache::BuildRequest& request);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

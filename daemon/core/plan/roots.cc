@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -114,4 +114,4 @@ std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<Par
   return roots;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "proto/option_rules.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The working directory that compilers see.
 inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
@@ -41,4 +41,4 @@ struct RootLayout {
 /// NVRTC's name for a program without one.
 [[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

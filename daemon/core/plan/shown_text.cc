@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -41,4 +41,4 @@ bool ShownText::In(const Artifact& artifact) const {
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

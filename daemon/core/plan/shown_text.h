@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/artifact.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A text that may stand in what a compiler made, as it is or as PTX writes string constants.
 /// Immutable.
@@ -26,4 +26,4 @@ class ShownText {
   const std::string dense_numbers_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Far more than thousands of files take whose digests are known. Parsing takes no longer.
@@ -51,4 +51,4 @@ std::optional<Result<bool>> AdoptSoon(FileChecks& checks, Account account,
   return finding->Wait(stop);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,11 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/core/run/adoption.h"
-#include "daemon/core/plan/canonical_names.h"
 #include "daemon/core/model/toolchain_places.h"
+#include "daemon/core/plan/canonical_names.h"
+#include "daemon/core/run/adoption.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -261,4 +261,4 @@ void FlightRunner::Count(const Result<CompileOutput>& output) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

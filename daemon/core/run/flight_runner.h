@@ -10,23 +10,23 @@
 #include <stop_token>
 #include <string>
 
-#include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/plan/build_plan.h"
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/closure/recalled_files.h"
+#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/model/caller_files.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_checks.h"
-#include "daemon/core/run/preamble.h"
-#include "daemon/core/run/preamble_pool.h"
-#include "daemon/core/closure/recalled_files.h"
 #include "daemon/core/model/requester_files.h"
-#include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/plan/build_plan.h"
+#include "daemon/core/run/preamble.h"
+#include "daemon/core/run/preamble_pool.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a compile is for. Only those for callers count as compiles.
 enum class CompilePurpose {
@@ -107,4 +107,4 @@ class FlightRunner {
   const CompileLimits limits_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
@@ -108,4 +108,4 @@ void IdleJobs::Work(std::stop_token stop) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Compiles that nobody waits for, done on slots that callers leave free, for each user in turn.
 /// One that is in a caller's way is stopped, and begins again later. Thread-safe.
@@ -74,4 +74,4 @@ class IdleJobs {
   std::vector<std::jthread> threads_;    // last: end before what they use
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

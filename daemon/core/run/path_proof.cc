@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 bool MakesIntermediateCode(std::string_view option) {
@@ -109,4 +109,4 @@ void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
   if (found != open_.end() && found->second == open) open_.erase(found);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/core/run/flight_runner.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether the output of a program over headers that name __FILE__ or its kin shows paths is found
 /// by compiling it under the real ones and under canonical names. Where these have another length
@@ -66,4 +66,4 @@ class OpenProofs {
       open_;  // guarded by mutex_: by the fingerprint under canonical names
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/core/plan/shown_text.h"
 #include "proto/fingerprint.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -143,4 +143,4 @@ bool NamesProgram(const Closure& closure, const CompileJob& job) {
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

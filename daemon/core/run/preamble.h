@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "daemon/core/model/artifact.h"
-#include "daemon/core/plan/build_plan.h"
 #include "daemon/core/closure/closure.h"
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
+#include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A program's leading includes, as far as they can be parsed ahead for others.
 struct Preamble {
@@ -48,4 +48,4 @@ struct Preamble {
 /// text.
 [[nodiscard]] bool NamesProgram(const Closure& closure, const CompileJob& job);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

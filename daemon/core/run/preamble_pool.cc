@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -230,4 +230,4 @@ void PreamblePool::NoteFailure(const Digest& key) {
     failed_.erase(std::ranges::min_element(failed_, {}, until));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,13 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/account.h"
 #include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/statistics.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A preamble that was parsed, and what was answered about files meanwhile.
 struct ParsedPreamble {
@@ -139,4 +139,4 @@ class PreamblePool {
   std::jthread thread_;  // last: ends before what it uses
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Of the request's texts: in the request itself and twice in its plan.
@@ -66,4 +66,4 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

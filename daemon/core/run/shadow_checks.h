@@ -10,13 +10,13 @@
 #include <string_view>
 
 #include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/core/run/flight_runner.h"
 #include "daemon/core/run/idle_jobs.h"
-#include "daemon/core/model/peer.h"
-#include "daemon/core/model/statistics.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Compiles a sample of the hits again, when nobody waits for a compile, and compares the bytes. An
 /// entry that differs was wrong, or its compiler is not deterministic: it is dropped, counted and
@@ -60,4 +60,4 @@ class ShadowChecks {
   std::atomic<uint64_t> hits_{0};
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

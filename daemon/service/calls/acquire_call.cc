@@ -6,11 +6,11 @@
 
 #include <utility>
 
-#include "daemon/service/wire/acquire_reply.h"
 #include "daemon/service/calls/deposit_claim.h"
+#include "daemon/service/wire/acquire_reply.h"
 #include "daemon/service/wire/grpc_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left, and with it its lease"}; }
@@ -296,4 +296,4 @@ void AcquireCall::OnDone() {
   delete this;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

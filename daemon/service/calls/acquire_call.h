@@ -12,12 +12,12 @@
 
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/wire/acquire_message.h"
 #include "daemon/service/limits/build_backend.h"
-#include "daemon/service/transport/raw_call.h"
 #include "daemon/service/limits/read_gate.h"
+#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/wire/acquire_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Acquire. News come from other callers' threads, messages and ends from gRPC's: each
 /// leaves a mark under the lock, and whoever left one does what can be done now (GoOn). The first
@@ -90,4 +90,4 @@ class AcquireCall final : public RawCall, private GatedReader {
   bool over_ = false;                      ///< ended
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

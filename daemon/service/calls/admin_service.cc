@@ -11,7 +11,7 @@
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/wire/utf8.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -141,4 +141,4 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminS
             }));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Where the answers of Admin come from. Everything in it is thread-safe and outlives the service.
 struct AdminSources {
@@ -38,4 +38,4 @@ class AdminService final : public RawService {
   AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

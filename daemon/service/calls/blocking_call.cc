@@ -11,7 +11,7 @@
 #include "daemon/service/wire/grpc_status.h"
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // Who moves less is waited for no longer than the patience, all waits together: else one byte now
@@ -112,4 +112,4 @@ void BlockingCall::End(const Status& status) {
 
 void BlockingCall::OnDone() { delete this; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -20,7 +20,7 @@
 #include "daemon/service/transport/call_threads.h"
 #include "daemon/service/transport/raw_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A call that works with a disk as long as it lasts, on a thread of its own, which reads and
 /// writes messages and waits for each: they come and go at the pace of the disk. Counted before its
@@ -78,4 +78,4 @@ class BlockingCall : public RawCall {
   std::optional<bool> ended_well_;  ///< guarded by mutex_: the last operation
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

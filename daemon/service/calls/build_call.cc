@@ -7,7 +7,7 @@
 #include "daemon/service/calls/counted_request.h"
 #include "daemon/service/wire/grpc_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)
     : RawCall(stream),
       backend_(backend),
@@ -111,4 +111,4 @@ void BuildCall::Fail(const Error& error) {
 
 void BuildCall::OnDone() { delete this; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,14 +8,14 @@
 #include <optional>
 
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
-#include "daemon/service/wire/convert.h"
 #include "daemon/service/calls/pending_build.h"
-#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/limits/read_gate.h"
+#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/wire/convert.h"
 #include "daemon/service/wire/reply_bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Build or BuildInChunks, from its headers to its last byte. Deletes itself
 /// when the call is done. It is served as a stream although the request is one message: so the call
@@ -51,4 +51,4 @@ class BuildCall final : public RawCall, private GatedReader {
   std::optional<ReplyChunks> chunks_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/service/wire/many_request.h"
 #include "daemon/service/wire/reply_bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Answers that wait to be sent before no more requests are read.
@@ -206,4 +206,4 @@ void BuildManyCall::OnDone() {
   delete this;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

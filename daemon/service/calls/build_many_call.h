@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/calls/counted_request.h"
 #include "daemon/service/calls/pending_build.h"
+#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of BuildMany. Each of its builds counts as a call, and its bytes as a call's do. The
 /// next message may come at any time, and waits for no turn (ReadGate), which a stream that says
@@ -88,4 +88,4 @@ class BuildManyCall final : public RawCall {
   bool over_ = false;                ///< ended
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include "daemon/service/calls/upload_call.h"
 #include "daemon/service/calls/with_files_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
   Serve("/cccl_cache.v1.Build/Build", [&backend, peer_of](CallStream& stream) {
@@ -27,4 +27,4 @@ BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
 class BuildService final : public RawService {
@@ -20,4 +20,4 @@ class BuildService final : public RawService {
   BuildService(BuildBackend& backend, PeerOf peer_of);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

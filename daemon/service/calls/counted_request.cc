@@ -6,7 +6,7 @@
 
 #include "daemon/service/wire/buffer_pieces.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
@@ -34,4 +34,4 @@ Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
   return CountedRequest{*std::move(converted), *std::move(held)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/wire/convert.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A request whose texts and binaries are counted among its user's bytes.
 struct CountedRequest {
@@ -27,4 +27,4 @@ using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const Servi
 [[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
                                                  grpc::ByteBuffer& message, BuildReader read);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

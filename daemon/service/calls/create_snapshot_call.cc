@@ -8,7 +8,7 @@
 #include "cccl_cache/v1/snapshot.pb.h"
 #include "daemon/service/calls/snapshot_filter.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 namespace v1 = cccl_cache::v1;
 
@@ -60,4 +60,4 @@ Status CreateSnapshotCall::SendRest() {
   return Write(reply);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/calls/snapshot_sources.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Snapshot.Create: the filter and the keys that are not wanted, then the file.
 class CreateSnapshotCall final : public BlockingCall {
@@ -31,4 +31,4 @@ class CreateSnapshotCall final : public BlockingCall {
   Share keys_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

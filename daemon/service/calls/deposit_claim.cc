@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// What stands for the groups of other user namespaces, as kOverflowUid does for their users.
@@ -39,4 +39,4 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   return claim;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,10 +7,10 @@
 #include "daemon/core/model/result.h"
 #include "daemon/service/wire/acquire_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What this peer asks for, in the scope that it may ask for. kDenied: it names a group that the
 /// kernel does not say it is in.
 [[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

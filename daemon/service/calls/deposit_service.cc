@@ -13,7 +13,7 @@
 #include "daemon/service/calls/acquire_call.h"
 #include "daemon/service/calls/unary_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -89,4 +89,4 @@ DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
             }));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

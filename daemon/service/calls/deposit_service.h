@@ -6,7 +6,7 @@
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// cccl_cache.v1.Deposit for one peer, whose uid and groups decide what exists for it. Thread-safe.
 class DepositService final : public RawService {
@@ -15,4 +15,4 @@ class DepositService final : public RawService {
   DepositService(BuildBackend& backend, const Peer& peer);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/service/wire/convert.h"
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Where the answer and the caller's leaving meet: whichever comes first ends the wait. Shared with
 /// the question, which may outlive the call where a file system hangs. Thread-safe.
@@ -115,4 +115,4 @@ void ExplainCall::OnLeft() {
   if (wait_->Leave()) Fail(Error{ErrorCode::kCancelled, "the caller left"});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,11 +8,11 @@
 
 #include "daemon/core/explain/explanation.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/calls/explain_request.h"
 #include "daemon/service/calls/small_call.h"
+#include "daemon/service/limits/build_backend.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Explain, whose request can be as large as a build's and is bounded like that.
 class ExplainCall final : public SmallCall {
@@ -37,4 +37,4 @@ class ExplainCall final : public SmallCall {
   grpc::ByteBuffer reply_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/service/wire/buffer_pieces.h"
 #include "daemon/service/wire/utf8.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -80,4 +80,4 @@ v1::ExplainReply ToProto(const Explanation& explanation) {
   return reply;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

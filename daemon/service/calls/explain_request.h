@@ -9,11 +9,11 @@
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/explain/explanation.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/wire/convert.h"
 #include "daemon/core/model/service_limits.h"
+#include "daemon/service/wire/convert.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is to be explained: a key, or the build.
 struct ExplainQuestion {
@@ -29,4 +29,4 @@ struct ExplainQuestion {
 
 [[nodiscard]] cccl_cache::v1::ExplainReply ToProto(const Explanation& explanation);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool Health::Knows(std::string_view service) {
   return service.empty() || service == kReadyService ||
@@ -62,4 +62,4 @@ void Health::Remove(Watcher& watcher) {
   watchers_.erase(&watcher);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The services that are the daemon's own.
 inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit",
@@ -62,4 +62,4 @@ class Health {
   std::unordered_set<Watcher*> watchers_;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include "daemon/service/calls/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = grpc::health::v1;
@@ -37,4 +37,4 @@ HealthService::HealthService(BuildBackend& backend, Account account, Health& hea
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

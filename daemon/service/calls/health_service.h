@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/calls/health.h"
+#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// grpc.health.v1 for one peer. gRPC brings such a service, but takes its requests unbounded and
 /// uncounted. Thread-safe.
@@ -16,4 +16,4 @@ class HealthService final : public RawService {
   HealthService(BuildBackend& backend, Account account, Health& health);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

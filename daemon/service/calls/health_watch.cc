@@ -4,7 +4,7 @@
 
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 namespace v1 = grpc::health::v1;
 
@@ -65,4 +65,4 @@ void HealthWatch::Advance() {
   StartWrite(&message_);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

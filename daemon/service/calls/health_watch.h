@@ -9,7 +9,7 @@
 #include "daemon/service/calls/small_call.h"
 #include "grpc/health/v1/health.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of grpc.health.v1.Health.Watch: tells the state of this moment, then each other one
 /// that holds until the one before is sent.
@@ -44,4 +44,4 @@ class HealthWatch final : public SmallCall, private Health::Watcher {
   grpc::ByteBuffer message_;       // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

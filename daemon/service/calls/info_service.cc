@@ -4,7 +4,7 @@
 
 #include "daemon/service/calls/unary_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 InfoService::InfoService(BuildBackend& backend, Account account,
                          const cccl_cache::v1::InfoReply& reply, const Health& health) {
@@ -18,4 +18,4 @@ InfoService::InfoService(BuildBackend& backend, Account account,
             }));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "cccl_cache/v1/info.pb.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/calls/health.h"
+#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// cccl_cache.v1.Info for one peer: the same answer to everybody, with the problem of the moment.
 /// Thread-safe.
@@ -18,4 +18,4 @@ class InfoService final : public RawService {
               const Health& health);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

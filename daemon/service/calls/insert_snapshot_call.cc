@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/snapshot.pb.h"
 #include "daemon/service/calls/snapshot_filter.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Status InsertSnapshotCall::Work() {
   const Result<std::unique_ptr<IncomingSnapshot>> incoming = snapshots_.Receive(Caller());
@@ -24,4 +24,4 @@ Status InsertSnapshotCall::Work() {
   return Write(reply);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

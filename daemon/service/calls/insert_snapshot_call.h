@@ -6,7 +6,7 @@
 #include "daemon/service/calls/blocking_call.h"
 #include "daemon/service/calls/snapshot_sources.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Snapshot.Insert: the file, then what became of it.
 class InsertSnapshotCall final : public BlockingCall {
@@ -22,4 +22,4 @@ class InsertSnapshotCall final : public BlockingCall {
   Snapshots& snapshots_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

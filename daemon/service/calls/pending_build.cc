@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
                          std::shared_ptr<const cccl_cache::BuildRequest> request,
@@ -53,4 +53,4 @@ void PendingBuild::End(Result<BuildAnswer> result) {
   if (answer != nullptr) answer(std::move(result));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

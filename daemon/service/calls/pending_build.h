@@ -10,7 +10,7 @@
 #include "daemon/core/model/caller_files.h"
 #include "daemon/service/limits/builder.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One caller's wait for an answer, where the answer and the caller's leaving meet: whichever comes
 /// first ends the wait, and the other finds it ended. Thread-safe. Shared, because an answer can
@@ -42,4 +42,4 @@ class PendingBuild {
   BuildCoordinator::Ticket ticket_ = 0;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

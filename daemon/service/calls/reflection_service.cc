@@ -12,7 +12,7 @@
 #include "daemon/service/wire/small_message.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace reflection = grpc::reflection::v1alpha;
@@ -143,4 +143,4 @@ ReflectionService::ReflectionService(BuildBackend& backend, Account account,
         });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

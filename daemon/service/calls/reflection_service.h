@@ -8,7 +8,7 @@
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// grpc.reflection.v1alpha: what this server serves, for grpcurl and the like. gRPC brings such a
 /// service, but a synchronous one: that gives each server a second poller, which takes every other
@@ -23,4 +23,4 @@ class ReflectionService final : public RawService {
   const std::vector<std::string> services_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

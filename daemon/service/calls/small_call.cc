@@ -6,7 +6,7 @@
 
 #include "daemon/service/wire/grpc_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void SmallCall::Begin() {
   auto call = backend_.budget.Take(account_, Resource::kCalls);
@@ -51,4 +51,4 @@ void SmallCall::Fail(const Error& error) {
 
 void SmallCall::OnDone() { delete this; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,10 +4,10 @@
 
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/build_backend.h"
-#include "daemon/service/transport/raw_call.h"
 #include "daemon/service/limits/read_gate.h"
+#include "daemon/service/transport/raw_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A call of a method other than Build's, up to its one small request: counted like a build, and
 /// received in its turn. Deletes itself when the call is done.
@@ -45,4 +45,4 @@ class SmallCall : public RawCall, private GatedReader {
   grpc::ByteBuffer request_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

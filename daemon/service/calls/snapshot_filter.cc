@@ -8,7 +8,7 @@
 
 #include "proto/snapshot.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kMostUsers = 4'096;
@@ -70,4 +70,4 @@ void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& me
   message.set_shared(summary.shared);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// kInvalidRequest names the field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
@@ -18,4 +18,4 @@ namespace cccl_cached {
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include "daemon/service/calls/create_snapshot_call.h"
 #include "daemon/service/calls/insert_snapshot_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
                                  const SnapshotSources& sources) {
@@ -19,4 +19,4 @@ SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "daemon/core/model/peer.h"
+#include "daemon/service/calls/snapshot_sources.h"
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/raw_service.h"
-#include "daemon/service/calls/snapshot_sources.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// cccl_cache.v1.Snapshot for one peer. Thread-safe.
 class SnapshotService final : public RawService {
@@ -16,4 +16,4 @@ class SnapshotService final : public RawService {
   SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

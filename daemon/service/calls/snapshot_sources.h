@@ -5,7 +5,7 @@
 #include "daemon/core/model/snapshots.h"
 #include "daemon/service/transport/call_threads.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What calls about snapshots work with. Outlives every call.
 struct SnapshotSources {
@@ -13,4 +13,4 @@ struct SnapshotSources {
   CallThreads& threads;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

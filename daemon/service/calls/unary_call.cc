@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/calls/unary_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void UnaryCall::OnRequest(grpc::ByteBuffer& request) {
   const auto decoded = (*method_)(
@@ -25,4 +25,4 @@ void UnaryCall::End(const grpc::Status& status, const google::protobuf::MessageL
   StartWriteAndFinish(&reply_, grpc::Status::OK);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

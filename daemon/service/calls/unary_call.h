@@ -8,11 +8,11 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/service/transport/raw_service.h"
 #include "daemon/service/calls/small_call.h"
+#include "daemon/service/transport/raw_service.h"
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A call with one small request and one reply.
 class UnaryCall final : public SmallCall {
@@ -60,4 +60,4 @@ class UnaryCall final : public SmallCall {
   grpc::ByteBuffer reply_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

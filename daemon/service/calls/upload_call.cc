@@ -10,7 +10,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "daemon/service/wire/grpc_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Tag and length of the one field.
@@ -117,4 +117,4 @@ void UploadCall::Fail(const Error& error) {
 
 void UploadCall::OnDone() { delete this; }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/service/transport/raw_call.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of Upload. Deletes itself when the call is done.
 class UploadCall final : public RawCall {
@@ -43,4 +43,4 @@ class UploadCall final : public RawCall {
   std::optional<cccl_cache::Digest> digest_;  ///< once it is kept
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

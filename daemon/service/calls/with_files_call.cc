@@ -9,7 +9,7 @@
 #include "daemon/service/wire/file_answers.h"
 #include "daemon/service/wire/grpc_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
@@ -261,4 +261,4 @@ void WithFilesCall::OnDone() {
   delete this;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

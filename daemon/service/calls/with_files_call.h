@@ -10,14 +10,14 @@
 
 #include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
-#include "daemon/service/wire/convert.h"
 #include "daemon/service/calls/pending_build.h"
-#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/limits/read_gate.h"
+#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/wire/convert.h"
 #include "daemon/service/wire/reply_bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One call of BuildWithFiles. Questions come from the core's threads, answers and ends from
 /// gRPC's: each leaves a mark under the lock, and whoever left one does what can be done now
@@ -83,4 +83,4 @@ class WithFilesCall final : public RawCall, private GatedReader {
   bool over_ = false;                  ///< ended
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

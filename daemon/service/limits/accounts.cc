@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -228,4 +228,4 @@ std::optional<Account> Accounts::OfStored(uid_t uid) { return state_->Find(uid, 
 
 void Accounts::Settle() { state_->Settle(); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

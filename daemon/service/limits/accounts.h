@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Knows on whose account each uid is counted (docs/decisions/0029). Thread-safe: a thread of its
 /// own reads the files and asks the system for names, which may hang; nobody waits for it.
@@ -49,4 +49,4 @@ class Accounts {
   const std::shared_ptr<State> state_;  ///< the thread's too, which may outlive this object
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

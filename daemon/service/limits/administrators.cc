@@ -25,7 +25,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// The process that connected, which may be gone. Before Linux 6.5 it is found by its number, which
@@ -104,4 +104,4 @@ bool Administrators::Include(int socket, const Peer& peer) const {
   return pid != 0 && IsInOwnUserNamespace(pid) && IsAlive(process);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/peer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Who may administer the daemon: root, the daemon's own user and the members of one group, if they
 /// run in the daemon's own user namespace (docs/decisions/0030). Thread-safe.
@@ -24,4 +24,4 @@ class Administrators {
   const std::optional<gid_t> group_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{200};
@@ -136,4 +136,4 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

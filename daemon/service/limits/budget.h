@@ -11,7 +11,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a client can use up.
 enum class Resource : uint8_t {
@@ -76,4 +76,4 @@ class Budget {
   std::map<Account, Amounts> users_;  // guarded by mutex_; those that use anything
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

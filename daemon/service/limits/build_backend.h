@@ -4,17 +4,17 @@
 
 #include <memory>
 
-#include "daemon/core/lease/deposits.h"
 #include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/service_limits.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/builder.h"
 #include "daemon/service/limits/deposit_readers.h"
 #include "daemon/service/limits/read_gate.h"
-#include "daemon/core/model/service_limits.h"
 #include "daemon/service/limits/uploads.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the services of all users share. Everything in it is thread-safe and outlives every
 /// call.
@@ -31,4 +31,4 @@ struct BuildBackend {
   std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

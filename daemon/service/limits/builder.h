@@ -8,7 +8,7 @@
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/explain/explainer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Who answers builds, and questions about them. Thread-safe. The contract of Build and Leave is
 /// that of BuildCoordinator.
@@ -49,4 +49,4 @@ class CoordinatorBuilder final : public Builder {
   BuildCoordinator& coordinator_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/limits/deposit_readers.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
                                                         const DepositContents& contents) {
@@ -29,4 +29,4 @@ void DepositReaders::Forget(const Key& key) {
   if (found != reading_.end() && found->second.expired()) reading_.erase(found);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

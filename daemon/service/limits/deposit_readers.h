@@ -7,12 +7,12 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/core/model/account.h"
 #include "daemon/core/lease/deposit.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/limits/budget.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Counts deposits that are being sent among the bytes of those whom they are sent to: the same
 /// bytes once for each user, however many of his calls share them. So a thousand who waited for one
@@ -39,4 +39,4 @@ class DepositReaders {
   std::map<Key, std::weak_ptr<const Reading>> reading_;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

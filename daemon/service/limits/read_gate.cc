@@ -7,7 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool ReadGate::MayRead(Account account, const User& user) const {
   return user.reading.size() < allowance_.Most(account, user.reading.size(), reading_);
@@ -85,4 +85,4 @@ bool ReadGate::Withdraw(Account account, GatedReader& reader) {
   return true;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

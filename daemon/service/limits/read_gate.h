@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/account.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Who waits for its turn to read a message.
 class GatedReader {
@@ -61,4 +61,4 @@ class ReadGate {
   std::map<Account, User> users_;  // guarded by mutex_; those that read or wait
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/limits/uploads.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void Uploads::Keep(uid_t uid, const cccl_cache::Digest& digest, std::string bytes, Share share,
                    Clock::time_point now) {
@@ -29,4 +29,4 @@ void Uploads::Forget(Clock::time_point now) {
   std::erase_if(blobs_, [now](const auto& entry) { return entry.second.until <= now; });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/service/limits/budget.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Blobs that were too large for one message, each visible to the uid that sent it alone.
 /// Thread-safe.
@@ -48,4 +48,4 @@ class Uploads {
   std::map<std::pair<uid_t, cccl_cache::Digest>, Blob> blobs_;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 
 #include "daemon/service/transport/peer_credentials.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{5'000};
@@ -155,4 +155,4 @@ void Acceptor::Ended(uint64_t id) {
   closer_.Close(std::move(watched.socket));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

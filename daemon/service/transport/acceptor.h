@@ -16,7 +16,7 @@
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/service/transport/socket_closer.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Held while a connection is open.
 class Connection {
@@ -77,4 +77,4 @@ class Acceptor {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

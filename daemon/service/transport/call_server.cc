@@ -10,7 +10,7 @@
 
 #include "daemon/service/transport/interrupted_waits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{20};
@@ -107,4 +107,4 @@ void CallServer::WaitForLastCall() {
   none_left_.wait(lock, [this] { return streams_.empty(); });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

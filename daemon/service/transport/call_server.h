@@ -19,7 +19,7 @@
 #include "daemon/service/transport/call_stream.h"
 #include "daemon/service/transport/raw_service.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A gRPC server with one thread, which waits for its connections and runs all reactions of their
 /// calls: a hit from memory never changes threads (docs/decisions/0020). Thread-safe.
@@ -70,4 +70,4 @@ class CallServer {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

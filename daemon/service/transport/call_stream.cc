@@ -6,7 +6,7 @@
 
 #include "daemon/service/transport/raw_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 CallStream::CallStream(Over over) : over_(std::move(over)) {}
 
@@ -52,4 +52,4 @@ void CallStream::EndOperation() {
   over(*this);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 class RawCall;
 
@@ -85,4 +85,4 @@ class CallStream {
   std::atomic<int> operations_{2};  ///< one to finish, and gRPC's word that the caller is gone
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

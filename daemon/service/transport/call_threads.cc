@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Status CallThreads::Run(std::function<void()> work) {
   std::list<Thread> over;  // joined after the lock
@@ -31,4 +31,4 @@ Status CallThreads::Run(std::function<void()> work) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

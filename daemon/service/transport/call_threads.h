@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Threads for calls that read and write disks as long as they last; who starts one bounds how many
 /// there are. Thread-safe. The destructor waits for all.
@@ -33,4 +33,4 @@ class CallThreads {
       threads_;  ///< guarded by mutex_; last: they use the mutex until they are joined
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr unsigned kWithoutPause = 3;
@@ -58,4 +58,4 @@ void FloodHistory::Forget() {
   });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/service/transport/user_traffic.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Holds the traffic of each user, and refuses new connections for a while: of users who connect
 /// too often, and of uids whose connections are cut off again and again (guarded_sockets.h), who
@@ -53,4 +53,4 @@ class FloodHistory {
   std::map<Account, User> users_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // RFC 9113, section 6.
@@ -207,4 +207,4 @@ void FrameRules::End(Clock::time_point now) {
   calls_.clear();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

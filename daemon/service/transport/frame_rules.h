@@ -13,7 +13,7 @@
 #include "daemon/core/model/token_bucket.h"
 #include "daemon/service/transport/user_traffic.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Cuts what one side of an HTTP/2 connection sends into heads of frames and payloads.
 class FrameReader {
@@ -130,4 +130,4 @@ class FrameRules {
   std::vector<Call> calls_;   ///< opened, not answered; in the order of their streams
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

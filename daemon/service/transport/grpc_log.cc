@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxText = 300;
@@ -62,4 +62,4 @@ GrpcLog::~GrpcLog() {
   reporter.report = nullptr;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

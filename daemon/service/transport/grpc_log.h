@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// While it exists, errors that gRPC would write to standard error go to `report`, from gRPC's
 /// threads: printable, one line each, cut to a bounded length. They can hold bytes that a client
@@ -19,4 +19,4 @@ class GrpcLog {
   GrpcLog& operator=(const GrpcLog&) = delete;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

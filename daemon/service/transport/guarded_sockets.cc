@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 uint64_t CookieOf(int fd) {
@@ -174,14 +174,14 @@ Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& ser
                "memory. Use the libgrpc that cccl-cached was built with (Debian 12: 1.51.1)"};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon
 
 extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message,
                                                                   int flags) {
-  return cccl_cached::Receive(fd, message, flags);
+  return cccl_cache::daemon::Receive(fd, message, flags);
 }
 
 extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message,
                                                                   int flags) {
-  return cccl_cached::Send(fd, message, flags);
+  return cccl_cache::daemon::Send(fd, message, flags);
 }

@@ -16,7 +16,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/frame_rules.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One connection whose bytes are judged before gRPC sees them. Thread-safe.
 class GuardedSocket {
@@ -61,4 +61,4 @@ class GuardedSocket {
 [[nodiscard]] Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& serve,
                                                 std::chrono::milliseconds timeout);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

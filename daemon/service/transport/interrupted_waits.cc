@@ -10,7 +10,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 int InterruptSignal() { return SIGRTMAX - 1; }
@@ -46,4 +46,4 @@ InterruptedWaits::~InterruptedWaits() {
   if (made_) timer_delete(timer_);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// While it lasts, what a thread waits for in the kernel is interrupted again and again. For
 /// threads that close clients' sockets, or receive from them: with a socket go the descriptors that
@@ -27,4 +27,4 @@ class InterruptedWaits {
   bool made_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -24,7 +24,7 @@
 #define SO_PASSRIGHTS 83
 #endif
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kBacklog = 4096;
@@ -231,4 +231,4 @@ void ListeningSocket::Unlink() {
   if (info.st_dev == device_ && info.st_ino == inode_) unlink(path_.c_str());
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

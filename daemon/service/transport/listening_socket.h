@@ -12,7 +12,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct ListenOptions {
   std::string path;  ///< absolute
@@ -59,4 +59,4 @@ class ListeningSocket {
   ino_t inode_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

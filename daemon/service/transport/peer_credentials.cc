@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 Error Failed(const char* what) {
@@ -44,4 +44,4 @@ Result<Peer> ReadPeerCredentials(int fd) {
   return peer;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

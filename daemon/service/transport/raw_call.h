@@ -8,7 +8,7 @@
 
 #include "daemon/service/transport/call_stream.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the daemon makes of one call. Its reactions come one at a time, on the thread of the call's
 /// server, and never from within Start or Finish. These may be called on any thread: at most one
@@ -45,4 +45,4 @@ class RawCall {
   CallStream& stream_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

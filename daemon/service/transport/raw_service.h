@@ -8,7 +8,7 @@
 
 #include "daemon/service/transport/raw_call.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Makes the call of one method, which deletes itself when it is done. Thread-safe.
 using MakeCall = std::function<void(CallStream&)>;
@@ -34,4 +34,4 @@ class RawService {
   MethodTable methods_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/service/transport/interrupted_waits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// As long as one client's socket may hold up the next.
@@ -49,4 +49,4 @@ void SocketCloser::Run() {
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Closes sockets of clients in a thread of its own, for a close may wait (interrupted_waits.h).
 /// Thread-safe.
@@ -33,4 +33,4 @@ class SocketCloser {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

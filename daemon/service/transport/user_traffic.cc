@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/transport/user_traffic.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 bool UserTraffic::Connect(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
@@ -27,4 +27,4 @@ void UserTraffic::DropCalls(size_t calls, Clock::time_point now) {
   cancelled_.Charge(static_cast<double>(calls), now);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/token_bucket.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Bounds of what a user's connections do that follow from the daemon's other limits.
 struct TrafficLimits {
@@ -73,4 +73,4 @@ class UserTraffic {
   size_t open_calls_ = 0;    // guarded by mutex_
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 #include "cccl_cache/v1/deposit.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -120,4 +120,4 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
   return AcquireMessage(LeaseContents{std::move(*message.mutable_contents())});
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/core/model/result.h"
 #include "proto/deposit_key.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The contents, or what stands around them, in one message of an acquire.
 inline constexpr uint64_t kAcquireChunkBytes = 1u << 20;
@@ -43,4 +43,4 @@ using AcquireMessage =
 /// An AcquireRequest. kInvalidRequest: it is none, or holds more than it may.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "cccl_cache/v1/deposit.pb.h"
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 namespace v1 = cccl_cache::v1;
 
@@ -55,4 +55,4 @@ grpc::ByteBuffer EncodePublished() {
   return Encode(reply);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

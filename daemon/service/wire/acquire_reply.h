@@ -11,7 +11,7 @@
 #include "daemon/core/lease/deposit.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 // Each is one AcquireReply.
 
@@ -23,4 +23,4 @@ namespace cccl_cached {
                                               std::string_view bytes);
 [[nodiscard]] grpc::ByteBuffer EncodePublished();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

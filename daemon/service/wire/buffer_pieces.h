@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The bytes of a received message where gRPC has put them. Keeps them; stays where it was made.
 class BufferPieces {
@@ -30,4 +30,4 @@ class BufferPieces {
   std::vector<std::string_view> pieces_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

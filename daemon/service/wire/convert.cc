@@ -10,7 +10,7 @@
 
 #include "daemon/service/wire/api_version.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A list of which no more is read than it may hold.
@@ -289,4 +289,4 @@ Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
   return *std::move(build);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "daemon/core/model/result.h"
-#include "daemon/service/wire/request_fields.h"
 #include "daemon/core/model/service_limits.h"
+#include "daemon/service/wire/request_fields.h"
 #include "daemon/service/wire/wire_input.h"
 #include "proto/request.h"
 
 /// BuildRequest of build.proto, read from the wire into the core's type without a message in
 /// between.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A request as the core takes it, and what only the service needs of it.
 struct ConvertedRequest {
@@ -36,4 +36,4 @@ struct ConvertedRequest {
                                                        const ServiceLimits& limits,
                                                        const FindUpload& find_upload);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "daemon/service/wire/small_message.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -119,4 +119,4 @@ Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange) {
   return input.ConsumedEntireMessage() ? Status(Ok{}) : Status(NotAnswers("it is damaged"));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

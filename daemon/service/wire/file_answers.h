@@ -9,7 +9,7 @@
 #include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A BuildWithFilesReply that asks this.
 [[nodiscard]] grpc::ByteBuffer EncodeQuestions(const std::vector<CallerQuestion>& questions);
@@ -19,4 +19,4 @@ namespace cccl_cached {
 /// than may be in one message.
 [[nodiscard]] Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

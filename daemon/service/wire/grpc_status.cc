@@ -6,7 +6,7 @@
 
 #include "daemon/service/wire/utf8.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 grpc::StatusCode CodeOf(ErrorCode code) {
@@ -44,4 +44,4 @@ grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context) 
   return {CodeOf(error.code), ToUtf8(error.message.substr(0, kLongestErrorText))};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What is longer is cut: gRPC clients take some 8 KiB of trailers, percent-encoded.
 inline constexpr size_t kLongestErrorText = 2048;
@@ -18,4 +18,4 @@ inline constexpr size_t kLongestErrorText = 2048;
 /// cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "daemon/service/wire/small_message.h"
 #include "daemon/service/wire/utf8.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -75,4 +75,4 @@ grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {
   return Encode(reply);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "daemon/core/model/result.h"
-#include "daemon/service/wire/convert.h"
 #include "daemon/core/model/service_limits.h"
+#include "daemon/service/wire/convert.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What one message of BuildMany is about: a build, or the end of one.
 struct ManyRequest {
@@ -29,4 +29,4 @@ struct ManyRequest {
 /// The answer to the build of that tag which failed so.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/service/wire/reply_head.h"
 #include "daemon/service/wire/wire_output.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Numbers in build.proto. Both messages have the reply first or last.
@@ -121,4 +121,4 @@ bool ReplyChunks::Next(grpc::ByteBuffer& message) {
   return true;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "daemon/core/build/build_coordinator.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A BuildReply as it goes over the wire, byte for byte what the generated code would write, but
 /// with the artifacts' bytes referenced where they lie in the Artifact and not copied. Artifacts of
@@ -47,4 +47,4 @@ class ReplyChunks {
   uint64_t offset_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

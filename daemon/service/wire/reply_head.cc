@@ -7,7 +7,7 @@
 #include "daemon/service/wire/utf8.h"
 #include "daemon/service/wire/wire_output.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A reply has room for this much of a log, and a person for less.
@@ -81,4 +81,4 @@ std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes) {
   return head + artifact;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

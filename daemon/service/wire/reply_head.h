@@ -7,7 +7,7 @@
 #include "daemon/core/build/build_coordinator.h"
 
 /// BuildReply of build.proto, byte for byte what the generated code would write.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Built without a daemon, and so none of the core's own.
 inline constexpr Outcome kLocalOutcome{6};
@@ -20,4 +20,4 @@ inline constexpr Outcome kLocalOutcome{6};
 enum class ArtifactBytes : uint8_t { kFollow, kInChunks };
 [[nodiscard]] std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

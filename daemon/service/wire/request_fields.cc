@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void RequestFields::Refuse(std::string message) {
   if (!error_) error_ = Error{ErrorCode::kInvalidRequest, std::move(message)};
@@ -87,4 +87,4 @@ std::string RequestFields::Uploaded(std::string_view field, const std::string& r
   return error_ ? std::string() : *blob;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

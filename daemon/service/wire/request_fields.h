@@ -13,7 +13,7 @@
 #include "daemon/core/model/service_limits.h"
 #include "proto/digest.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Bytes, or the digest of an upload of the caller's.
 struct Blob {
@@ -56,4 +56,4 @@ class RequestFields {
   std::optional<Error> error_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message) {
   const uint64_t size = bytes.Length();
@@ -27,4 +27,4 @@ grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message) {
   return {&slice, 1};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

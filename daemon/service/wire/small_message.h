@@ -7,7 +7,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Of a request to any method but those that take a build.
 inline constexpr uint64_t kSmallRequestBytes = 4096;
@@ -17,4 +17,4 @@ inline constexpr uint64_t kSmallRequestBytes = 4096;
 
 [[nodiscard]] grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Length of the well-formed sequence at the start (Unicode 15, table 3-7), 0 if there is none.
@@ -51,4 +51,4 @@ std::string ToUtf8(std::string_view text) {
   return result;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

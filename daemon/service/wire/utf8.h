@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
@@ -13,4 +13,4 @@ namespace cccl_cached {
 /// string must be UTF-8, and a compiler's log quotes sources in any encoding.
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "daemon/service/wire/utf8.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 WireInput::WireInput(std::span<const std::string_view> pieces) : pieces_(pieces) {
   for (const std::string_view piece : pieces) left_ += piece.size();
@@ -114,4 +114,4 @@ std::string_view WireInput::Take(uint64_t most) {
   return taken;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

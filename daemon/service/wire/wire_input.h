@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Reads a protobuf message where it lies, in any number of pieces, one field at a time:
 ///
@@ -79,4 +79,4 @@ class WireInput {
   bool well_formed_ = true;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/wire/wire_output.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint32_t kVarint = 0;
@@ -35,4 +35,4 @@ void AppendHead(uint32_t field, uint64_t length, std::string& bytes) {
   AppendVarint(length, bytes);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 /// Fields of protobuf messages as the generated code writes them: appended to `bytes`, with the
 /// field's number; a number that is 0 and bytes that are empty are left out.
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 void AppendNumber(uint32_t field, uint64_t value, std::string& bytes);
 void AppendBytes(uint32_t field, std::string_view value, std::string& bytes);
@@ -17,4 +17,4 @@ void AppendMessage(uint32_t field, std::string_view message, std::string& bytes)
 /// What stands before `length` bytes of a field.
 void AppendHead(uint32_t field, uint64_t length, std::string& bytes);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/compilers/compiler_jobs.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 WorkerReply NoLibrary(const char* name) {
@@ -26,4 +26,4 @@ WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& librar
   return NoLibrary("compiler of that kind");
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

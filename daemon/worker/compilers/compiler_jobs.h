@@ -5,7 +5,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "daemon/worker/compilers/compiler_libraries.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Each does one job as a client would that calls the library itself: the same calls in the same
 /// order. A failure of the library is a reply. What the library allocated is left to the end of the
@@ -21,4 +21,4 @@ namespace cccl_cached {
 [[nodiscard]] WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries,
                                          PchUse pch);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr off_t kMaxLibdeviceBytes = 64 << 20;
@@ -67,4 +67,4 @@ Result<CompilerLibraries> CompilerLibraries::Load(const ZygoteHello& hello) {
   return libraries;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/worker/compilers/nvrtc_library.h"
 #include "daemon/worker/compilers/nvvm_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The compilers of a toolchain, loaded. What the toolchain lacks is empty.
 struct CompilerLibraries {
@@ -24,4 +24,4 @@ struct CompilerLibraries {
   [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

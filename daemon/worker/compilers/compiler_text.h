@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a pair of functions "how long is it" and "copy it" of a compiler library holds; empty if
 /// there is nothing, if the library has no such functions, or if they fail.
@@ -29,4 +29,4 @@ std::string CompilerText(SizeFunction size_function, CopyFunction copy_function,
   return text;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

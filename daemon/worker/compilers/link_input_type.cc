@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::LinkInputType;
@@ -63,4 +63,4 @@ LinkInputType LinkInputTypeOf(std::string_view contents) {
   return IsPtx(contents) ? LinkInputType::kPtx : LinkInputType::kUnspecified;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,9 +6,9 @@
 
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a link input is, told from its first bytes; kUnspecified if they say nothing.
 [[nodiscard]] cccl_cache::LinkInputType LinkInputTypeOf(std::string_view contents);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/worker/compilers/compiler_text.h"
 #include "daemon/worker/compilers/link_input_type.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -66,4 +66,4 @@ WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink) 
   return reply;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "daemon/worker/compilers/shared_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// In the order of nvJitLinkResult, from 0.
@@ -60,4 +60,4 @@ Result<NvJitLinkLibrary> NvJitLinkLibrary::Open(const LibraryFiles& files) {
   return nvjitlink;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The functions of one libnvJitLink under their plain names, which every release exports beside
 /// the versioned ones; as nvJitLink.h declares them, results are nvJitLinkResult.
@@ -34,4 +34,4 @@ struct NvJitLinkLibrary {
   int (*info_log)(Handle, char*);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/compiler_text.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -100,4 +100,4 @@ WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc, PchUse 
   return reply;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/worker/compilers/compiler_text.h"
 #include "daemon/worker/compilers/shared_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr const char* kWarmUpSource =
@@ -71,4 +71,4 @@ Status NvrtcLibrary::WarmUp() const {
                                             "): " + CompilerText(log_size, log, program)};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The functions of one libnvrtc, as nvrtc.h declares them; results are nvrtcResult.
 struct NvrtcLibrary {
@@ -43,4 +43,4 @@ struct NvrtcLibrary {
   int (*pch_create_status)(Program);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/compiler_text.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -59,4 +59,4 @@ WorkerReply RunNvvmJob(const WorkerJob& job, const NvvmLibrary& nvvm,
   return reply;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include "daemon/worker/compilers/shared_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 Result<NvvmLibrary> NvvmLibrary::Open(const LibraryFiles& files) {
   Result<SharedLibrary> library = SharedLibrary::Open(files);
@@ -23,4 +23,4 @@ Result<NvvmLibrary> NvvmLibrary::Open(const LibraryFiles& files) {
   return nvvm;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

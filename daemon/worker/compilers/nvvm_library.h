@@ -7,7 +7,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The functions of one libnvvm, as nvvm.h declares them; results are nvvmResult.
 struct NvvmLibrary {
@@ -27,4 +27,4 @@ struct NvvmLibrary {
   int (*log)(Program, char*);
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

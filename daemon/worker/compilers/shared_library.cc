@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Not dlopen: that one is the compilers' own here (file_functions.cc).
@@ -33,4 +33,4 @@ Status SharedLibrary::Complete() const {
   return Error{ErrorCode::kUnavailable, path_ + " has no function " + missing_};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// One library of a toolchain, loaded for the life of the process: compilers leave things behind
 /// that no dlclose takes away.
@@ -43,4 +43,4 @@ class SharedLibrary {
   std::string missing_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 [[noreturn]] void Lose() { _exit(kExitFilesLost); }
@@ -68,4 +68,4 @@ size_t FileClient::Receive(char* buffer, size_t size) {
   return static_cast<size_t>(received);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

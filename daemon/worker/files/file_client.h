@@ -11,7 +11,7 @@
 #include "daemon/core/model/job_files.h"
 #include "proto/glance.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The worker's end of the files socket (file_question.h): asks the daemon, once for each name, and
 /// keeps what it was told for the rest of the job. Not thread-safe. If the daemon is gone or not to
@@ -42,4 +42,4 @@ class FileClient {
   std::unordered_set<std::string> announced_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -17,7 +17,7 @@
 #include "daemon/worker/files/memory_file.h"
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Verdict = TrustedDirectories::Verdict;
@@ -232,4 +232,4 @@ std::string FileView::VisiblePath(std::string_view name) const {
   return LexicallyNormal(paths_.Absolute(name));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@
 #include "daemon/worker/files/trusted_directories.h"
 #include "daemon/worker/files/visible_paths.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The file system as the compiler sees it in one job:
 ///   - names under the job's mounts lie where the mount says;
@@ -82,4 +82,4 @@ class FileView {
   std::unordered_set<std::string> opened_;  ///< of the names that the compiler made up
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

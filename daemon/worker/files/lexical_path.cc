@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/files/lexical_path.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Calls `take` with each component that is neither empty nor ".".
@@ -42,4 +42,4 @@ std::string LexicallyNormal(std::string_view path) {
   return normal.empty() ? "/" : normal;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// An absolute path without "." and "//" and without a slash at its end; ".." is kept, for only the
 /// kernel knows where it leads. "/" stays.
@@ -14,4 +14,4 @@ namespace cccl_cached {
 /// An absolute path as its letters say: ".." takes the component before it away.
 [[nodiscard]] std::string LexicallyNormal(std::string_view path);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/files/made_up_status.h"
 
-namespace cccl_cached::made_up_status {
+namespace cccl_cache::daemon::made_up_status {
 namespace {
 
 /// Not those of file systems, whose inodes are compared with these.
@@ -39,4 +39,4 @@ struct stat File(uint64_t identity, uint64_t size) {
   return Make(kOutside, identity, S_IFREG | 0644, size);
 }
 
-}  // namespace cccl_cached::made_up_status
+}  // namespace cccl_cache::daemon::made_up_status

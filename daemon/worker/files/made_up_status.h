@@ -8,7 +8,7 @@
 
 /// What stat says of things that a compiler sees elsewhere than where they lie, or that it must not
 /// see as they are: the same on every machine and at any time.
-namespace cccl_cached::made_up_status {
+namespace cccl_cache::daemon::made_up_status {
 
 /// One that is there because the job says so. The inode tells it from others of its kind.
 [[nodiscard]] struct stat Directory(uint64_t inode);
@@ -17,4 +17,4 @@ namespace cccl_cached::made_up_status {
 [[nodiscard]] struct stat OutsideDirectory(uint64_t identity);
 [[nodiscard]] struct stat File(uint64_t identity, uint64_t size);
 
-}  // namespace cccl_cached::made_up_status
+}  // namespace cccl_cache::daemon::made_up_status

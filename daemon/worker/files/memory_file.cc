@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   rlimit limit;
@@ -27,4 +27,4 @@ int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   return memory.Release();
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

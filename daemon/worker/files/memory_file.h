@@ -6,10 +6,10 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Fills an empty file in memory. A descriptor of it, at its beginning, when it holds these bytes
 /// and can't be changed; -errno: there is none, -EFBIG: more than this process may write.
 [[nodiscard]] int OpenInMemory(FileDescriptor memory, std::string_view contents);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

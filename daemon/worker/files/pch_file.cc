@@ -12,7 +12,7 @@
 
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 PchFile::PchFile(int fd, PchUse use) : fd_(fd), use_(use) {
   struct stat status;
@@ -50,4 +50,4 @@ bool PchFile::MoveTo(void* address, size_t length, int fd, off_t offset) const {
   return mremap(mapped_ + begin, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, address) == address;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The precompiled header of one job, kPchName to the compiler. The compiler opens it to read
 /// before it looks at the program, and opens it to write when it has parsed that: so whatever the
@@ -43,4 +43,4 @@ class PchFile {
   bool just_opened_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 struct Reader {
@@ -59,4 +59,4 @@ FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents) {
   return stream;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A stream that reads these bytes where they lie; it has no descriptor. Null, with errno: no
 /// memory. Null contents stand for a directory: it opens, and can't be read.
 [[nodiscard]] FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

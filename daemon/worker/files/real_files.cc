@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-namespace cccl_cached::real_files {
+namespace cccl_cache::daemon::real_files {
 namespace {
 
 template <typename... Arguments>
@@ -53,4 +53,4 @@ void* Map(void* address, size_t length, int protection, int flags, int fd, off_t
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, length, protection, flags, fd, offset));
 }
 
-}  // namespace cccl_cached::real_files
+}  // namespace cccl_cache::daemon::real_files

@@ -9,7 +9,7 @@
 
 /// The kernel's file calls under names that are not interposed: in this executable `open` and its
 /// kin are the compilers' (file_functions.cc). Each answers -errno on failure. Thread-safe.
-namespace cccl_cached::real_files {
+namespace cccl_cache::daemon::real_files {
 
 [[nodiscard]] int Open(const char* path, int flags, mode_t mode);
 [[nodiscard]] int OpenAt(int directory, const char* path, int flags, mode_t mode);
@@ -25,4 +25,4 @@ namespace cccl_cached::real_files {
 /// As mmap(2).
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset);
 
-}  // namespace cccl_cached::real_files
+}  // namespace cccl_cache::daemon::real_files

@@ -9,7 +9,7 @@
 
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Of this process. Null: nobody wants to know.
@@ -41,4 +41,4 @@ void RefusedMemory::Note() {
 
 void RefusedMemory::Unmap::operator()(std::atomic<bool>* page) const { munmap(page, PageBytes()); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <memory>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Whether a forked process was refused memory, in a page that it shares with its parent: so it can
 /// be known after the process has died. Used by the parent, which has one thread.
@@ -31,4 +31,4 @@ class RefusedMemory {
   std::unique_ptr<std::atomic<bool>, Unmap> page_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/worker/files/refused_memory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxFiles = 16;
@@ -64,4 +64,4 @@ int ScratchFiles::Open(const std::string& path, int flags) {
   return opened < 0 ? -errno : opened;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The temporary files that a compiler makes in one job ("/tmp/edg1_123"): in memory, never on a
 /// disk. Not thread-safe.
@@ -37,4 +37,4 @@ class ScratchFiles {
   std::map<std::string, FileDescriptor, std::less<>> files_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

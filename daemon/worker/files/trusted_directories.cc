@@ -13,7 +13,7 @@
 #include "daemon/worker/files/lexical_path.h"
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 TrustedDirectories::TrustedDirectories(std::vector<std::string> directories)
     : directories_(std::move(directories)) {
   for (std::string& directory : directories_) directory = LexicallyNormal(directory);
@@ -78,4 +78,4 @@ bool TrustedDirectories::Seen(std::string_view real_path) const {
          });
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The directories whose files are the toolchain's own: with all that their entries lead to, for a
 /// survey of a toolchain follows each symlink, refuses what others could change, and makes the
@@ -42,4 +42,4 @@ class TrustedDirectories {
   std::unordered_map<std::string, Verdict> verdicts_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/model/toolchain_paths.h"
 #include "daemon/worker/files/lexical_path.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// NVRTC stats these, and the names of program and inline headers, only to learn inode numbers.
@@ -73,4 +73,4 @@ VisiblePaths::Place VisiblePaths::Find(std::string_view name) const {
   return Path{mount->target + absolute.substr(prefix), absolute, made_up, mount->visible};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

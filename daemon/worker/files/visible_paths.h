@@ -11,7 +11,7 @@
 
 #include "daemon/compile/protocol/job.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What the names that a compiler uses in one job mean. Constant after construction.
 class VisiblePaths {
@@ -57,4 +57,4 @@ class VisiblePaths {
   std::unordered_set<std::string> made_up_;  ///< absolute
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -17,7 +17,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// Of the whole user: what a compiler that starts threads without end stops at. Does not hold for
@@ -112,4 +112,4 @@ Status KeepOnly(const KeptDescriptors& kept) {
   return Ok{};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

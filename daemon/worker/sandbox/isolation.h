@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 struct IsolationLimits {
   pid_t zygote = 0;            ///< dies with it
@@ -38,4 +38,4 @@ struct KeptDescriptors {
 /// the null device: what a compiler prints is nobody's business.
 [[nodiscard]] Status KeepOnly(const KeptDescriptors& kept);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/worker/sandbox/sandbox_link_targets.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A daemon that runs as root has workers that are root, but can do no more than open what root
@@ -59,4 +59,4 @@ Status Sandbox::LimitReach() const {
 
 Status Sandbox::LimitCalls() const { return filter_ ? filter_->Enter() : Status(Ok{}); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/worker/sandbox/sandbox_landlock.h"
 #include "daemon/worker/sandbox/sandbox_system_calls.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The walls around a worker, as far as this kernel builds them
 /// (docs/decisions/0010-sandbox-without-landlock.md):
@@ -46,4 +46,4 @@ class Sandbox {
   std::optional<SystemCallFilter> filter_;  ///< none: the kernel has no seccomp
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "daemon/worker/files/real_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 // The kernel's own numbers: the C library's headers may be older than the kernel that this runs on.
@@ -87,4 +87,4 @@ Status LandlockRules::Enter() const {
   return SystemError("entering it");
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

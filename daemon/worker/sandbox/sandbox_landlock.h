@@ -9,7 +9,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Landlock rules under which a process reads files beneath some directories, writes none, and (as
 /// far as the kernel's Landlock knows these) neither binds nor connects TCP sockets, reaches
@@ -33,4 +33,4 @@ class LandlockRules {
   FileDescriptor ruleset_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include "daemon/core/model/toolchain_paths.h"
 #include "daemon/worker/files/lexical_path.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,4 +46,4 @@ std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
   return directories;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

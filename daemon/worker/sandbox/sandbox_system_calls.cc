@@ -21,7 +21,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// No process has this number (at most 2^22): Enter puts the own one in its place.
@@ -251,4 +251,4 @@ Status SystemCallFilter::Enter() const {
   return EnterProgram(std::move(program));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

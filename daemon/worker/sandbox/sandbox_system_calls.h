@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The system calls of a compile, as a seccomp filter: a list of those that are allowed, found by
 /// tracing NVRTC, nvJitLink and libNVVM 12.9 and 13.0. What compilers have no use for and attackers
@@ -33,4 +33,4 @@ class SystemCallFilter {
   std::vector<sock_filter> program_;  ///< with a stand-in for the pid of who enters
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -59,14 +59,14 @@ void Crash() {
 void Answer(const std::string& kind) {
   const uint64_t promised = kind == "huge"        ? ~0ull
                             : kind == "malformed" ? 64
-                            : kind == "stalled"   ? cccl_cached::kMaxReplyBytes
+                            : kind == "stalled"   ? cccl_cache::daemon::kMaxReplyBytes
                                                   : 1 << 20;
   std::string bytes = "CCRF";
-  bytes.append(reinterpret_cast<const char*>(&cccl_cached::kWorkerProtocol), 4);
+  bytes.append(reinterpret_cast<const char*>(&cccl_cache::daemon::kWorkerProtocol), 4);
   bytes.append(reinterpret_cast<const char*>(&promised), 8);
   bytes.append(64, '\xff');
   const ssize_t size = static_cast<ssize_t>(bytes.size());
-  if (write(cccl_cached::kReplyFd, bytes.data(), bytes.size()) != size) return;
+  if (write(cccl_cache::daemon::kReplyFd, bytes.data(), bytes.size()) != size) return;
   if (kind == "stalled") Hang();
   _exit(0);
 }

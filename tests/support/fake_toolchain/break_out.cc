@@ -149,7 +149,7 @@ long MapReadable(const std::string&) {
 /// A question to the daemon past the worker's own code, as if the compile needed "1 a.h", that file
 /// in root 1. Done: it was handed over. (An output with the whole name in it would show paths.)
 long AskDaemon(const std::string& argument) {
-  using namespace cccl_cached;
+  using namespace cccl_cache::daemon;
   std::string name = std::string(kCanonicalPrefix) + argument;
   std::replace(name.begin(), name.end(), ' ', '/');
   static char answer[64 * 1024];

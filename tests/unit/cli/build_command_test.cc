@@ -24,7 +24,7 @@ struct Scene {
     return RunCommand(all);
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   std::string source = directory.Write("k.cu", "source");
   std::string output = directory / "out";
 };

@@ -26,7 +26,7 @@ struct Scene {
 
   void Damage(const std::string& contents) const { std::ofstream(place + "/driver") << contents; }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   std::string place = directory.path() + "/cache/cccl-cache";
   uint32_t version = 13000;
   int asked = 0;

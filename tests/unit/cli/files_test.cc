@@ -15,7 +15,7 @@
 using namespace cccl_cache::cli;
 
 TEST_CASE("a file is read whole, whatever bytes it has and however many") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   CHECK(*ReadFile(directory.Write("empty", "")) == "");
   const std::string bytes("a\0b\n", 4);
   CHECK(*ReadFile(directory.Write("bytes", bytes)) == bytes);
@@ -24,7 +24,7 @@ TEST_CASE("a file is read whole, whatever bytes it has and however many") {
 }
 
 TEST_CASE("a pipe, which has no size, is read to its end") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   const std::string large(150'000, 'y');
@@ -45,7 +45,7 @@ TEST_CASE("a pipe, which has no size, is read to its end") {
 }
 
 TEST_CASE("what can't be read is named with the reason") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string absent = directory / "absent";
   CHECK(ReadFile(absent).error().message == "can't read " + absent + ": No such file or directory");
   CHECK(ReadFile(directory.path()).error().message ==
@@ -53,7 +53,7 @@ TEST_CASE("what can't be read is named with the reason") {
 }
 
 TEST_CASE("what is written replaces the file, and a device that is full is named") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   REQUIRE(WriteFile(path, "new").ok());
   CHECK(*ReadFile(path) == "new");

@@ -25,7 +25,7 @@ struct Scene {
     return RunCommand(all);
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Scene {
     return RunCommand(all);
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   std::string module = directory.Write("k.ll", "ir");
 };
 

@@ -36,7 +36,7 @@ ptrdiff_t FilesIn(const std::string& directory) {
 }  // namespace
 
 TEST_CASE("readers see the old file until the new one is finished") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "old");
   for (const Until until : {Until::kInPlace, Until::kOnDisk}) {
     auto file = OutputFile::Create(path);
@@ -51,7 +51,7 @@ TEST_CASE("readers see the old file until the new one is finished") {
 }
 
 TEST_CASE("what was never finished leaves nothing behind, also after a move") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   {
     auto file = OutputFile::Create(path);
@@ -64,7 +64,7 @@ TEST_CASE("what was never finished leaves nothing behind, also after a move") {
 }
 
 TEST_CASE("a new file has the rights that the process gives to its files") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   const mode_t before = umask(027);
   auto file = OutputFile::Create(path);
@@ -75,7 +75,7 @@ TEST_CASE("a new file has the rights that the process gives to its files") {
 }
 
 TEST_CASE("a link stays, and what it leads to is replaced") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string target = directory.Write("there/target", "old");
   const std::string link = directory / "link";
   std::filesystem::create_symlink("there/target", link);
@@ -100,7 +100,7 @@ TEST_CASE("a device and standard output are written where they are") {
 }
 
 TEST_CASE("where nothing can be created, the file is named") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string inside = directory / "absent/out";
   const auto file = OutputFile::Create(inside);
   REQUIRE_FALSE(file.ok());
@@ -111,7 +111,7 @@ TEST_CASE("where nothing can be created, the file is named") {
 }
 
 TEST_CASE("a place that is gone at the end is an error, and the draft goes too") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   auto file = OutputFile::Create(path);
   REQUIRE(file.ok());

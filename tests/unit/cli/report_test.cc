@@ -36,7 +36,7 @@ struct Scene {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   CompilePlan plan;
 };
 

@@ -18,7 +18,7 @@ struct Scene {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   std::string file = directory.Write("s.snap", "old");
   std::string absent = directory / "absent";
 };

@@ -11,7 +11,7 @@
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::AskableFiles;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 using cccl_cache::Batch;
 using cccl_cache::Kind;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {

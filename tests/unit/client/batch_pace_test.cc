@@ -17,7 +17,7 @@
 
 using cccl_cache::Batch;
 using cccl_cache::Client;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 TEST_CASE("what a daemon left unanswered when it went is asked of the next one") {

@@ -21,7 +21,7 @@ struct BatchScene {
 
   cccl_cache::Batch Open() { return *cccl_cache::Batch::Open(client); }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon;
   cccl_cache::Client client = OpenClient(daemon.socket());
 };

@@ -18,7 +18,7 @@ using cccl_cache::Client;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 TEST_CASE("builds of a batch finish in whatever order they are answered") {

@@ -21,7 +21,7 @@ using cccl_cache::Batch;
 using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

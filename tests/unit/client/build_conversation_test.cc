@@ -23,7 +23,7 @@ using cccl_cache::Message;
 
 namespace {
 
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 bool Take(BuildConversation& conversation, const v1::BuildWithFilesReply& reply) {
   const std::string bytes = reply.SerializeAsString();

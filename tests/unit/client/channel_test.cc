@@ -21,8 +21,8 @@ using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
-using cccl_cached::TemporaryDirectory;
-using cccl_cached::WaitUntil;
+using cccl_cache::daemon::TemporaryDirectory;
+using cccl_cache::daemon::WaitUntil;
 using namespace std::chrono_literals;
 
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

@@ -105,7 +105,7 @@ TEST_CASE("the environment names the socket where the command line does not") {
 }
 
 TEST_CASE("each command's help shows an example") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::vector<Words> commands = {{},
                                        {"build"},
                                        {"link"},
@@ -145,14 +145,14 @@ TEST_CASE("the socket may be named before and after the command") {
 }
 
 TEST_CASE("what a result is called without -o the help says") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   CHECK(Has(RunCli({"link", "--help"}, directory.path()).output, "(default: linked.cubin"));
   CHECK(Has(RunCli({"build", "--help"}, directory.path()).output, "(default: the name of the in"));
   CHECK(Has(RunCli({"nvvm", "--help"}, directory.path()).output, "compute_NN"));
 }
 
 TEST_CASE("a word that nobody knows is named, with the known one that it resembles") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const auto told = [&](const Words& words) {
     const CliResult result = RunCli(words, directory.path());
     CHECK(result.exit_code == 2);
@@ -170,7 +170,7 @@ TEST_CASE("a word that nobody knows is named, with the known one that it resembl
 }
 
 TEST_CASE("an option of the compiler that stands alone is told how to be written") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   for (const char* command : {"build", "link", "nvvm"}) {
     const CliResult result = RunCli({command, "k", "--arch", "x", "-lineinfo"}, directory.path());
     CHECK(result.exit_code == 2);

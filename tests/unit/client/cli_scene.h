@@ -22,7 +22,7 @@ struct CliScene {
     return RunCli(words, directory.path(), input, environment);
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon;
 };
 

@@ -12,7 +12,7 @@ using cccl_cache::Client;
 using cccl_cache::Kind;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 TEST_CASE("a hit comes with its bytes and everything that the daemon says of it") {
   const TemporaryDirectory directory;

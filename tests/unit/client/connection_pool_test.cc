@@ -12,7 +12,7 @@
 
 using cccl_cache::Connection;
 using cccl_cache::ConnectionPool;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 TEST_CASE("a connection is handed to one taker at a time") {
   const TemporaryDirectory directory;

@@ -18,7 +18,7 @@ using cccl_cache::Client;
 using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::NvrtcBuild;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {

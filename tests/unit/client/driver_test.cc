@@ -20,7 +20,7 @@ using cccl_cache::Client;
 using cccl_cache::Driver;
 using cccl_cache::LoadedKernels;
 using cccl_cache::NvrtcBuild;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

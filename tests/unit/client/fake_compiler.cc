@@ -15,7 +15,7 @@ std::string Say(std::string_view octal, size_t size) {
 
 }  // namespace
 
-std::string WriteFakeCompiler(const cccl_cached::TemporaryDirectory& directory,
+std::string WriteFakeCompiler(const cccl_cache::daemon::TemporaryDirectory& directory,
                               std::string_view script) {
   const std::string path =
       directory.Write("compiler/cccl-cache-compile", "#!/bin/sh\n" + std::string(script));

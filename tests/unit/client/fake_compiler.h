@@ -9,7 +9,7 @@
 
 /// A shell script in the place of cccl-cache-compile; its standard input is the socket, so it
 /// answers with `>&0`. Returns its path.
-std::string WriteFakeCompiler(const cccl_cached::TemporaryDirectory& directory,
+std::string WriteFakeCompiler(const cccl_cache::daemon::TemporaryDirectory& directory,
                               std::string_view script);
 
 /// Reads a small request, or the end of a large one: who closes a socket with something unread

@@ -16,7 +16,7 @@ using cccl_cache::ClientOptions;
 using cccl_cache::Expected;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {

@@ -14,7 +14,7 @@ using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
 using cccl_cache::Outcome;
 using cccl_cache::View;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

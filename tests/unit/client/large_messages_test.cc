@@ -15,7 +15,7 @@ using cccl_cache::Kind;
 using cccl_cache::LinkBuild;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::Outcome;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

@@ -26,7 +26,7 @@ struct Scene {
   std::vector<v1::ListDepositsReply> pages;
   std::vector<std::string> asked_after;
   std::string removed;
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon{directory / "socket", Answers()};
   cccl_cache::Expected<Client> client = Client::Open(daemon.socket());
 

@@ -11,14 +11,14 @@
 using cccl_cache::FindLocalCompiler;
 
 TEST_CASE("a compiler that is named is that one, if it can be run") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("compiler", "");
   chmod(path.c_str(), 0700);
   CHECK(*FindLocalCompiler(path) == path);
 }
 
 TEST_CASE("a compiler that is named and is not there is missing, and no other is taken") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const auto found = FindLocalCompiler(directory / "absent");
   REQUIRE_FALSE(found.ok());
   CHECK(found.error().status == CCCL_CACHE_UNAVAILABLE);

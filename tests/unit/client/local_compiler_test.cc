@@ -16,7 +16,7 @@ using cccl_cache::Deadline;
 using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::LocalCompiler;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
 namespace {

@@ -9,7 +9,7 @@
 
 using cccl_cache::NobodyListens;
 using cccl_cache::SocketSearch;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 

@@ -19,7 +19,7 @@ using cccl_cache::Sha256;
 
 namespace {
 
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 constexpr uid_t kStranger = 4242;
 
@@ -100,7 +100,7 @@ TEST_CASE("what is too large to be sent is refused") {
 }
 
 TEST_CASE("who may not read a file is told what to do about it", "[root]") {
-  cccl_cached::RequireRoot();
+  cccl_cache::daemon::RequireRoot();
   const TemporaryDirectory directory;  // open to its owner alone
   Write(directory / "a.h", "text");
   REQUIRE(seteuid(kStranger) == 0);

@@ -24,7 +24,7 @@ struct Scene {
   std::string inserted;
   size_t messages = 0;
   grpc::Status status = grpc::Status::OK;
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon{directory / "socket", Answers()};
   cccl_cache::Expected<Client> client = Client::Open(daemon.socket());
   const std::string path = directory.Write("file", "");

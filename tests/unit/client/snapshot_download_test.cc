@@ -44,7 +44,7 @@ struct Scene {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("snapshot", "");
   const int fd;
 };

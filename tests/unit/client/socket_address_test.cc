@@ -17,7 +17,7 @@
 using cccl_cache::FileDescriptor;
 using cccl_cache::FindSocket;
 using cccl_cache::SocketSearch;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
@@ -101,7 +101,7 @@ TEST_CASE("nor one behind a symbolic link") {
 
 TEST_CASE("another user's directory is not trusted, but root may give the system's away",
           "[root]") {
-  cccl_cached::RequireRoot();
+  cccl_cache::daemon::RequireRoot();
   Fixture places;
   constexpr uid_t kSomebody = 12345;
   REQUIRE(chown(places.users.directory().c_str(), kSomebody, kSomebody) == 0);

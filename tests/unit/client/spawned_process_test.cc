@@ -50,7 +50,7 @@ struct Scene {
     REQUIRE(recv(sockets[0], ignored.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes));
   }
 
-  cccl_cached::TemporaryDirectory directory;
+  cccl_cache::daemon::TemporaryDirectory directory;
   std::string path;
   std::array<int, 2> sockets{};
   std::optional<SpawnedProcess> process;
@@ -104,7 +104,7 @@ TEST_CASE("the child has a process group of its own, and no signal is blocked in
   sigset_t before;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   // No shell: that would change its mask by itself.
   const std::string path = directory.Write("script", "#!/usr/bin/tail -f\n");
   chmod(path.c_str(), 0700);
@@ -140,7 +140,7 @@ TEST_CASE("a child that was moved is ended once, by its new owner") {
 }
 
 TEST_CASE("a program that can't be run is named") {
-  const cccl_cached::TemporaryDirectory directory;
+  const cccl_cache::daemon::TemporaryDirectory directory;
   const auto started = SpawnedProcess::Start(directory / "absent", 0);
   REQUIRE_FALSE(started.ok());
   CHECK(started.error().message ==

@@ -18,7 +18,7 @@
 #include "daemon/compile/wait_readable.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -151,4 +151,4 @@ TEST_CASE("what a wait status says has a name, or at least a number") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

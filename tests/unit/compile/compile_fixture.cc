@@ -14,7 +14,7 @@
 
 #include "tests/unit/compile/job_of.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 ToolchainPtr Describe(const std::string& root, int major) {
@@ -121,4 +121,4 @@ size_t OpenDescriptors(pid_t pid) {
       std::distance(std::filesystem::directory_iterator("/proc/" + process + "/fd"), {}));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/core/model/compiler.h"
 #include "tests/support/fake_toolchain/fake_toolkit.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The real cccl-cached-worker over a private copy of the fake toolchain.
 class CompileFixture {
@@ -56,4 +56,4 @@ class CompileFixture {
 /// Of a process, this one by default.
 [[nodiscard]] size_t OpenDescriptors(pid_t pid = 0);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

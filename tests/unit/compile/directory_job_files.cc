@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 std::string DirectoryJobFiles::PathOf(const std::string& name) const {
   for (const auto& [visible, directory] : directories_) {
@@ -34,4 +34,4 @@ Result<FileAnswer> DirectoryJobFiles::Ask(std::string_view name) {
                     std::make_shared<const std::string>(std::move(contents))};
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

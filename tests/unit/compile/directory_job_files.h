@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/job_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Real directories under visible names. For one job.
 class DirectoryJobFiles final : public JobFiles {
@@ -28,4 +28,4 @@ class DirectoryJobFiles final : public JobFiles {
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> identities_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

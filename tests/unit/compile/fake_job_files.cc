@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 uint64_t FakeJobFiles::AddFile(const std::string& name, std::string contents, uint64_t identity) {
   if (identity == 0) identity = ++last_identity_;
@@ -65,4 +65,4 @@ std::vector<std::string> FakeJobFiles::looked_in_toolchain() const {
   return looked_in_toolchain_;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 #include "daemon/core/model/job_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Files that exist only here. Thread-safe; filled before the job.
 class FakeJobFiles final : public JobFiles {
@@ -49,4 +49,4 @@ class FakeJobFiles final : public JobFiles {
   bool released_ = false;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -118,4 +118,4 @@ TEST_CASE("a thread that hangs is counted until the disk answers, and tells whic
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "daemon/compile/protocol/packet.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("a question is an absolute name with nothing to be cleaned but \"..\"") {
   for (const char* name : {"/", "/a", "/a/b.h", "/a/../b", "/..", "/a/..", "/.a/...", "/a b"}) {

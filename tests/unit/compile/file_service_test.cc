@@ -16,7 +16,7 @@
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -119,4 +119,4 @@ TEST_CASE("without a thread to open files with, the worker must end for that") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

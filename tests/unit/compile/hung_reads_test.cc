@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("a user whose reads hang may start no more until one ends, others may") {
@@ -32,4 +32,4 @@ TEST_CASE("reads of all users that hang have a bound of their own, with a part k
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A job as a slot hands it over: the compiler sees canonical names, and no header directory yet.
 template <typename Program>
@@ -35,4 +35,4 @@ inline CompileJob NvrtcJobOf(ToolchainPtr toolchain, std::string source,
   return JobOf(std::move(toolchain), std::move(program), std::move(options));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

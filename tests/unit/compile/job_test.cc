@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::ArtifactKind;
 using cccl_cache::BuildKind;
 using cccl_cache::LinkInputType;

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 pid_t ForkOneThatWaits() {
@@ -40,4 +40,4 @@ TEST_CASE("a process that is none has no handle, and why is told") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -99,4 +99,4 @@ TEST_CASE("a header without the zygote whose fork wrote it is of no use") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

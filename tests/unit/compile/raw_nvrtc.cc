@@ -12,7 +12,7 @@
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/nvrtc_library.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// In the child, which ends with it: what NVRTC leaves behind is nobody's.
@@ -47,4 +47,4 @@ Result<WorkerReply> CompileRaw(const CompileJob& job) {
   return DecodeReply(reply);
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,10 +6,10 @@
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/result.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What NVRTC makes of a job in a process of its own that hides nothing from it: the program's and
 /// the working directory's names are real ones. The job's mounts and files are not looked at.
 [[nodiscard]] Result<WorkerReply> CompileRaw(const CompileJob& job);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

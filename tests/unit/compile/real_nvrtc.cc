@@ -7,7 +7,7 @@
 #include "tests/unit/compile/job_of.h"
 #include "tests/unit/compile/real_toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 RealNvrtc::RealNvrtc()
     : toolchain_(RealToolchain()), compiler_(WORKER_PATH, {}, [](std::string_view) {}) {}
@@ -16,4 +16,4 @@ CompileJob RealNvrtc::Job(const std::string& source, std::vector<std::string> op
   return NvrtcJobOf(toolchain_, source, std::move(options));
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

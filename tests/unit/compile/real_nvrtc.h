@@ -10,7 +10,7 @@
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The NVRTC of CUDA 13 in a worker, without any header of its own.
 class RealNvrtc {
@@ -32,4 +32,4 @@ class RealNvrtc {
   WorkerCompiler compiler_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ ToolchainPtr RealToolchain() {
   return nullptr;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

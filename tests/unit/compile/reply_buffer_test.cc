@@ -8,7 +8,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("a frame that comes byte by byte is complete with its last byte") {
@@ -64,4 +64,4 @@ TEST_CASE("what begins with anything but a frame's header is an error") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::ArtifactKind;
@@ -70,4 +70,4 @@ TEST_CASE("the name of a result is short and can be printed") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "tests/unit/compile/job_of.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -82,4 +82,4 @@ TEST_CASE("a job for which there is no room is an error, and not half a job") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/compile/wait_readable.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kNow{0};
@@ -52,4 +52,4 @@ TEST_CASE("a stop after the event is gone finds nothing to write to") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace fs = std::filesystem;
 

@@ -12,7 +12,7 @@
 #include "daemon/compile/protocol/wire_writer.h"
 #include "daemon/core/model/file_descriptor.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("what a writer writes a reader reads") {
   const std::string big(100'000, 'b');

@@ -15,7 +15,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/compile/compile_fixture.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -309,4 +309,4 @@ TEST_CASE("a job is done by the worker that waited for it, and by another where 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -14,13 +14,13 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/pidfd.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/stop_event.h"
 #include "daemon/compile/wait_readable.h"
 #include "tests/unit/compile/fake_job_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Cause = SessionEnd::Cause;
@@ -261,4 +261,4 @@ TEST_CASE("nothing is asked of the files once the session is over") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

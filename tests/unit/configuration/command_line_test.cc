@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("flags are taken in both spellings") {
   const auto parsed = ParseCommandLine({"--jobs", "3", "--log-level=debug", "--print-config"});

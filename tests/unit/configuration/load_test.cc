@@ -9,7 +9,7 @@
 #include "daemon/configuration/settings.h"
 #include "tests/unit/configuration/temporary_file.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("every setting has one name in each source") {
   std::set<std::string_view> names;

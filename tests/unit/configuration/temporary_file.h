@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A configuration file in a directory of its own, removed with it at the end.
 class TemporaryFile {
@@ -21,4 +21,4 @@ class TemporaryFile {
   const std::string path_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

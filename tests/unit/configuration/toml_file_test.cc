@@ -6,7 +6,7 @@
 
 #include "tests/unit/configuration/temporary_file.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using namespace std::chrono_literals;
 
 TEST_CASE("a size is a whole number with a binary unit") {

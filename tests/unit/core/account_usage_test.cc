@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr Account kAlice(1000);
@@ -83,4 +83,4 @@ TEST_CASE("where nobody holds anything, nobody can give way") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::FakeDisk;
@@ -71,4 +71,4 @@ TEST_CASE("a preamble is done without where the disk hangs, or the user's thread
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 
 #include "daemon/core/closure/file_exchange.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// A caller with files that answers each question at once, on the thread of who asks. Not
 /// thread-safe.
@@ -74,4 +74,4 @@ inline RootDirectories DirectoriesIn(const std::string& place) {
   return {.roots = {place + "/src", place + "/include"}, .working_directory = place};
 }
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

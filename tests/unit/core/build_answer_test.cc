@@ -7,7 +7,7 @@
 
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -120,4 +120,4 @@ TEST_CASE("who is told to wait is told for what") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/model/disk_reads.h"
 #include "daemon/core/explain/explainer.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::Answers;
@@ -193,4 +193,4 @@ TEST_CASE("an artifact over files that only a disk has that stalls is made again
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

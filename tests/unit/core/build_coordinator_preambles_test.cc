@@ -12,7 +12,7 @@
 #include "daemon/core/model/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::Answers;
@@ -250,4 +250,4 @@ TEST_CASE("a program that does not compile has no preamble parsed") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

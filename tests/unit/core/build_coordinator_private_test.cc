@@ -6,11 +6,11 @@
 
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/job_files.h"
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::CoordinatorBench;
@@ -109,4 +109,4 @@ TEST_CASE("what finds no room is an error, not something that was there") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -215,4 +215,4 @@ TEST_CASE("a NUL byte in a text is refused with its place") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

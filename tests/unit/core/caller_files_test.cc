@@ -9,7 +9,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::AnsweringCaller;
@@ -69,4 +69,4 @@ TEST_CASE("of the names that are expected only those are asked for that the daem
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

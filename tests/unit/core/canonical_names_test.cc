@@ -6,7 +6,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::MakeRequest;
@@ -47,4 +47,4 @@ TEST_CASE("canonical names are noticed in a cubin and in the numbers of a PTX") 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Options& options)
     : compiler(std::move(behaviour)), disk(options.second_tier) {
@@ -48,4 +48,4 @@ Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
   return Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
 }
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/model/answered_builds.h"
-#include "daemon/core/lookup/departures.h"
 #include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/lookup/departures.h"
+#include "daemon/core/model/answered_builds.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 inline constexpr uid_t kOwnUid = 900;
 inline const Peer kAlice{1000, 1000, {}, 1};
@@ -66,4 +66,4 @@ struct CoordinatorBench {
 /// A compile whose output is its source.
 Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

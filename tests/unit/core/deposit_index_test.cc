@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -154,4 +154,4 @@ TEST_CASE("a use is written down once an hour") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Sha256;
@@ -335,4 +335,4 @@ TEST_CASE("a question waits for a toolchain that is being identified") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/tier.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Keeps deposits as long as the test lasts. Thread-safe.
 class FakeDepositStore final : public DepositStore {
@@ -81,4 +81,4 @@ class FakeDepositStore final : public DepositStore {
   int gets_ = 0;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 #include "daemon/core/model/requester_files.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// A disk that all requesters share: absolute paths and what lies there. Thread-safe.
 class FakeDisk {
@@ -108,4 +108,4 @@ class FakeFileAccess final : public FileAccess {
   std::atomic<int> opened{0};
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

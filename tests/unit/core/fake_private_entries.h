@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/private_entries.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// Users' own entries, in a map. Thread-safe.
 class FakePrivateEntries final : public PrivateEntries {
@@ -52,4 +52,4 @@ class FakePrivateEntries final : public PrivateEntries {
   std::map<std::pair<uid_t, cccl_cache::Digest>, ArtifactPtr> entries_;
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

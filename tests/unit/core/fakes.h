@@ -18,7 +18,7 @@
 #include "daemon/core/model/toolchain.h"
 
 /// Stand-ins at the core's seams: deterministic, driven by the test.
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 inline constexpr std::chrono::seconds kPatience{60};  // only ever spent by a test that fails
 
@@ -324,4 +324,4 @@ inline std::shared_ptr<cccl_cache::BuildRequest> MakeRequest(const std::string& 
   return request;
 }
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

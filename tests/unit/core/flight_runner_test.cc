@@ -17,7 +17,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::FakeCompiler;
@@ -167,4 +167,4 @@ TEST_CASE("what a wish keeps of sent files counts as its bytes") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::kPatience;
@@ -123,4 +123,4 @@ TEST_CASE("the end of the daemon stops the job that runs and drops those that wa
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::hours;
@@ -95,4 +95,4 @@ TEST_CASE("a clock ends while it sleeps, whatever is due later") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::milliseconds;
@@ -359,4 +359,4 @@ TEST_CASE("many threads take turns at one lease") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

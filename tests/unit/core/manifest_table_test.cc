@@ -11,7 +11,7 @@
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -101,4 +101,4 @@ TEST_CASE("what a user's own manifest waits for holds up nobody else") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 NameParts Of(std::initializer_list<std::string_view> identifiers) {
@@ -73,4 +73,4 @@ TEST_CASE("words of ordinary programs are not among the parts without which no n
   }
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

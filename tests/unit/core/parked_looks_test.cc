@@ -14,7 +14,7 @@
 #include "tests/unit/core/stall.h"
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -221,4 +221,4 @@ TEST_CASE("closing waits for a read of the disk, which uses the store, and not f
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "tests/unit/core/waiters.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -148,4 +148,4 @@ TEST_CASE("every name of a closure counts as memory") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::FakeCompiler;
@@ -107,4 +107,4 @@ TEST_CASE("a proof that is not made yet is that of one tree of headers") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// A pool over a compiler that makes a preamble of as many bytes as its working directory says.
 class PreamblePoolScene {
@@ -86,4 +86,4 @@ class PreamblePoolScene {
   std::optional<PreamblePool> pool;  ///< last: its thread uses all of these
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

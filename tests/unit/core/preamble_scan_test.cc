@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using namespace std::string_literals;
@@ -57,4 +57,4 @@ TEST_CASE("what is no directive of these ends a preamble") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -47,4 +47,4 @@ TEST_CASE("a text that NVRTC would not read to its end is refused with the place
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

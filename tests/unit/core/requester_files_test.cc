@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 const RootDirectories kDirectories{{"/src", "/include/", "", "relative"}, "/place"};
@@ -28,4 +28,4 @@ TEST_CASE("a name lies nowhere if its root does, or is none") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

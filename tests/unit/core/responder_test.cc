@@ -10,7 +10,7 @@
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::kAlice;
@@ -64,4 +64,4 @@ TEST_CASE("what a user left before it was told is not noted") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

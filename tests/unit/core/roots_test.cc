@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::NvrtcProgram;
@@ -112,4 +112,4 @@ TEST_CASE("a program without a name has NVRTC's") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Sha256;
@@ -48,4 +48,4 @@ TEST_CASE("one user's contents do not push out another's") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "tests/unit/core/coordinator_bench.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using testing::CoordinatorBench;
@@ -135,4 +135,4 @@ TEST_CASE("an entry whose files have changed since is not judged by them") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

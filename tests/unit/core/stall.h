@@ -8,7 +8,7 @@
 
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// A disk that does not answer until it is told to. Thread-safe.
 class Stall {
@@ -42,4 +42,4 @@ class Stall {
   bool over_ = false;   // guarded by mutex_
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

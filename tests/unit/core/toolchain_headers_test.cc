@@ -7,7 +7,7 @@
 #include "daemon/core/model/toolchain_paths.h"
 #include "daemon/core/model/toolchain_places.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Sha256;
@@ -143,4 +143,4 @@ TEST_CASE("a header directory has the number of the outermost that it lies in") 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

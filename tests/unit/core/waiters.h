@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/plan/build_plan.h"
 #include "daemon/core/build/flight_table.h"
+#include "daemon/core/plan/build_plan.h"
 #include "tests/unit/core/fakes.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// The plan of a request that can be served.
 inline std::shared_ptr<const BuildPlan> MakePlan(
@@ -36,4 +36,4 @@ inline WaiterPtr MakeWaiter(FlightTable& table,
   return waiter;
 }
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

@@ -6,7 +6,7 @@
 
 #include "tests/unit/files/file_tree.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 ContentStamp Stamp(uint64_t inode) {
@@ -82,4 +82,4 @@ TEST_CASE("of a directory that has just changed nothing is remembered") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

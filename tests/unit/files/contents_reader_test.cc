@@ -15,7 +15,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "tests/unit/files/file_tree.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::Sha256;
 

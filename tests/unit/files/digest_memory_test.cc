@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

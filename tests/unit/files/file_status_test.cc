@@ -9,7 +9,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "tests/unit/files/file_tree.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

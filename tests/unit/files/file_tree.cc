@@ -16,7 +16,7 @@
 
 #include "daemon/files/file_status.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ std::unique_ptr<RequesterFiles> FileTree::With(Reach reach, const std::vector<st
 Error ErrorOf(const Result<SeenFile>& seen) { return ErrorOfResult(seen); }
 Error ErrorOf(const Result<RequesterFiles::Contents>& contents) { return ErrorOfResult(contents); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 #include "daemon/files/host_files.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A tree of files that everybody may read, and requesters who look at it. Strangers ask a daemon
 /// that owns none of it. Failures fail the test.
@@ -52,4 +52,4 @@ class FileTree {
 [[nodiscard]] Error ErrorOf(const Result<SeenFile>& seen);
 [[nodiscard]] Error ErrorOf(const Result<RequesterFiles::Contents>& contents);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/files/file_status.h"
 #include "tests/unit/files/file_tree.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
 
 namespace {

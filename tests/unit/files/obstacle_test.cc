@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 

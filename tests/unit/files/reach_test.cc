@@ -10,7 +10,7 @@
 
 #include "tests/unit/files/file_tree.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using cccl_cache::Sha256;
 

@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

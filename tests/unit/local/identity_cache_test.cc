@@ -9,8 +9,8 @@
 
 #include "tests/support/temporary_directory.h"
 
-using cccl_cached::IdentityCache;
-using cccl_cached::TemporaryDirectory;
+using cccl_cache::daemon::IdentityCache;
+using cccl_cache::daemon::TemporaryDirectory;
 using std::filesystem::perms;
 
 namespace {

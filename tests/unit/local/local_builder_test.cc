@@ -6,7 +6,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -49,4 +49,4 @@ TEST_CASE("without a toolchain a compiler that would write files is refused as w
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::BuildRequest;
@@ -63,4 +63,4 @@ TEST_CASE("a toolchain without the compiler is an answer that says so") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

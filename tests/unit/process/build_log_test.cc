@@ -11,7 +11,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "tests/support/temporary_directory.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 

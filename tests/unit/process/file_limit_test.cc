@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE(
     "a process may open as many files as it is allowed to, not only as many as it began with") {

@@ -6,7 +6,7 @@
 #include "daemon/process/worker_path.h"
 
 int main() {
-  const auto found = cccl_cached::FindWorker();
+  const auto found = cccl_cache::daemon::FindWorker();
   std::puts(found.ok() ? found->c_str() : found.error().message.c_str());
   return found.ok() ? 0 : 1;
 }

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using cccl_cached::AppendJsonString;
+using cccl_cache::daemon::AppendJsonString;
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono_literals::operator""s;
@@ -53,4 +53,4 @@ TEST_CASE("of many warnings at once ten are written, and the next one says what 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("a line for people holds the event, the message and the fields") {
   CHECK(TextLine("build", "", {{"uid", int64_t{1000}}, {"outcome", "hit"}}) ==

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 
-using cccl_cached::NotifySocket;
+using cccl_cache::daemon::NotifySocket;
 
 namespace {
 

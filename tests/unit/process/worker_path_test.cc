@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 

@@ -41,7 +41,7 @@ TEST_CASE("the view of a thread is the same as long as its files are") {
 TEST_CASE(
     "a thread that enters another mount namespace has another view, and its own when it is back",
     "[root]") {
-  cccl_cached::RequireRoot();
+  cccl_cache::daemon::RequireRoot();
   const int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
   REQUIRE(home >= 0);
   bool could = false;
@@ -68,8 +68,8 @@ TEST_CASE(
 
 TEST_CASE("a thread whose root is another directory, or another mount of one, has another view",
           "[root]") {
-  cccl_cached::RequireRoot();
-  const cccl_cached::TemporaryDirectory place;
+  cccl_cache::daemon::RequireRoot();
+  const cccl_cache::daemon::TemporaryDirectory place;
   std::optional<FilesView> before;
   std::optional<FilesView> in_directory;
   std::optional<FilesView> in_mount;

@@ -16,7 +16,7 @@
 namespace cccl_cache {
 namespace {
 
-using cccl_cached::testing::RandomRequests;
+using cccl_cache::daemon::testing::RandomRequests;
 
 constexpr uint32_t kRequests = 2000;
 

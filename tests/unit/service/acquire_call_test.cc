@@ -13,7 +13,7 @@
 #include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -363,4 +363,4 @@ TEST_CASE("what a user deposited is listed in pages, and removed") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

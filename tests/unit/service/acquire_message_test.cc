@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/deposit.pb.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -128,4 +128,4 @@ TEST_CASE("what is damaged or not UTF-8 is no message") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

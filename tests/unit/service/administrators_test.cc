@@ -23,7 +23,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr gid_t kGroup = 54'321;
@@ -126,4 +126,4 @@ TEST_CASE("uid 0 and members of the group are none in another user namespace", "
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 ServiceLimits FewCalls() {
@@ -146,4 +146,4 @@ TEST_CASE("merged shares go back together") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

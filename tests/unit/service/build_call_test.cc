@@ -12,7 +12,7 @@
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -282,4 +282,4 @@ TEST_CASE("a client that stops reading hangs nobody and can be told to go") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -380,4 +380,4 @@ TEST_CASE("a caller that asks for more than it reads gets every answer in the en
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

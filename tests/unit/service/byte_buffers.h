@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// These bytes as gRPC hands them over.
 inline grpc::ByteBuffer BufferOf(std::string_view bytes) {
@@ -40,4 +40,4 @@ Message MessageIn(const grpc::ByteBuffer& buffer) {
   return message;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

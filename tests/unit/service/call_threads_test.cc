@@ -7,7 +7,7 @@
 
 #include "tests/support/no_more_threads.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("call threads have done all their work when they are gone") {
@@ -35,4 +35,4 @@ TEST_CASE("a call whose thread can't be started is told to come back, and others
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

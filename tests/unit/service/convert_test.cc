@@ -10,7 +10,7 @@
 
 #include "cccl_cache/v1/build.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -310,4 +310,4 @@ TEST_CASE("a build inside another message is found among its other fields") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "tests/unit/service/byte_buffers.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uid_t kUser = 1000;
@@ -101,4 +101,4 @@ TEST_CASE("uploads are looked for among the user's own") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Kind = cccl_cache::DepositScope::Kind;
@@ -68,4 +68,4 @@ TEST_CASE("users, groups, namespaces and fields have keys of their own") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

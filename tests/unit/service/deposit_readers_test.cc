@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 DepositContents Contents() { return std::make_shared<const std::string>(1000, 'x'); }
@@ -54,4 +54,4 @@ TEST_CASE("who reads too much at one time is refused, and nobody else") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

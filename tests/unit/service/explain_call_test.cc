@@ -12,7 +12,7 @@
 #include "cccl_cache/v1/admin.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -117,4 +117,4 @@ TEST_CASE("the bytes of a question count as long as it is not answered") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -89,4 +89,4 @@ TEST_CASE("an explanation is sent field by field") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -20,7 +20,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/service/limits/builder.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 inline ArtifactPtr MakeArtifact(std::string cubin) {
   auto artifact = std::make_shared<Artifact>();
@@ -221,4 +221,4 @@ class FakeToolchains final : public Toolchains {
   std::vector<std::function<void()>> looking_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -164,4 +164,4 @@ TEST_CASE("what breaks off is damaged") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

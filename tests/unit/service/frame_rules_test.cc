@@ -14,7 +14,7 @@
 
 #include "tests/support/http2_frames.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono_literals::operator""s;
@@ -356,4 +356,4 @@ TEST_CASE("a conversation is judged alike however it is cut into pieces") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

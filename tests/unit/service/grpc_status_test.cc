@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// What a client is told, and the trailers beside it.
@@ -59,4 +59,4 @@ TEST_CASE("a text is cut where it is too long, and is UTF-8 whatever it was") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

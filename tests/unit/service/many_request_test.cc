@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -94,4 +94,4 @@ TEST_CASE("a failed build is told under its tag, with name, hint and as much tex
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("the kernel tells who is at the other end") {
@@ -33,4 +33,4 @@ TEST_CASE("a descriptor that is no Unix socket is an error") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

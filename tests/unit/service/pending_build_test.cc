@@ -10,7 +10,7 @@
 
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::shared_ptr<const cccl_cache::BuildRequest> Request() {
@@ -82,4 +82,4 @@ TEST_CASE("an answer, the start and the leaving may race: the wait ends exactly 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string BytesOf(const grpc::ByteBuffer& buffer) {
@@ -52,4 +52,4 @@ RawAnswer CallRaw(const RunningServer& running, const std::string& method,
   return answer;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

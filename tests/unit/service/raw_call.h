@@ -8,7 +8,7 @@
 
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What a call came to whose messages are bytes.
 struct RawAnswer {
@@ -21,4 +21,4 @@ struct RawAnswer {
 [[nodiscard]] RawAnswer CallRaw(const RunningServer& running, const std::string& method,
                                 const std::string& message);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

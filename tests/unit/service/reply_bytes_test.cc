@@ -9,7 +9,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -168,4 +168,4 @@ TEST_CASE("a log that is not UTF-8 does not make the reply unreadable") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

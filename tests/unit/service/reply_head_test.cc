@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/build.pb.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -102,4 +102,4 @@ TEST_CASE("an artifact without bytes is one") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

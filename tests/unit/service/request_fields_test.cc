@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 const std::string kUploaded = "uploaded";
@@ -100,4 +100,4 @@ TEST_CASE("the first thing that is wrong is told, and nothing is taken after it"
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

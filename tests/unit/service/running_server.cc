@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_options)
     : deposits(std::move(deposit_options), {store, statistics}),
@@ -132,4 +132,4 @@ size_t OpenDescriptors() { return EntriesOf("/proc/self/fd"); }
 
 size_t Threads() { return EntriesOf("/proc/self/task"); }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/service/fakes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A Server over fakes on a socket of its own.
 class RunningServer {
@@ -71,4 +71,4 @@ struct Answered {
 /// Threads of this process.
 [[nodiscard]] size_t Threads();
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

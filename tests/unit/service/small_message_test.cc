@@ -7,7 +7,7 @@
 #include "cccl_cache/v1/admin.pb.h"
 #include "tests/unit/service/byte_buffers.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -39,4 +39,4 @@ TEST_CASE("bytes that are no message are refused by the name of what was expecte
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -6,7 +6,7 @@
 
 #include "proto/snapshot.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -106,4 +106,4 @@ TEST_CASE("a summary is sent field by field") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

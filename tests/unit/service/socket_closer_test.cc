@@ -15,7 +15,7 @@
 
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 /// A TCP connection over loopback whose end waits for the other side, which reads nothing.
@@ -78,4 +78,4 @@ TEST_CASE("a client's socket that can't be closed at once holds up no other one'
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

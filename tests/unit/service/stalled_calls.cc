@@ -8,7 +8,7 @@
 #include "cccl_cache/v1/build.grpc.pb.h"
 #include "tests/unit/service/running_server.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 StalledCalls::StalledCalls(std::shared_ptr<grpc::Channel> channel, std::string method, size_t count)
     : channel_(std::move(channel)), method_(std::move(method)), stub_(channel_) {
   while (calls_.size() < count) Add();
@@ -71,4 +71,4 @@ bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// Calls whose headers are sent and whose messages do not come. They are cancelled at the end.
 class StalledCalls {
@@ -40,4 +40,4 @@ class StalledCalls {
 /// Within a generous time.
 [[nodiscard]] bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

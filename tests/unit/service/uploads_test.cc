@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Clock = Uploads::Clock;
@@ -48,4 +48,4 @@ TEST_CASE("the same upload again is counted once and starts its time anew") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("well-formed text stays as it is") {
@@ -22,4 +22,4 @@ TEST_CASE("what is not UTF-8 becomes question marks, byte by byte") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

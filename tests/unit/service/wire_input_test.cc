@@ -7,7 +7,7 @@
 
 #include "daemon/service/wire/wire_output.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint32_t kNumber = 1;
@@ -157,4 +157,4 @@ TEST_CASE("once something is wrong, nothing is read any more") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

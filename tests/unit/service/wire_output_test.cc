@@ -6,7 +6,7 @@
 
 #include "cccl_cache/v1/build.pb.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
@@ -40,4 +40,4 @@ TEST_CASE("a head announces bytes that follow") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

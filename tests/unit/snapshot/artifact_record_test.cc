@@ -7,11 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/model/bytes.h"
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
+#include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Sha256;
@@ -97,4 +97,4 @@ TEST_CASE("what is no output of a compiler is no record") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "tests/unit/snapshot/fake_answered.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::seconds;
@@ -122,4 +122,4 @@ TEST_CASE("the overflow uid stands for many, so it has nothing of its own") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 
 #include "tests/unit/core/fake_deposits.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::DepositScope;
@@ -77,4 +77,4 @@ TEST_CASE("namespace and time narrow deposits, and what names a compiler leaves 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("what was compressed comes back, and is smaller") {
@@ -35,4 +35,4 @@ TEST_CASE("only one whole compression of the size that is named is taken") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "daemon/core/model/bytes.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 DepositCopy Copy(const std::string& name_space = "org.example") {
@@ -42,4 +42,4 @@ TEST_CASE("a deposit that was cut off, or has a namespace that nobody can name, 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

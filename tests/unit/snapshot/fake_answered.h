@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/answered_builds.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// What users were answered with, in memory. Thread-safe.
 class FakeAnswered final : public AnsweredBuilds {
@@ -44,4 +44,4 @@ class FakeAnswered final : public AnsweredBuilds {
   std::map<uid_t, std::vector<AnsweredBuild>> builds_;  // guarded by mutex_
 };
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

@@ -22,7 +22,7 @@
 #include "tests/unit/snapshot/fake_answered.h"
 #include "tests/unit/snapshot/snapshot_maker.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::SnapshotItem;
@@ -283,4 +283,4 @@ TEST_CASE("the overflow uid can insert nothing") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

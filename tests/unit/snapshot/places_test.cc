@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Place = std::shared_ptr<void>;
@@ -89,4 +89,4 @@ TEST_CASE("who leaves the line makes room in it") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

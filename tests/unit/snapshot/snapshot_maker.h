@@ -13,7 +13,7 @@
 #include "daemon/snapshot/deposit_copy.h"
 #include "proto/snapshot_writer.h"
 
-namespace cccl_cached::testing {
+namespace cccl_cache::daemon::testing {
 
 /// The record of a program whose compile gave this.
 inline ArtifactRecord RecordOf(const std::string& name) {
@@ -71,4 +71,4 @@ inline std::string SnapshotNamed(const std::vector<std::string>& names) {
   return SnapshotOf(std::move(records));
 }
 
-}  // namespace cccl_cached::testing
+}  // namespace cccl_cache::daemon::testing

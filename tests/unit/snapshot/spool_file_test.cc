@@ -13,7 +13,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -90,4 +90,4 @@ TEST_CASE("a disk that takes only a part of it is an error, not a short file tha
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

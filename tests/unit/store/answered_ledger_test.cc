@@ -9,7 +9,7 @@
 #include "daemon/core/model/peer.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::seconds;
@@ -60,4 +60,4 @@ TEST_CASE("nothing is noted of the overflow uid") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/store/answered_row.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::seconds;
@@ -119,4 +119,4 @@ TEST_CASE("a row that can't be read is left out, and those after it are not") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

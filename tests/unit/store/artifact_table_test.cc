@@ -10,7 +10,7 @@
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -193,4 +193,4 @@ TEST_CASE("uses are added to what is known of an entry, and forgotten of what is
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace cccl_cached::store_test {
+namespace cccl_cache::daemon::store_test {
 
 /// store_child with some arguments; killed with the object if it still runs. Its stdout comes back
 /// by lines.
@@ -65,4 +65,4 @@ class ChildProcess {
   int output_ = -1;
 };
 
-}  // namespace cccl_cached::store_test
+}  // namespace cccl_cache::daemon::store_test

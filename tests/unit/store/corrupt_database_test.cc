@@ -10,7 +10,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -182,4 +182,4 @@ TEST_CASE("a database that turns out damaged while the daemon runs is replaced b
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/open_database.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("readers find the database from when it is set until it is closed") {
@@ -59,4 +59,4 @@ TEST_CASE("a slot that goes closes its database") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

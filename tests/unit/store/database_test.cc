@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/open_database.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Kind = DatabaseError::Kind;
@@ -101,4 +101,4 @@ TEST_CASE("a database that works can be flushed and resumed") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -10,7 +10,7 @@
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using cccl_cache::Digest;
@@ -111,4 +111,4 @@ TEST_CASE("a record that does not verify is told by its key, and those beside it
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 #include "daemon/store/database.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached::store_test {
+namespace cccl_cache::daemon::store_test {
 
 /// A database of one test. What does not work fails the test.
 class OpenDatabase {
@@ -54,4 +54,4 @@ class OpenDatabase {
   std::unique_ptr<Database> database_;
 };
 
-}  // namespace cccl_cached::store_test
+}  // namespace cccl_cache::daemon::store_test

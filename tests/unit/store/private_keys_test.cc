@@ -7,7 +7,7 @@
 
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using store_test::Key;
@@ -96,4 +96,4 @@ TEST_CASE("what is not known any more may be there") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

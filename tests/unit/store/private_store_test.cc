@@ -16,7 +16,7 @@
 #include "daemon/store/memory_store.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using store_test::Key;
@@ -251,4 +251,4 @@ TEST_CASE("an entry that is inserted again counts once, also over a restart") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

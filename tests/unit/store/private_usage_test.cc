@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using store_test::Key;
@@ -52,4 +52,4 @@ TEST_CASE("what is no such row is none") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using store_test::Key;
@@ -175,4 +175,4 @@ TEST_CASE("a database of an earlier version, without a place for deposits, opens
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

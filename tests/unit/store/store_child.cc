@@ -20,7 +20,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached::store_test {
+namespace cccl_cache::daemon::store_test {
 namespace {
 
 constexpr int kNotPossible = 77;
@@ -175,6 +175,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace cccl_cached::store_test
+}  // namespace cccl_cache::daemon::store_test
 
-int main(int argc, char** argv) { return cccl_cached::store_test::Main(argc, argv); }
+int main(int argc, char** argv) { return cccl_cache::daemon::store_test::Main(argc, argv); }

@@ -17,7 +17,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wait_until.h"
 
-namespace cccl_cached::store_test {
+namespace cccl_cache::daemon::store_test {
 
 /// Keeps what was reported.
 class Reports {
@@ -106,4 +106,4 @@ inline Survey Look(Tier& tier, uint64_t first, uint64_t count) {
   return survey;
 }
 
-}  // namespace cccl_cached::store_test
+}  // namespace cccl_cache::daemon::store_test

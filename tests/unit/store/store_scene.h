@@ -9,7 +9,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached::store_test {
+namespace cccl_cache::daemon::store_test {
 
 /// A state directory of its own and the store that is open on it, with what it counted and reported
 /// over all its openings. A store that does not open fails the test.
@@ -41,4 +41,4 @@ class StoreScene {
   std::unique_ptr<RocksdbStore> store_;
 };
 
-}  // namespace cccl_cached::store_test
+}  // namespace cccl_cache::daemon::store_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/store/store_fixtures.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using store_test::Key;
@@ -33,4 +33,4 @@ TEST_CASE("the ledger is bounded, and what is in it is still counted when it is 
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

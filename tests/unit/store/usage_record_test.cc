@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using std::chrono::microseconds;
@@ -60,4 +60,4 @@ TEST_CASE("a clock that was set back makes no entry eternal") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::Sha256;
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 
 namespace {

@@ -10,7 +10,7 @@
 #include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

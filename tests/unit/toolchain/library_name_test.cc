@@ -6,8 +6,8 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using cccl_cached::LibrariesIn;
-using cccl_cached::LibraryName;
+using cccl_cache::daemon::LibrariesIn;
+using cccl_cache::daemon::LibraryName;
 
 TEST_CASE("a library's name gives its numbers") {
   CHECK(LibraryName::Parse("libnvrtc.so.13", "libnvrtc")->numbers == std::vector{13});
@@ -26,7 +26,7 @@ TEST_CASE("other variants of a library are not that library") {
 }
 
 TEST_CASE("the soname comes before the full name of a library") {
-  const cccl_cached::TempTree tree;
+  const cccl_cache::daemon::TempTree tree;
   tree.Write("lib/libnvrtc.so.12.4.127", "");
   tree.Write("lib/libnvrtc.so.12", "");
   tree.Write("lib/libnvrtc.so.11.2", "");

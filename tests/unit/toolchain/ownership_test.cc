@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 
 namespace {

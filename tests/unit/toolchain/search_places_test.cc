@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Paths = std::vector<std::string>;
 
 namespace {

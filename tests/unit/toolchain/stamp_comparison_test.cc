@@ -14,7 +14,7 @@
 #include "daemon/toolchain/installation_finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using Verdict = StampComparison::Verdict;
 
 namespace {

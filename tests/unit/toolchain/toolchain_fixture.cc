@@ -11,7 +11,7 @@
 #include <fstream>
 #include <future>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 namespace fs = std::filesystem;
 
@@ -169,4 +169,4 @@ SearchPlaces Roots(std::vector<std::string> roots) {
   return places;
 }
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

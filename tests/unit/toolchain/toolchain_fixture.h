@@ -17,7 +17,7 @@
 #include "daemon/toolchain/toolchain_registry.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// A directory of its own that goes with the object. Whatever the umask, others can't write in it.
 class TempTree {
@@ -107,4 +107,4 @@ class TestedRegistry {
 /// Places with nothing in them but these roots.
 [[nodiscard]] SearchPlaces Roots(std::vector<std::string> roots);
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "tests/support/wait_until.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 
 namespace {

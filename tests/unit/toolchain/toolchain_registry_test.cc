@@ -6,7 +6,7 @@
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;
 
 TEST_CASE("a toolchain is described with absolute paths, versions and capabilities") {

@@ -9,7 +9,7 @@
 #include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

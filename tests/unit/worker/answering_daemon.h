@@ -18,7 +18,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// The daemon's end of a files socket, on a thread: answers from a table, everything else is
 /// absent; takes note of looks into the toolchain. Contents must fit into one packet.
@@ -93,4 +93,4 @@ class AnsweringDaemon {
   std::thread thread_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 const std::string kToolkit = std::string(FAKE_TOOLCHAINS) + "/fake_cuda13";
@@ -64,4 +64,4 @@ TEST_CASE("a job whose library the toolchain lacks is answered, not crashed") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

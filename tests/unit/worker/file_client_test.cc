@@ -11,7 +11,7 @@
 #include "daemon/compile/protocol/frame.h"
 #include "tests/unit/worker/answering_daemon.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("a name is asked for once, and its answer stays") {
   AnsweringDaemon daemon({{"/a", {FileKind::kFile, 7, "text"}}, {"/d", {FileKind::kDirectory, 8}}});

@@ -22,7 +22,7 @@
 #include "daemon/worker/sandbox/sandbox.h"
 #include "tests/support/temporary_directory.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

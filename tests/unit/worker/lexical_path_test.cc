@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 TEST_CASE("a path without dots keeps what only the kernel can resolve") {
   CHECK(WithoutDots("/a//b/./c/") == "/a/b/c");

@@ -14,7 +14,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 int Filled(std::string_view contents) {
@@ -59,4 +59,4 @@ TEST_CASE("more than the process may write is an error, and no deadly signal") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

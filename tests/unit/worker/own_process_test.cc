@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("threads of this process are counted") {
@@ -38,4 +38,4 @@ TEST_CASE("addresses are counted in bytes, whether there is memory behind them o
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -12,7 +12,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 std::string ReadAll(int fd) {
@@ -52,4 +52,4 @@ TEST_CASE("a job without a precompiled header finds none") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

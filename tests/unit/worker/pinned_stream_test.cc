@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/zygote.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 
 /// What became of a job.
 struct Outcome {
@@ -155,4 +155,4 @@ class RunningZygote {
   FileDescriptor control_;
 };
 
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("a compiler's scratch files are told from users' files and directories of a like name") {
@@ -18,4 +18,4 @@ TEST_CASE("a compiler's scratch files are told from users' files and directories
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -16,7 +16,7 @@
 #include "daemon/worker/touched_heap.h"
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMiB = 1u << 20;
@@ -145,4 +145,4 @@ TEST_CASE("no more is touched than a sixteenth of what a job may have, and 256 M
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 TEST_CASE("touching ends at once when something is to be read") {
@@ -33,4 +33,4 @@ TEST_CASE("less than a piece is not touched, and no memory is left behind") {
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace cccl_cached {
+namespace cccl_cache::daemon {
 namespace {
 
 using Verdict = TrustedDirectories::Verdict;
@@ -85,4 +85,4 @@ TEST_CASE("who goes up behind a link and stays below where it led is still trust
 }
 
 }  // namespace
-}  // namespace cccl_cached
+}  // namespace cccl_cache::daemon

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 
 namespace {
 

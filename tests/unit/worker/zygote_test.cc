@@ -23,7 +23,7 @@
 #include "tests/unit/worker/answering_daemon.h"
 #include "tests/unit/worker/running_zygote.h"
 
-using namespace cccl_cached;
+using namespace cccl_cache::daemon;
 using fake_toolchain::FakeToolkit;
 
 namespace {
