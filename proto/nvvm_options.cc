@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/option_tables.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 namespace {

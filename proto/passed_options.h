@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 

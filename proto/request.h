@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +12,47 @@
 #include <variant>
 #include <vector>
 
-#include "proto/files_view.h"
+namespace cccl_cache {
+
+/// What the paths of a thread mean: two whose views are equal find the same files under the same
+/// absolute names. 0 stands for nothing that a kernel gives out.
+struct FilesView {
+  uint64_t mount_namespace = 0;  ///< inode of its namespace's file
+  uint64_t root_device = 0;      ///< of "/", another one after chroot
+  uint64_t root_inode = 0;
+  /// Of "/": another one where a bind mount of the same directory is the root, under which what is
+  /// mounted below the first one may be missing. Since Linux 6.8 a number that is never given
+  /// again; 0: the kernel does not tell (before 5.8).
+  uint64_t root_mount = 0;
+
+  bool operator==(const FilesView&) const = default;
+};
+
+/// Of the calling thread, which may have entered another namespace or root than its process. None
+/// where /proc is not mounted. One system call where the kernel numbers mounts for ever and the
+/// root is the one that this thread had before, else two: a mount lies in one namespace as long as
+/// it lives, and to ask for the namespace takes five times as long as to ask for the root.
+[[nodiscard]] inline std::optional<FilesView> FilesViewOfThisThread() {
+  constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, which older headers lack
+  thread_local FilesView known;
+  struct statx root {};
+  if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID | kUniqueMountId, &root) != 0) {
+    return std::nullopt;
+  }
+  FilesView view{.mount_namespace = known.mount_namespace,
+                 .root_device = uint64_t{root.stx_dev_major} << 32 | root.stx_dev_minor,
+                 .root_inode = root.stx_ino};
+  const bool unique = (root.stx_mask & kUniqueMountId) != 0;
+  if (unique || (root.stx_mask & STATX_MNT_ID) != 0) view.root_mount = root.stx_mnt_id;
+  if (unique && view == known) return view;
+  struct stat name_space {};
+  if (stat("/proc/thread-self/ns/mnt", &name_space) != 0) return std::nullopt;
+  view.mount_namespace = name_space.st_ino;
+  known = view;
+  return view;
+}
+
+}  // namespace cccl_cache
 
 /// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
 /// blobs were resolved. Both sides of the socket compute fingerprints from these types.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -79,5 +80,34 @@ struct SnapshotTail {
 [[nodiscard]] std::string EncodeSnapshotTail(const SnapshotTail& tail);
 /// `bytes`: kSnapshotTailBytes of them. False: no tail.
 [[nodiscard]] bool DecodeSnapshotTail(std::string_view bytes, SnapshotTail* tail, Digest* sha256);
+
+/// Makes a snapshot from front to back; holds no more of it than its index. Equal records give
+/// equal bytes. Not thread-safe.
+class SnapshotWriter {
+ public:
+  /// Takes the next bytes. False: nobody wants more, the snapshot is abandoned.
+  using Sink = std::function<bool(std::string_view)>;
+
+  explicit SnapshotWriter(Sink sink) : sink_(std::move(sink)) {}
+
+  /// Items in SnapshotOrder, each once; their stored_bytes and sha256 are filled in here. At most
+  /// kMostSnapshotRecords.
+  [[nodiscard]] bool Add(SnapshotItem item, std::string_view stored);
+  /// Once, at the end.
+  [[nodiscard]] bool Finish();
+
+  [[nodiscard]] uint32_t count() const { return tail_.count; }
+  [[nodiscard]] uint64_t written() const { return written_; }
+
+ private:
+  bool Put(std::string_view bytes);
+
+  const Sink sink_;
+  Hasher hasher_;
+  std::string index_;
+  SnapshotItem last_;
+  SnapshotTail tail_;
+  uint64_t written_ = 0;
+};
 
 }  // namespace cccl_cache

@@ -20,7 +20,7 @@
 #include "daemon/core/plan/request_texts.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/compiler_libraries.h"
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache::daemon {
 namespace {

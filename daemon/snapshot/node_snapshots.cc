@@ -14,7 +14,7 @@
 #include "daemon/snapshot/compression.h"
 #include "daemon/snapshot/received_snapshot.h"
 #include "daemon/snapshot/spool_file.h"
-#include "proto/snapshot_writer.h"
+#include "proto/snapshot.h"
 
 namespace cccl_cache::daemon {
 namespace {

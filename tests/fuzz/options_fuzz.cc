@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/option_rules.h"
+#include "proto/options.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

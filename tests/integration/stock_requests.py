@@ -15,7 +15,7 @@ STX_MNT_ID_OFFSET = 144
 
 
 def root_mount():
-    """As proto/files_view.h has it: that of "/", as a number that is never given again where the kernel has one."""
+    """As proto/request.h has it: that of "/", as a number that is never given again where the kernel has one."""
     answer = ctypes.create_string_buffer(256)
     at_cwd = -100
     failed = ctypes.CDLL(None).statx(at_cwd, b"/", 0, STATX_MNT_ID | STATX_MNT_ID_UNIQUE, answer)

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "client/src/calls/own_file.h"
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 namespace {

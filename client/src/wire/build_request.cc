@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "client/src/wire/message_body.h"
-#include "proto/files_view.h"
+#include "proto/request.h"
 
 namespace cccl_cache {
 namespace {

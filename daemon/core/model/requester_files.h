@@ -14,7 +14,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain_headers.h"
 #include "proto/digest.h"
-#include "proto/files_view.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 

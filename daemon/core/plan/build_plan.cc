@@ -11,7 +11,7 @@
 #include "daemon/core/plan/request_texts.h"
 #include "daemon/core/plan/roots.h"
 #include "proto/fingerprint.h"
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache::daemon {
 namespace {

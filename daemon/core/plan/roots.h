@@ -9,7 +9,7 @@
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/fingerprint.h"
-#include "proto/option_rules.h"
+#include "proto/options.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/files_view.h"
-
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -14,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "proto/request.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/option_rules.h"
-
 #include <set>
 #include <string_view>
 
+#include "proto/options.h"
 #include "tests/unit/proto/parsed.h"
 
 namespace cccl_cache {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 namespace {

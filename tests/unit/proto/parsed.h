@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "proto/snapshot_reader.h"
-#include "proto/snapshot_writer.h"
 #include "tests/unit/proto/snapshot_texts.h"
 
 namespace cccl_cache {

@@ -11,7 +11,7 @@
 #include "daemon/snapshot/artifact_record.h"
 #include "daemon/snapshot/compression.h"
 #include "daemon/snapshot/deposit_copy.h"
-#include "proto/snapshot_writer.h"
+#include "proto/snapshot.h"
 
 namespace cccl_cache::daemon::testing {
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/option_rules.h"
+#include "proto/options.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "proto/option_tables.h"
 #include "proto/passed_options.h"
 
 namespace cccl_cache {
