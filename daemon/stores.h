@@ -6,7 +6,7 @@
 
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/lookup/departures.h"
-#include "daemon/core/model/account_usage.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/process/log.h"

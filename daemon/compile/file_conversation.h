@@ -11,8 +11,8 @@
 
 #include "daemon/compile/hung_reads.h"
 #include "daemon/compile/protocol/file_question.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "daemon/compile/file_conversation.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {
 namespace {

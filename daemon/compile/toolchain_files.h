@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/job_files.h"
 #include "daemon/core/model/toolchain_places.h"
 
 namespace cccl_cache::daemon {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 #include "daemon/local/plain_compile.h"
 
 namespace cccl_cache::daemon {

@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cache::daemon {
 

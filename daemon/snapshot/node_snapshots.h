@@ -11,8 +11,6 @@
 
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/model/answered_builds.h"
-#include "daemon/core/model/private_entries.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/snapshot/artifact_record.h"

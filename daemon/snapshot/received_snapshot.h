@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "daemon/core/model/inserted.h"
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/snapshot/artifact_record.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/store/answered_table.h"
 #include "daemon/store/database_slot.h"
 

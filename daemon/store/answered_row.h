@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

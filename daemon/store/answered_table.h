@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
 #include "proto/digest.h"
 

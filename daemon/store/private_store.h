@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/model/account_usage.h"
-#include "daemon/core/model/private_entries.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"

@@ -12,7 +12,7 @@
 
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/model/toolchain_headers.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/survey.h"
 #include "proto/digest.h"
 

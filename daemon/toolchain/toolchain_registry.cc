@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 #include "daemon/toolchain/selection.h"
 
 namespace cccl_cache::daemon {

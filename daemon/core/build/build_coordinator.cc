@@ -17,7 +17,7 @@
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/build_history.h"
 #include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 
 namespace cccl_cache::daemon {

@@ -12,7 +12,6 @@
 
 #include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"

@@ -14,7 +14,7 @@
 
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/lookup/manifest.h"
-#include "daemon/core/model/caller_files.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/core/model/disk_reads.h"
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
 namespace {

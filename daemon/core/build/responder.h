@@ -7,9 +7,9 @@
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/lookup/build_history.h"
-#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/core/run/flight_runner.h"
 
 namespace cccl_cache::daemon {

@@ -16,7 +16,7 @@
 
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/closure/name_parts.h"
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain_places.h"
 
 namespace cccl_cache::daemon {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "daemon/core/closure/sent_contents.h"
-#include "daemon/core/model/caller_files.h"
+#include "daemon/core/model/requester_files.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -10,7 +10,7 @@
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/explain/build_difference.h"
 #include "daemon/core/model/disk_reads.h"
-#include "daemon/core/model/stopping.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 
 namespace cccl_cache::daemon {

@@ -10,11 +10,11 @@
 #include "daemon/core/lookup/build_history.h"
 #include "daemon/core/lookup/build_memory.h"
 #include "daemon/core/lookup/departures.h"
-#include "daemon/core/model/answered_builds.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
+#include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "daemon/core/lease/deposit.h"
-#include "daemon/core/model/account_usage.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/core/lookup/past_build.h"
-#include "daemon/core/model/account_usage.h"
+#include "daemon/core/model/account.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/model/tiers_at_once.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cache::daemon {
 namespace {

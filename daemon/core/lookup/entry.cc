@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "daemon/core/model/bytes.h"
-#include "daemon/core/model/request_limits.h"
+#include "daemon/core/model/limits.h"
 
 namespace cccl_cache::daemon {
 namespace {

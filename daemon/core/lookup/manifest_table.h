@@ -11,10 +11,8 @@
 
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/private_entries.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/model/tiers_at_once.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

@@ -3,7 +3,6 @@
 #include "daemon/core/model/artifact.h"
 
 namespace cccl_cache::daemon {
-
 size_t Artifact::Footprint() const {
   constexpr size_t kOverhead = 64;  // of one heap object: bookkeeping and rounding
   size_t bytes = sizeof(Artifact) + log.capacity() + kOverhead;

@@ -38,4 +38,7 @@ struct Artifact {
 
 using ArtifactPtr = std::shared_ptr<const Artifact>;
 
+/// Whether something was there before it was inserted.
+enum class Inserted : uint8_t { kNow, kBefore };
+
 }  // namespace cccl_cache::daemon

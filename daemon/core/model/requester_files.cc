@@ -4,7 +4,66 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/model/toolchain_places.h"
+
 namespace cccl_cache::daemon {
+namespace {
+
+template <typename T>
+bool OnlyTheCallerKnows(const Result<T>& answer) {
+  return !answer && answer.error().code == ErrorCode::kFilesNeeded;
+}
+
+/// The daemon's view first, the caller's word where that has none.
+class FilesOfBoth final : public RequesterFiles {
+ public:
+  FilesOfBoth(std::unique_ptr<RequesterFiles> daemons, std::unique_ptr<RequesterFiles> callers)
+      : daemons_(std::move(daemons)), callers_(std::move(callers)) {}
+
+  void Expect(std::span<const ExpectedFile> expected) override {
+    std::vector<ExpectedFile> unknown;
+    for (const ExpectedFile& file : expected) {
+      auto known = looked_.find(*file.name);
+      if (known == looked_.end()) {
+        known = looked_.emplace(*file.name, daemons_->Look(*file.name)).first;
+      }
+      if (OnlyTheCallerKnows(known->second)) unknown.push_back(file);
+    }
+    if (!unknown.empty()) callers_->Expect(unknown);
+  }
+
+  Result<SeenFile> Look(const FileName& name) override {
+    Result<SeenFile> seen = DaemonsLook(name);
+    return OnlyTheCallerKnows(seen) ? callers_->Look(name) : std::move(seen);
+  }
+
+  Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& digest) override {
+    Result<SeenFile> seen = DaemonsLook(name);
+    return OnlyTheCallerKnows(seen) ? callers_->Compare(name, digest) : std::move(seen);
+  }
+
+  Result<Contents> Read(const FileName& name) override {
+    Result<Contents> contents = daemons_->Read(name);
+    return OnlyTheCallerKnows(contents) ? callers_->Read(name) : std::move(contents);
+  }
+
+ private:
+  Result<SeenFile> DaemonsLook(const FileName& name) {
+    const auto known = looked_.find(name);
+    return known == looked_.end() ? daemons_->Look(name) : known->second;
+  }
+
+  const std::unique_ptr<RequesterFiles> daemons_;
+  const std::unique_ptr<RequesterFiles> callers_;
+  std::map<FileName, Result<SeenFile>> looked_;  // what the daemon saw of names that were expected
+};
+
+}  // namespace
 
 std::string RootDirectories::PathOf(const FileName& name) const {
   if (name.root == kAbsoluteRoot) return name.below.starts_with('/') ? name.below : std::string();
@@ -26,6 +85,19 @@ std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain, const FileName
   const std::optional<cccl_cache::Digest> digest = toolchain.Find(place);
   if (!digest) return SeenFile{};
   return SeenFile{.kind = FileKind::kToolchain, .digest = *digest};
+}
+
+bool IsAloneWithSentFiles(uid_t uid, const RootDirectories& directories) {
+  return uid == kOverflowUid || !directories.view;
+}
+
+std::unique_ptr<RequesterFiles> OpenFiles(FileAccess& access, const Caller& caller,
+                                          const RootDirectories& directories) {
+  std::unique_ptr<RequesterFiles> files = access.Of(caller.peer, directories);
+  if (caller.files != nullptr) {
+    files = std::make_unique<FilesOfBoth>(std::move(files), caller.files->Open(directories));
+  }
+  return WithToolchain(std::move(files), directories.toolchain);
 }
 
 }  // namespace cccl_cache::daemon

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "daemon/core/model/request_limits.h"
+#include "daemon/core/model/limits.h"
 
 namespace cccl_cache::daemon {
 

@@ -4,7 +4,108 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 namespace cccl_cache::daemon {
+namespace {
+
+using cccl_cache::Digest;
+using cccl_cache::Hasher;
+using File = ToolchainHeaders::File;
+
+std::string_view Rest(const File& file, size_t from) {
+  return std::string_view(file.place).substr(from);
+}
+
+/// Files that are one inode.
+using Twins = std::map<std::pair<uint64_t, uint64_t>, std::vector<std::string_view>>;
+
+Digest DigestOf(const File& file, const Twins& twins) {
+  Hasher hasher;
+  hasher.AppendValue("file", file.contents.View());
+  const auto& places = twins.at(file.inode);
+  if (places.size() == 1) return hasher.Finish();
+  for (const std::string_view place : places) hasher.AppendValue("same", place);
+  return hasher.Finish();
+}
+
+}  // namespace
+
+ToolchainHeaders::ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories,
+                                   bool linked)
+    : directories_(std::move(directories)), linked_(linked) {
+  Twins twins;
+  for (const File& file : files) twins[file.inode].emplace_back(file.place);
+  // Digests the entries of one directory, `from` letters long with its slash.
+  const auto digest_directory = [&](auto& self, std::span<const File> within,
+                                    size_t from) -> Digest {
+    Hasher hasher;
+    while (!within.empty()) {
+      const std::string_view rest = Rest(within.front(), from);
+      const std::string_view name = rest.substr(0, rest.find('/'));
+      const size_t end = from + name.size();
+      size_t count = 1;
+      Digest digest;
+      if (name.size() == rest.size()) {
+        digest = DigestOf(within.front(), twins);
+      } else {
+        const std::string_view directory =
+            std::string_view(within.front().place).substr(0, end + 1);
+        while (count < within.size() && within[count].place.starts_with(directory)) ++count;
+        digest = self(self, within.first(count), end + 1);
+      }
+      digests_.emplace(within.front().place.substr(0, end), digest);
+      hasher.AppendValue("name", name);
+      hasher.AppendValue("digest", digest.View());
+      within = within.subspan(count);
+    }
+    return hasher.Finish();
+  };
+  digests_.emplace("", digest_directory(digest_directory, files, 0));
+}
+
+std::optional<Digest> ToolchainHeaders::Find(std::string_view place) const {
+  const auto found = digests_.find(place);
+  if (found == digests_.end()) return std::nullopt;
+  return found->second;
+}
+
+bool ToolchainHeaders::IsDirectory(const std::string& place) const {
+  const auto first = digests_.lower_bound(place + "/");
+  return first != digests_.end() && first->first.starts_with(place + "/");
+}
+
+std::vector<std::string> ToolchainHeaders::PlacesOf(std::string_view name) const {
+  if (!GoesUp(name)) return {std::string(name)};
+  if (linked_) return {""};
+  std::vector<std::string> places;
+  std::string place;
+  while (!name.empty()) {
+    const std::string_view step = name.substr(0, name.find('/'));
+    name.remove_prefix(std::min(name.size(), step.size() + 1));
+    if (step != "..") {
+      if (!place.empty()) place += '/';
+      place += step;
+      continue;
+    }
+    const size_t slash = place.rfind('/');
+    if (slash == std::string::npos || !IsDirectory(place)) return {""};
+    places.push_back(place);
+    place.resize(slash);
+  }
+  places.push_back(std::move(place));
+  return places;
+}
+
+const ToolchainHeaders::Directory* ToolchainHeaders::DirectoryOf(std::string_view path) const {
+  const Directory* innermost = nullptr;
+  for (const Directory& directory : directories_) {
+    const bool longer = innermost == nullptr || directory.path.size() > innermost->path.size();
+    if (LiesIn(path, directory.path) && longer) innermost = &directory;
+  }
+  return innermost;
+}
 
 size_t OutermostOf(const std::vector<HeaderDirectory>& directories, size_t index) {
   size_t outermost = index;

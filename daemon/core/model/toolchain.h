@@ -4,17 +4,59 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/toolchain_headers.h"
 #include "proto/digest.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
+
+/// The digests of a toolchain's headers, of single files and of whole directories. A place is the
+/// number of a header directory and what follows: "0/cub/cub.cuh". A header directory that lies in
+/// another one has the other's number: "0/cccl". Immutable.
+class ToolchainHeaders {
+ public:
+  struct File {
+    std::string place;
+    cccl_cache::Digest contents;
+    std::pair<uint64_t, uint64_t> inode;  ///< equal for two places of one file
+  };
+  struct Directory {
+    std::string path;  ///< real
+    std::string place;
+  };
+
+  ToolchainHeaders() : digests_{{"", {}}} {}
+  /// `files`: sorted by place. `linked`: some are reached through symlinks, so ".." behind one is
+  /// not the directory above by its letters.
+  ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories, bool linked);
+
+  /// The digest at a place without ".." in it: of a directory over names and contents of all files
+  /// in it, of "" over all files; none: no file lies there. Files that are one inode at several
+  /// places have digests of their own, for compilers notice.
+  [[nodiscard]] std::optional<cccl_cache::Digest> Find(std::string_view place) const;
+
+  /// The places that decide what a name leads to, which may have ".." in it: the directories that
+  /// are left again, then the last. "", all headers, where the letters can't tell.
+  [[nodiscard]] std::vector<std::string> PlacesOf(std::string_view name) const;
+
+  /// The innermost header directory that a real path lies in; null: none.
+  [[nodiscard]] const Directory* DirectoryOf(std::string_view path) const;
+
+ private:
+  [[nodiscard]] bool IsDirectory(const std::string& place) const;
+
+  std::map<std::string, cccl_cache::Digest, std::less<>> digests_;
+  std::vector<Directory> directories_;
+  bool linked_ = false;
+};
 
 /// One compiler library with all that it loads by itself.
 struct CompilerLibrary {
@@ -106,5 +148,39 @@ class Toolchains {
   virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first
   virtual std::vector<RejectedToolchain> Rejected() = 0;
 };
+
+}  // namespace cccl_cache::daemon
+
+/// Paths of a toolchain's headers by their letters, for the daemon and its workers.
+namespace cccl_cache::daemon {
+
+/// Whether ".." is a step of this path.
+[[nodiscard]] inline bool GoesUp(std::string_view path) {
+  return path.find("/../") != std::string_view::npos || path.ends_with("/..");
+}
+
+/// Whether `path` is `directory` or lies in it; both without "." and "//".
+[[nodiscard]] inline bool LiesIn(std::string_view path, std::string_view directory) {
+  if (directory == "/") return path.starts_with('/');
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+/// Whether it lies in a header directory and belongs to the toolchain. What Python leaves there
+/// when it runs does not.
+[[nodiscard]] inline bool LiesInHeaders(std::string_view path, std::string_view directory) {
+  if (!LiesIn(path, directory)) return false;
+  const std::string below = std::string(path.substr(directory.size())) + "/";
+  return below.find("/__pycache__/") == std::string::npos;
+}
+
+/// The name that a worker announces before it looks at `name` in the toolchain's directory `top`:
+/// that of the whole entry of `top` that it lies in. So closures are short, and true of all
+/// toolchains that have these entries, whatever else they have. A name with ".." is announced as it
+/// is.
+[[nodiscard]] inline std::string EntryOf(std::string_view name, std::string_view top) {
+  if (GoesUp(name) || name.size() <= top.size()) return std::string(name);
+  return std::string(name.substr(0, name.find('/', top.size() + 1)));
+}
 
 }  // namespace cccl_cache::daemon

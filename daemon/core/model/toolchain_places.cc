@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -15,7 +15,6 @@
 #include "daemon/core/closure/recalled_files.h"
 #include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/model/caller_files.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/requester_files.h"

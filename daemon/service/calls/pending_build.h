@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/model/caller_files.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/service/limits/builder.h"
 
 namespace cccl_cache::daemon {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "proto/glance.h"
 
 namespace cccl_cache::daemon {

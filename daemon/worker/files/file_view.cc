@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/worker/files/lexical_path.h"
 #include "daemon/worker/files/made_up_status.h"
 #include "daemon/worker/files/memory_file.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/worker/files/lexical_path.h"
 #include "daemon/worker/files/real_files.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/worker/files/lexical_path.h"
 
 namespace cccl_cache::daemon {

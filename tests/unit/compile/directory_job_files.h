@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 
 namespace cccl_cache::daemon {
 

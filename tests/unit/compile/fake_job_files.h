@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 
 namespace cccl_cache::daemon {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/account_usage.h"
-
 #include <catch2/catch.hpp>
 #include <map>
+
+#include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon {

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/caller_files.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
+#include "daemon/core/model/requester_files.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 

@@ -9,7 +9,7 @@
 
 #include "daemon/core/closure/sent_contents.h"
 #include "daemon/core/lookup/departures.h"
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/tier.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/fakes.h"

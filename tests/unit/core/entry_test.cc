@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/model/request_limits.h"
+#include "daemon/core/model/limits.h"
 
 namespace cccl_cache::daemon {
 namespace {

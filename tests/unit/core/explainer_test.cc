@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/core/model/private_entries.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cache::daemon::testing {
 

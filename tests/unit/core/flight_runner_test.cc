@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"

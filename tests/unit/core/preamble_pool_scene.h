@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/job_files.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/run/preamble_pool.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"

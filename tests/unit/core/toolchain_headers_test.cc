@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/toolchain_headers.h"
-
 #include <catch2/catch.hpp>
 
-#include "daemon/core/model/toolchain_paths.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/core/model/toolchain_places.h"
 
 namespace cccl_cache::daemon {

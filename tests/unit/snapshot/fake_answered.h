@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/answered_builds.h"
+#include "daemon/core/model/tier.h"
 
 namespace cccl_cache::daemon::testing {
 
