@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/closure/preamble_scan.h"
+#include "daemon/core/closure/source_scan.h"
 #include "tests/fuzz/seeds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

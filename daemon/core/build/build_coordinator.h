@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/peer.h"

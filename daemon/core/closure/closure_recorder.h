@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/closure/name_parts.h"
+#include "daemon/core/closure/source_scan.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain_places.h"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/model/requester_files.h"
 #include "proto/digest.h"
 

@@ -8,12 +8,64 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "daemon/core/model/compiler.h"
 
 namespace cccl_cache::daemon {
 namespace {
+
+constexpr size_t kLongestPart = shown_names::kPrettyFunction.size() - 1;
+
+/// All proper parts of the names, each once, with its number.
+class PartTable {
+ public:
+  PartTable() {
+    uint16_t count = 0;
+    for (const std::string_view name : shown_names::kAll) {
+      for (size_t begin = 0; begin < name.size(); ++begin) {
+        for (size_t length = 1; begin + length <= name.size() && length < name.size(); ++length) {
+          Slot& slot = SlotOf(name.substr(begin, length));
+          if (slot.part.empty()) slot = {name.substr(begin, length), count++};
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<size_t> NumberOf(std::string_view part) const {
+    const Slot& slot = const_cast<PartTable*>(this)->SlotOf(part);
+    if (slot.part.empty()) return std::nullopt;
+    return slot.number;
+  }
+
+ private:
+  struct Slot {
+    std::string_view part;
+    uint16_t number = 0;
+  };
+  static constexpr size_t kSlots = 4 * NameParts::kMaxParts;
+
+  /// That of the part, or the empty one where it would stand.
+  Slot& SlotOf(std::string_view part) {
+    const auto at = [&](size_t i) { return static_cast<uint8_t>(part[i]); };
+    size_t slot =
+        at(0) * 31u + at(part.size() / 2) * 1031u + at(part.size() - 1) * 257u + part.size() * 67u;
+    while (true) {
+      Slot& found = slots_[slot++ % kSlots];
+      if (found.part.empty() || found.part == part) return found;
+    }
+  }
+
+  std::array<Slot, kSlots> slots_;
+};
+
+const PartTable& Parts() {
+  static const PartTable table;
+  return table;
+}
+
+bool IsLetter(std::string_view part) { return part.size() == 1 && part != "_"; }
 
 constexpr size_t kBlock = 64;
 
@@ -157,7 +209,149 @@ bool IsPossible(const NameParts& parts, std::string_view name) {
   return needed.parts != NameParts::kImpossible;
 }
 
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+/// Reads a text from its beginning; a backslash before a newline joins two lines.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) { SkipSplices(); }
+
+  [[nodiscard]] bool AtEnd() const { return at_ >= text_.size(); }
+  [[nodiscard]] char Now() const { return AtEnd() ? '\n' : text_[at_]; }
+  [[nodiscard]] size_t at() const { return at_; }
+  void Next() {
+    ++at_;
+    SkipSplices();
+  }
+
+  /// Blanks and comments; newlines too if `across`, and those in a comment in any case. False: a
+  /// comment does not end.
+  bool SkipBlanks(bool across) {
+    for (; !AtEnd(); Next()) {
+      if (Now() == '/' && Peek() == '*') {
+        if (!SkipBlockComment()) return false;
+      } else if (Now() == '/' && Peek() == '/') {
+        while (!AtEnd() && Now() != '\n') Next();
+        if (AtEnd() || !across) return true;
+      } else if (Now() == '\n' ? !across : !IsBlank(Now())) {
+        return true;
+      }
+    }
+    return true;
+  }
+
+  /// The rest of a directive, with its newline.
+  bool SkipDirective() {
+    while (SkipBlanks(false)) {
+      if (AtEnd()) return true;
+      const char c = Now();
+      if (c == '\n') {
+        Next();
+        return true;
+      }
+      if (c == '"' || c == '\'') {
+        SkipLiteral(c);
+      } else {
+        Next();
+      }
+    }
+    return false;
+  }
+
+  std::string TakeWord() {
+    std::string word;
+    for (; !AtEnd() && IsLetter(Now()) && word.size() < 32; Next()) word += Now();
+    return word;
+  }
+
+ private:
+  static bool IsBlank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+  }
+  [[nodiscard]] char Peek() const {
+    Cursor copy = *this;
+    copy.Next();
+    return copy.Now();
+  }
+  /// Leaves the cursor on the last character.
+  bool SkipBlockComment() {
+    Next();
+    Next();
+    for (; !AtEnd(); Next()) {
+      if (Now() == '*' && Peek() == '/') {
+        Next();
+        return true;
+      }
+    }
+    return false;
+  }
+  /// To behind its end; at most to the end of the line.
+  void SkipLiteral(char quote) {
+    for (Next(); !AtEnd() && Now() != '\n'; Next()) {
+      if (Now() == quote) return Next();
+      if (Now() == '\\' && Peek() != '\n') Next();
+    }
+  }
+  void SkipSplices() {
+    for (;;) {
+      const std::string_view rest = text_.substr(at_ < text_.size() ? at_ : text_.size());
+      if (rest.starts_with("\\\n")) {
+        at_ += 2;
+      } else if (rest.starts_with("\\\r\n")) {
+        at_ += 3;
+      } else {
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+enum class Directive { kInclude, kOpen, kWithin, kClose, kPlain, kOther };
+
+Directive DirectiveOf(std::string_view word) {
+  if (word == "include" || word == "include_next") return Directive::kInclude;
+  if (word == "if" || word == "ifdef" || word == "ifndef") return Directive::kOpen;
+  if (word == "else" || word == "elif" || word == "elifdef" || word == "elifndef") {
+    return Directive::kWithin;
+  }
+  if (word == "endif") return Directive::kClose;
+  if (word == "define" || word == "undef") return Directive::kPlain;
+  return Directive::kOther;
+}
+
 }  // namespace
+
+void NameParts::Add(std::string_view identifier) {
+  if (std::ranges::find(kMacros, identifier) != kMacros.end()) identifier = "__";
+  if (identifier.empty() || identifier.size() > kLongestPart) return;
+  if (const auto number = Parts().NumberOf(identifier)) found_[*number] = true;
+}
+
+bool NameParts::IsNeeded(std::string_view identifier) {
+  if (std::ranges::find(kMacros, identifier) != kMacros.end()) return true;
+  return CompletesName(identifier) && Parts().NumberOf(identifier).has_value();
+}
+
+NameParts::Needed NameParts::NeededFor(std::string_view name) const {
+  // Of the name's first characters, for each number of them.
+  std::array<Needed, kLongestPart + 2> needed;
+  needed[0] = {0, 0};
+  for (size_t begin = 0; begin < name.size(); ++begin) {
+    if (needed[begin].parts == kImpossible) continue;
+    for (size_t end = begin + 1; end <= name.size(); ++end) {
+      const std::string_view part = name.substr(begin, end - begin);
+      const std::optional<size_t> number = Parts().NumberOf(part);
+      if (part.size() == name.size() || !number || !found_[*number]) continue;
+      Needed& other = needed[end];
+      other.parts = std::min(other.parts, needed[begin].parts + 1);
+      other.letters = std::min(other.letters, needed[begin].letters + (IsLetter(part) ? 1 : 0));
+    }
+  }
+  return needed[name.size()];
+}
 
 TextTraits ScanText(std::string_view text) {
   std::string joined;
@@ -202,6 +396,30 @@ TextTraits PastedNames(const NameParts& parts) {
   traits.base_name_token = likely(shown_names::kBaseFile);
   traits.function_token = traits.function_token_in_code = likely(shown_names::kPrettyFunction);
   return traits;
+}
+
+size_t PreambleLength(std::string_view source) {
+  Cursor cursor(source);
+  size_t length = 0;
+  size_t depth = 0;
+  bool includes = false;       // up to the cursor
+  bool kept_includes = false;  // up to length
+  while (cursor.SkipBlanks(true) && !cursor.AtEnd() && cursor.Now() == '#') {
+    cursor.Next();
+    if (!cursor.SkipBlanks(false)) break;
+    const bool nothing = cursor.Now() == '\n';
+    const Directive directive = nothing ? Directive::kPlain : DirectiveOf(cursor.TakeWord());
+    if (directive == Directive::kOther) break;
+    if (directive == Directive::kOpen) ++depth;
+    if ((directive == Directive::kWithin || directive == Directive::kClose) && depth == 0) break;
+    if (directive == Directive::kClose) --depth;
+    includes = includes || directive == Directive::kInclude;
+    if (!cursor.SkipDirective()) break;
+    if (depth > 0) continue;
+    length = cursor.at() < source.size() ? cursor.at() : source.size();
+    kept_includes = includes;
+  }
+  return kept_includes ? length : 0;
 }
 
 }  // namespace cccl_cache::daemon

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure_recorder.h"
-#include "daemon/core/closure/name_parts.h"
+#include "daemon/core/closure/source_scan.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"

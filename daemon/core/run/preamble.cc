@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "daemon/core/closure/preamble_scan.h"
+#include "daemon/core/closure/source_scan.h"
 #include "daemon/core/plan/shown_text.h"
 #include "proto/fingerprint.h"
 

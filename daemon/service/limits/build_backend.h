@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/service_limits.h"
 #include "daemon/core/model/statistics.h"

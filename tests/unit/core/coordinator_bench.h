@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/closure/sent_contents.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lookup/departures.h"
 #include "daemon/core/model/tier.h"
 #include "tests/unit/core/fake_files.h"

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/closure/name_parts.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <initializer_list>
+
+#include "daemon/core/closure/source_scan.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/closure/recalled_files.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
 
+#include "daemon/core/closure/sent_files.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/closure/sent_contents.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
+
+#include "daemon/core/closure/sent_files.h"
 
 namespace cccl_cache::daemon {
 namespace {
