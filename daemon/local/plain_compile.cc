@@ -17,7 +17,6 @@
 #include "daemon/compile/zygote.h"
 #include "daemon/core/build/build_answer.h"
 #include "daemon/core/plan/build_plan.h"
-#include "daemon/core/plan/request_texts.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/compiler_libraries.h"
 #include "proto/options.h"

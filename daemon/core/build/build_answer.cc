@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "daemon/core/plan/canonical_names.h"
+#include "daemon/core/plan/roots.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "daemon/core/build/build_answer.h"
-#include "daemon/core/plan/canonical_names.h"
+#include "daemon/core/plan/roots.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -67,4 +67,11 @@ struct PlanOptions {
 /// In all texts of the plan's request: what its files can be pasted together with.
 [[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
 
+/// The options that the compiler goes by: the request's own, then those that NVRTC takes from the
+/// environment.
+[[nodiscard]] std::vector<std::string> OptionsOf(const cccl_cache::BuildRequest& request);
+
+/// kInvalidRequest names the text that NVRTC would not read to its end.
+[[nodiscard]] Status CheckTexts(const cccl_cache::BuildRequest& request);
+
 }  // namespace cccl_cache::daemon

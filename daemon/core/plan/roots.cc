@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 
 namespace cccl_cache::daemon {
@@ -90,6 +92,14 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   return root;
 }
 
+using cccl_cache::ArtifactKind;
+
+std::string NumbersOf(std::string_view text, std::string_view separator) {
+  std::string numbers;
+  for (char c : text) numbers += fmt::format("{}{}", numbers.empty() ? "" : separator, int{c});
+  return numbers;
+}
+
 }  // namespace
 
 std::string_view ProgramName(const NvrtcProgram& program) {
@@ -112,6 +122,61 @@ std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<Par
     }
   }
   return roots;
+}
+
+std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
+  std::string result;
+  if (plan.path_dependent) return std::string(text);
+  result.reserve(text.size());
+  while (true) {
+    const size_t at = text.find(kCanonicalPrefix);
+    if (at == text.npos) break;
+    const char* const digits = text.data() + at + kCanonicalPrefix.size();
+    const char* const end = text.data() + text.size();
+    size_t root = 0;
+    const auto number = std::from_chars(digits, end, root);
+    const bool known = number.ec == std::errc() && number.ptr != end && *number.ptr == '/' &&
+                       root < plan.client_prefixes.size();
+    result.append(text.substr(0, at));
+    if (known) {
+      result += plan.client_prefixes[root];
+      text.remove_prefix(number.ptr + 1 - text.data());
+    } else {
+      result += kCanonicalPrefix;
+      text.remove_prefix(at + kCanonicalPrefix.size());
+    }
+  }
+  result.append(text);
+  return result;
+}
+
+bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
+  const bool nvrtc = plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc;
+  if (plan.path_dependent || !nvrtc) return false;
+  static const ShownText kShown(kCanonicalPrefix);
+  return kShown.In(artifact);
+}
+
+ShownText::ShownText(std::string_view text)
+    : text_(text), numbers_(NumbersOf(text, ", ")), dense_numbers_(NumbersOf(text, ",")) {}
+
+bool ShownText::InStrings(const Artifact& artifact) const {
+  return std::ranges::any_of(artifact.parts, [this](const ArtifactPart& part) {
+    if (part.kind != ArtifactKind::kPtx) return false;
+    return part.bytes.find(numbers_) != std::string::npos ||
+           part.bytes.find(dense_numbers_) != std::string::npos;
+  });
+}
+
+bool ShownText::In(const Artifact& artifact) const {
+  return std::ranges::any_of(artifact.parts, [this](const ArtifactPart& part) {
+    const auto holds = [&](const std::string& text) {
+      return part.bytes.find(text) != std::string::npos;
+    };
+    if (part.kind == ArtifactKind::kCubin) return holds(text_);
+    if (part.kind != ArtifactKind::kPtx) return false;
+    return holds(text_) || holds(numbers_) || holds(dense_numbers_);
+  });
 }
 
 }  // namespace cccl_cache::daemon

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/toolchain.h"
+#include "daemon/core/plan/build_plan.h"
 #include "proto/fingerprint.h"
 #include "proto/options.h"
 #include "proto/request.h"
@@ -40,5 +42,29 @@ struct RootLayout {
 
 /// NVRTC's name for a program without one.
 [[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);
+
+/// The compiler's text with the client's own names in place of the canonical ones.
+[[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
+
+/// Whether canonical names stand in a cubin or PTX: the output shows its paths in a way that the
+/// plan could not foresee.
+[[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
+
+/// A text that may stand in what a compiler made, as it is or as PTX writes string constants.
+/// Immutable.
+class ShownText {
+ public:
+  explicit ShownText(std::string_view text);
+
+  /// In a cubin or PTX. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
+  [[nodiscard]] bool In(const Artifact& artifact) const;
+  /// In a string constant of PTX, which holds its numbers.
+  [[nodiscard]] bool InStrings(const Artifact& artifact) const;
+
+ private:
+  const std::string text_;
+  const std::string numbers_;
+  const std::string dense_numbers_;
+};
 
 }  // namespace cccl_cache::daemon

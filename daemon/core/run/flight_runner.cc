@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/core/model/toolchain_places.h"
-#include "daemon/core/plan/canonical_names.h"
+#include "daemon/core/plan/roots.h"
 #include "daemon/core/run/adoption.h"
 
 namespace cccl_cache::daemon {

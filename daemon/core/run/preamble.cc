@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "daemon/core/closure/source_scan.h"
-#include "daemon/core/plan/shown_text.h"
+#include "daemon/core/plan/roots.h"
 #include "proto/fingerprint.h"
 
 namespace cccl_cache::daemon {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/plan/canonical_names.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/core/plan/roots.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cache::daemon {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/plan/request_texts.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "daemon/core/plan/build_plan.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cache::daemon {
