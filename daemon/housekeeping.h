@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "daemon/compile/worker_compiler.h"
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"

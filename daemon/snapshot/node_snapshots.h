@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/core/lease/deposits.h"
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/snapshot/artifact_record.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/store/answered_row.h"
 #include "daemon/store/private_usage.h"

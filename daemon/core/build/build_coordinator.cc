@@ -15,8 +15,8 @@
 #include "daemon/core/build/responder.h"
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/explain/explainer.h"
-#include "daemon/core/lookup/build_history.h"
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 

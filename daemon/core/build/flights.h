@@ -9,7 +9,7 @@
 #include "daemon/core/build/fair_queue.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/responder.h"
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/run/flight_runner.h"
 #include "daemon/core/run/idle_jobs.h"
 #include "daemon/core/run/path_proof.h"

@@ -6,7 +6,7 @@
 
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/build/flight_table.h"
-#include "daemon/core/lookup/build_history.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/lookup/past_build.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/requester_files.h"
 
 namespace cccl_cache::daemon {

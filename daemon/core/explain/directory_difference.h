@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "daemon/core/explain/build_difference.h"
-#include "daemon/core/lookup/past_build.h"
+#include "daemon/core/lookup/history.h"
 
 namespace cccl_cache::daemon {
 

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "daemon/core/explain/explanation.h"
-#include "daemon/core/lookup/build_history.h"
-#include "daemon/core/lookup/build_memory.h"
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/lookup/eviction_log.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"

@@ -13,7 +13,7 @@
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/closure/closure_recorder.h"
 #include "daemon/core/closure/sent_files.h"
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/requester_files.h"

@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <string_view>
 
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/plan/build_plan.h"

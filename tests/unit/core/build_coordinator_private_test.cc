@@ -5,7 +5,7 @@
 #include <string>
 
 #include "daemon/core/build/build_coordinator.h"
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/compiler.h"
 #include "tests/unit/core/coordinator_bench.h"

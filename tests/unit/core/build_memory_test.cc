@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lookup/build_memory.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 
+#include "daemon/core/lookup/build_cache.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/waiters.h"
 

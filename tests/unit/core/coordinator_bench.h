@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/core/closure/sent_files.h"
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/tier.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fake_private_entries.h"

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lookup/past_build.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/core/lookup/history.h"
 #include "tests/unit/core/waiters.h"
 
 namespace cccl_cache::daemon {

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "proto/snapshot_reader.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/core/fake_deposits.h"

@@ -11,19 +11,38 @@
 #include <vector>
 
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/lookup/departures.h"
+#include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/lookup/manifest_table.h"
-#include "daemon/core/lookup/quarantined.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/failure_memory.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
+
+/// An input that the compiler died on twice, each time by its own signal. Immutable.
+struct Quarantined {
+  Error error;      ///< of the second time
+  Closure closure;  ///< what the compiler had been answered by then: the files that it died on
+
+  /// Whether the compiler would be given these files of its user again. Blocks as long as the disk
+  /// does.
+  [[nodiscard]] bool IsStillSo(RequesterFiles& files) const {
+    return FirstUntrue(closure, files, ClosureOf::kRequester) == closure.entries.size();
+  }
+  /// What is answered instead of trying it again.
+  [[nodiscard]] Error NotTriedAgain() const {
+    Error answer = error;
+    answer.message += "; it died twice on this input lately, so it was not tried again";
+    return answer;
+  }
+};
+using QuarantinedPtr = std::shared_ptr<const Quarantined>;
 
 /// What one flight came to, before it is told to each waiter.
 struct Landing {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lookup/build_memory.h"
+#include "daemon/core/lookup/build_cache.h"
 
 #include <algorithm>
 #include <string_view>
