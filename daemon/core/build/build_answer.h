@@ -5,7 +5,7 @@
 #include "daemon/core/build/build_coordinator.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/plan/build_plan.h"
-#include "daemon/core/run/flight_runner.h"
+#include "daemon/core/run/compile_runner.h"
 
 namespace cccl_cache::daemon {
 

@@ -10,11 +10,9 @@
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/responder.h"
 #include "daemon/core/lookup/build_cache.h"
-#include "daemon/core/run/flight_runner.h"
-#include "daemon/core/run/idle_jobs.h"
-#include "daemon/core/run/path_proof.h"
+#include "daemon/core/run/compile_runner.h"
+#include "daemon/core/run/idle_checks.h"
 #include "daemon/core/run/preamble_pool.h"
-#include "daemon/core/run/shadow_checks.h"
 
 namespace cccl_cache::daemon {
 

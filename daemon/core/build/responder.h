@@ -10,7 +10,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/run/flight_runner.h"
+#include "daemon/core/run/compile_runner.h"
 
 namespace cccl_cache::daemon {
 

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/run/adoption.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "daemon/core/run/compile_runner.h"
 #include "tests/unit/core/fake_files.h"
 
 namespace cccl_cache::daemon {

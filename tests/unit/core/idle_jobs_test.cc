@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/run/idle_jobs.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <vector>
 
+#include "daemon/core/run/idle_checks.h"
 #include "tests/unit/core/fakes.h"
 
 namespace cccl_cache::daemon {

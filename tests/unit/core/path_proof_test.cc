@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/run/path_proof.h"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "daemon/core/run/idle_checks.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/run/shadow_checks.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <functional>
@@ -10,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/core/run/idle_checks.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon {

@@ -14,9 +14,11 @@
 #include "daemon/core/closure/closure_recorder.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/requester_files.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
@@ -104,5 +106,12 @@ class FlightRunner {
   const Parts parts_;
   const CompileLimits limits_;
 };
+
+/// What ClosureRecorder::Adopt answers for the record of this preamble, on a thread for looking at
+/// this user's files. None: not soon enough for the preamble to be of use, or the daemon stops; the
+/// recorder is used up then.
+[[nodiscard]] std::optional<Result<bool>> AdoptSoon(
+    FileChecks& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
+    const ParsedPreamblePtr& parsed, const std::stop_token& stop);
 
 }  // namespace cccl_cache::daemon

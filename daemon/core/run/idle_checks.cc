@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/idle_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cccl_cache::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{100};
+// Enough to keep up with callers that come one after another.
+constexpr size_t kMostThreads = 8;
+
+// Of the request's texts: in the request itself and twice in its plan.
+constexpr size_t kCopiesInPlan = 3;
+
+// Without a seed NVRTC gives unnamed entities other names each time.
+bool Repeatable(const BuildPlan& plan) {
+  return plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc ||
+         plan.job.toolchain->capabilities.random_seed;
+}
+
+// What differs, for a person; empty: nothing.
+std::string Difference(const Artifact& kept, const Artifact& again) {
+  if (kept.parts.size() != again.parts.size()) return "another number of outputs";
+  for (size_t i = 0; i < kept.parts.size(); ++i) {
+    const ArtifactPart& one = kept.parts[i];
+    const ArtifactPart& other = again.parts[i];
+    if (one.kind == other.kind && one.sha256 == other.sha256) continue;
+    return fmt::format("output {}: kept {}, compiled again {}", i, one.sha256.Hex(),
+                       other.sha256.Hex());
+  }
+  return kept.lowered_names == again.lowered_names ? "" : "other lowered names";
+}
+
+bool MakesIntermediateCode(std::string_view option) {
+  return option.starts_with("--dlink-time-opt") || option.starts_with("--optix-ir");
+}
+
+bool SameCode(const Artifact& one, const Artifact& other) {
+  return one.lowered_names == other.lowered_names &&
+         std::ranges::equal(one.parts, other.parts, [](const auto& a, const auto& b) {
+           return a.kind == b.kind && a.sha256 == b.sha256;
+         });
+}
+
+// The same program, to PTX and cubin.
+BuildPlan ToCode(BuildPlan plan) {
+  std::erase_if(plan.job.options, MakesIntermediateCode);
+  return plan;
+}
+
+// A program can show the length of a name alone.
+bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
+  if (one.program_name.size() == other.program_name.size()) return false;
+  return std::ranges::equal(one.options, other.options, [](const auto& a, const auto& b) {
+    return a == b || a.size() != b.size();
+  });
+}
+
+// Which root a name is said to lie in may depend on the view.
+bool SameFiles(const Closure& one, const Closure& other) {
+  const auto digests = [](const Closure& closure) {
+    std::vector<cccl_cache::Digest> found;
+    for (const ClosureEntry& entry : closure.entries) {
+      if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
+    }
+    std::ranges::sort(found);
+    return found;
+  };
+  return digests(one) == digests(other);
+}
+
+bool Compiled(const Landing& landing) {
+  return !landing.error && landing.output.succeeded && !landing.toolchain_changed;
+}
+
+}  // namespace
+
+IdleJobs::IdleJobs(const Bounds& bounds, std::function<size_t()> busy)
+    : bounds_(bounds), busy_(std::move(busy)) {
+  for (size_t i = 0; i < std::min(bounds_.slots, kMostThreads); ++i) {
+    threads_.emplace_back([this](std::stop_token stop) { Work(stop); });
+  }
+}
+
+void IdleJobs::Stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+bool IdleJobs::Add(Account account, size_t bytes, Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = users_.find(account);
+    const size_t held = known == users_.end() ? 0 : known->second.bytes;
+    const size_t jobs = known == users_.end() ? 0 : known->second.jobs.size();
+    const Allowance allowance{bounds_.waiting_per_uid, bounds_.waiting};
+    if (jobs >= allowance.Most(account, jobs, waiting_)) return false;
+    if (bytes > bounds_.bytes_per_uid - held) return false;
+    User& user = users_[account];
+    user.jobs.push_back({account, bytes, std::move(job)});
+    user.bytes += bytes;
+    ++waiting_;
+  }
+  changed_.notify_one();
+  return true;
+}
+
+void IdleJobs::MakeRoom() {
+  std::vector<std::stop_source> stopped;
+  {
+    const std::lock_guard lock(mutex_);
+    const size_t busy = busy_();
+    const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
+    // The oldest go on.
+    if (running_.size() > room) {
+      stopped.assign(std::next(running_.begin(), static_cast<ptrdiff_t>(room)), running_.end());
+    }
+  }
+  for (std::stop_source& job : stopped) job.request_stop();
+}
+
+IdleJobs::Waiting IdleJobs::TakeNext() {
+  auto user = users_.upper_bound(served_);
+  if (user == users_.end()) user = users_.begin();
+  served_ = user->first;
+  Waiting next = std::move(user->second.jobs.front());
+  user->second.jobs.pop_front();
+  user->second.bytes -= next.bytes;
+  --waiting_;
+  if (user->second.jobs.empty()) users_.erase(user);
+  return next;
+}
+
+void IdleJobs::PutBack(Waiting job) {
+  User& user = users_[job.account];
+  user.bytes += job.bytes;
+  user.jobs.push_front(std::move(job));
+  ++waiting_;
+}
+
+void IdleJobs::Work(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [this] { return waiting_ > 0; })) {
+    while (!stop.stop_requested() && !HasRoom()) {
+      changed_.wait_for(lock, stop, kLookAgain, [] { return false; });
+    }
+    if (stop.stop_requested()) return;
+    if (waiting_ == 0) continue;  // another thread took it
+    Waiting next = TakeNext();
+    const auto running = running_.emplace(running_.end());
+    lock.unlock();
+    std::stop_source& in_the_way = *running;
+    {
+      const std::stop_callback ended(stop, [&] { in_the_way.request_stop(); });
+      next.job(in_the_way.get_token());
+    }
+    lock.lock();
+    const bool again = in_the_way.stop_requested() && !stop.stop_requested();
+    running_.erase(running);
+    if (again) {
+      PutBack(std::move(next));
+      continue;
+    }
+    lock.unlock();
+    next.job = nullptr;
+    lock.lock();
+  }
+}
+
+void ShadowChecks::Consider(const Hit& hit) {
+  if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
+  if (!Repeatable(*hit.plan)) return;
+  const size_t bytes = kCopiesInPlan * cccl_cache::BytesOf(*hit.plan->job.request) +
+                       hit.landing.output.artifact->Footprint() + BytesOf(hit.closure);
+  parts_.idle_jobs.Add(hit.peer.account(), bytes,
+                       [this, sample = Sample{hit.plan, hit.peer, hit.landing,
+                                              Recall(*hit.plan, hit.closure), hit.files_were_sent}](
+                           std::stop_token stop) { Check(sample, std::move(stop)); });
+}
+
+void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
+  FlightOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
+  if (sample.files_were_sent) order.recalled = sample.answered;
+  const Landing again = parts_.runner.Run(*sample.plan, order, std::move(stop));
+  // Says nothing of the entry: a compile that was ended, a file that changed since or is gone.
+  if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
+  const Artifact& kept = *sample.landing.output.artifact;
+  const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)
+                                                        : "it does not compile any more";
+  if (difference.empty()) return;
+  parts_.memory.Drop(sample.landing.key);
+  parts_.statistics.Add(Counter::kShadowMismatches);
+  if (parts_.report) {
+    parts_.report(
+        fmt::format("shadow check: entry {} was dropped, it is not what its compiler "
+                    "makes now; {}",
+                    sample.landing.key.Hex(), difference));
+  }
+}
+
+bool NamesPathsAnyway(const BuildPlan& plan) {
+  return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
+}
+
+PathFinding FindOut(const PathProof& proof, CompilePurpose purpose, FlightRunner& runner,
+                    const std::stop_token& stop) {
+  FlightOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
+  PathFinding finding;
+  if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
+  finding.canonical = runner.Run(*proof.canonical, order, stop);
+  if (!Compiled(finding.canonical)) return finding;
+  const Closure& closure = finding.canonical.closure;
+  bool same = !finding.canonical.shows_paths;
+  if (proof.artifact != nullptr) {
+    // A file that has changed since says nothing of the names.
+    if (!SameFiles(closure, proof.closure)) return finding;
+    same = same && SameCode(*proof.artifact, *finding.canonical.output.artifact);
+  } else if (same) {
+    order.purpose = CompilePurpose::kPathProof;
+    const Landing real = runner.Run(ToCode(*proof.real), order, stop);
+    const Landing other = runner.Run(ToCode(*proof.canonical), order, stop);
+    if (!Compiled(real) || !Compiled(other)) return finding;
+    if (!SameFiles(closure, real.closure) || !SameFiles(closure, other.closure)) return finding;
+    same = !other.shows_paths && SameCode(*real.output.artifact, *other.output.artifact);
+  }
+  finding.verdict = same ? PathVerdict::kNotShown : PathVerdict::kShown;
+  return finding;
+}
+
+std::shared_ptr<OpenProofs::Open> OpenProofs::Add(PathProof proof) {
+  const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->flight);
+  const auto open = std::make_shared<Open>(Open{std::move(proof), {}});
+  const std::lock_guard lock(mutex_);
+  return open_.try_emplace(key, open).second ? open : nullptr;
+}
+
+std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, uid_t uid) {
+  std::shared_ptr<Open> open;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find({uid, canonical.flight});
+    if (found == open_.end()) return nullptr;
+    open = std::move(found->second);
+    open_.erase(found);
+  }
+  open->taken.request_stop();
+  return open;
+}
+
+void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->flight});
+  if (found != open_.end() && found->second == open) open_.erase(found);
+}
+
+}  // namespace cccl_cache::daemon
