@@ -10,7 +10,7 @@
 
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/surroundings.h"
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"

@@ -8,7 +8,7 @@
 
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"

@@ -15,7 +15,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/build/build_answer.h"
+#include "daemon/core/build/build.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/compiler_libraries.h"

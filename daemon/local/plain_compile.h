@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/request.h"

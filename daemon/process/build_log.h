@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/process/log.h"
 
 namespace cccl_cache::daemon {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/result.h"

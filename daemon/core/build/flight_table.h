@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/plan/build_plan.h"

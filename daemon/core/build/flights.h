@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/build.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/build/fair_queue.h"
 #include "daemon/core/build/flight_table.h"
-#include "daemon/core/build/responder.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/run/compile_runner.h"
 #include "daemon/core/run/idle_checks.h"

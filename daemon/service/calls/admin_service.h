@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cccl_cache/v1/admin.pb.h"
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/statistics.h"

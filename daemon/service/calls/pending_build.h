@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/service/limits/builder.h"
 

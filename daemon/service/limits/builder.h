@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/explain/explainer.h"
 
 namespace cccl_cache::daemon {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

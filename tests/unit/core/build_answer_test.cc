@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/build_answer.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 
+#include "daemon/core/build/build.h"
 #include "tests/unit/core/waiters.h"
 
 namespace cccl_cache::daemon {

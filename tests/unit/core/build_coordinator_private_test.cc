@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/compiler.h"

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/build_coordinator.h"
-
 #include <catch2/catch.hpp>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "daemon/core/build/coordinator.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon {

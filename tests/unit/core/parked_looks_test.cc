@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/parked_looks.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/core/build/build.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/stall.h"
 #include "tests/unit/core/waiters.h"

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/responder.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "daemon/core/build/build.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 

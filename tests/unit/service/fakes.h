@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/service/limits/builder.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/build/build_coordinator.h"
+#include "daemon/core/build/coordinator.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,11 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/core/build/build_answer.h"
+#include "daemon/core/build/build.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/flights.h"
-#include "daemon/core/build/parked_looks.h"
-#include "daemon/core/build/responder.h"
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/build_cache.h"
