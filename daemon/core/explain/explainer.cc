@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure.h"
-#include "daemon/core/explain/build_difference.h"
+#include "daemon/core/explain/difference.h"
 #include "daemon/core/model/disk_reads.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "daemon/core/explain/explanation.h"
+#include "daemon/core/explain/explainer.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/explain_request.h"
 #include "daemon/service/calls/small_call.h"

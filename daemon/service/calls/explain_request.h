@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cccl_cache/v1/admin.pb.h"
-#include "daemon/core/explain/explanation.h"
+#include "daemon/core/explain/explainer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
 #include "daemon/service/wire/convert.h"
