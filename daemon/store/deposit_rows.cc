@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 
 namespace cccl_cache::daemon {
 namespace {

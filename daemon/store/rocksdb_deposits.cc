@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 #include "daemon/store/deposit_rows.h"
 
 namespace cccl_cache::daemon {

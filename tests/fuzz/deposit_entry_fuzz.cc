@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

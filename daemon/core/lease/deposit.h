@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/deposit_key.h"
@@ -51,5 +53,16 @@ class DepositStore {
   /// All, in no order: read once, at the start.
   virtual std::vector<DepositRecord> Records() = 0;
 };
+
+/// The forms in which a deposit leaves the process: self-describing, sealed by a checksum, bound to
+/// their key. docs/entry-format.md says them byte by byte. Decoders take bytes from anybody, and
+/// give nothing when anything does not verify.
+[[nodiscard]] std::string EncodeDepositContents(const cccl_cache::Digest& key,
+                                                std::string_view contents);
+[[nodiscard]] DepositContents DecodeDepositContents(const cccl_cache::Digest& key_asked,
+                                                    std::string_view bytes);
+[[nodiscard]] std::string EncodeDepositRecord(const DepositRecord& record);
+[[nodiscard]] std::optional<DepositRecord> DecodeDepositRecord(const cccl_cache::Digest& key_asked,
+                                                               std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

@@ -16,7 +16,6 @@
 
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/lease/deposit_index.h"
-#include "daemon/core/lease/lease_clock.h"
 #include "daemon/core/lease/lease_table.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"

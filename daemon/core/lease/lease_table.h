@@ -3,13 +3,16 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -129,6 +132,26 @@ class LeaseTable {
   std::unordered_map<Seat, Place> places_;
   std::unordered_map<cccl_cache::Digest, Line, cccl_cache::DigestHash> lines_;
   std::set<std::pair<Time, Seat>> due_;
+};
+
+/// The one thread that tells a table of leases that time has passed; it sleeps until something is
+/// due. Thread-safe. The table must outlive it.
+class LeaseClock {
+ public:
+  explicit LeaseClock(LeaseTable& table)
+      : table_(table), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+  /// Something is due earlier than it was.
+  void Wake();
+
+ private:
+  void Run(const std::stop_token& stop);
+
+  LeaseTable& table_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool woken_ = false;  // guarded by mutex_
+  std::jthread thread_;
 };
 
 }  // namespace cccl_cache::daemon

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lease/lease_clock.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -9,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include "daemon/core/lease/lease_table.h"
 
 namespace cccl_cache::daemon {
 namespace {

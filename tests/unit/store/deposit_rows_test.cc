@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 

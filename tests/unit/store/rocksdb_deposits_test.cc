@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 #include "daemon/store/database.h"
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"

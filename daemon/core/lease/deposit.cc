@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/lease/deposit_entry.h"
+#include "daemon/core/lease/deposit.h"
 
 #include <limits>
 
