@@ -12,7 +12,7 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
-#include "daemon/files/host_file_access.h"
+#include "daemon/files/host_files.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"

@@ -4,13 +4,49 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 
-#include "daemon/files/access_list.h"
-#include "daemon/files/stranger_rights.h"
-
 namespace cccl_cache::daemon {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+// The system calls themselves: the C library's setgroups changes all threads.
+uid_t SetFileUid(uid_t uid) { return static_cast<uid_t>(syscall(SYS_setfsuid, uid)); }
+gid_t SetFileGid(gid_t gid) { return static_cast<gid_t>(syscall(SYS_setfsgid, gid)); }
+bool SetGroups(const std::vector<gid_t>& groups) {
+  return syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+}
+
+std::vector<gid_t> Groups() {
+  const int count = getgroups(0, nullptr);
+  std::vector<gid_t> groups(count > 0 ? static_cast<size_t>(count) : 0);
+  const int got = getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return groups;
+}
+
+}  // namespace
+
+bool Reach::MaySearch(const struct statx& directory) const {
+  return Allows(directory, S_IXUSR | S_IXGRP | S_IXOTH);
+}
+
+bool Reach::MayRead(const struct statx& file) const {
+  return Allows(file, S_IRUSR | S_IRGRP | S_IROTH);
+}
+
+bool Reach::Allows(const struct statx& status, mode_t everybody) const {
+  if (!stranger_) return true;
+  // Root owns what everybody includes from.
+  if (own_ != 0 && status.stx_uid == own_) return false;
+  return (status.stx_mode & everybody) == everybody;
+}
 
 Reached<FileSystem> AccessRules::CheckSearch(int directory, const struct statx& status) {
   Reached<FileSystem> place = CheckPlace(directory, "", status);
@@ -53,6 +89,30 @@ Reached<FileSystem> AccessRules::CheckPlace(int directory, const std::string& na
     if (*kind == FileSystem::kKernel) return Obstacle{Obstacle::Kind::kRefused};
   }
   return system;
+}
+
+bool HasAccessList(int fd) {
+  // fgetxattr takes no O_PATH descriptor.
+  const std::string path = fmt::format("/proc/self/fd/{}", fd);
+  if (getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) >= 0) return true;
+  return errno != ENODATA && errno != EOPNOTSUPP;
+}
+
+StrangerRights::StrangerRights(bool wanted) {
+  if (!wanted || geteuid() != 0) return;
+  groups_ = Groups();
+  if (!SetGroups({})) return;
+  gid_ = SetFileGid(kNobody);
+  uid_ = SetFileUid(kNobody);
+  changed_ = true;
+}
+
+StrangerRights::~StrangerRights() {
+  if (!changed_) return;
+  SetFileUid(uid_);
+  SetFileGid(gid_);
+  [[maybe_unused]] const bool restored = SetGroups(groups_);
+  assert(restored);
 }
 
 }  // namespace cccl_cache::daemon

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
@@ -10,11 +11,28 @@
 
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/files/file_systems.h"
-#include "daemon/files/obstacle.h"
-#include "daemon/files/reach.h"
-#include "daemon/files/refused_places.h"
+#include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {
+
+/// How far the daemon goes for a requester: to the daemon's own uid, whatever the daemon can read;
+/// to others what everybody can read by the modes of files and directories, less what the service's
+/// user owns. All three classes of a mode must allow it: "owner" or "group" without a right keeps
+/// it from the very users that are meant, who may be those that ask. Immutable.
+class Reach {
+ public:
+  Reach(uid_t requester, uid_t own) : own_(own), stranger_(requester != own) {}
+
+  [[nodiscard]] bool IsStrangers() const { return stranger_; }
+  [[nodiscard]] bool MaySearch(const struct statx& directory) const;
+  [[nodiscard]] bool MayRead(const struct statx& file) const;
+
+ private:
+  [[nodiscard]] bool Allows(const struct statx& status, mode_t everybody) const;
+
+  uid_t own_;
+  bool stranger_;
+};
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
@@ -47,6 +65,29 @@ class AccessRules {
   const Reach reach_;
   RefusedPlaces refused_;
   FileSystems file_systems_;
+};
+
+/// Whether a file or directory has a POSIX access list, which may keep out users whom its mode lets
+/// in. `fd` may be an O_PATH one. True also where that can't be found out.
+[[nodiscard]] bool HasAccessList(int fd);
+
+/// While it lives, and if the process is root, this thread opens files as nobody (65534) without
+/// groups. A second wall beside modes (reach.h), for file systems whose servers decide by uid;
+/// where root may not change its ids, as in some containers, modes are the only one. Of other
+/// threads nothing changes. To be destroyed by the thread that made it.
+class StrangerRights {
+ public:
+  /// Does nothing if not `wanted`.
+  explicit StrangerRights(bool wanted);
+  StrangerRights(const StrangerRights&) = delete;
+  StrangerRights& operator=(const StrangerRights&) = delete;
+  ~StrangerRights();
+
+ private:
+  bool changed_ = false;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
+  std::vector<gid_t> groups_;
 };
 
 }  // namespace cccl_cache::daemon

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "daemon/files/obstacle.h"
+#include "daemon/files/path_error.h"
 
 namespace cccl_cache::daemon {
 
@@ -41,6 +44,28 @@ class FileSystems {
 
  private:
   std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // by mount and device
+};
+
+/// Directories that nobody is served from: /proc, /sys, /dev and the daemon's own, known by what
+/// they are, not by name. Looks them up when first asked. Not thread-safe.
+class RefusedPlaces {
+ public:
+  /// `own`: directories that are the daemon's alone. Those that do not exist don't count.
+  explicit RefusedPlaces(std::vector<std::string> own) : own_(std::move(own)) {}
+
+  /// Whether this is such a directory, or lies on the file system of /dev (also where that, or a
+  /// part of it, is mounted elsewhere).
+  [[nodiscard]] bool Include(const struct statx& status);
+
+ private:
+  struct Known {
+    std::set<std::pair<uint64_t, uint64_t>> directories;  // device and inode
+    std::optional<uint64_t> device_of_devices;            // /dev's, if it has one of its own
+  };
+  [[nodiscard]] Known LookUp() const;
+
+  const std::vector<std::string> own_;
+  std::optional<Known> known_;
 };
 
 }  // namespace cccl_cache::daemon

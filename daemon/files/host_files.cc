@@ -5,7 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/files/file_status.h"
+#include "daemon/files/access_rules.h"
+#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -71,6 +72,20 @@ Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
   Contents contents{Seen(FileKind::kFile, file.status), std::move(file.bytes)};
   contents.seen.digest = file.digest;
   return contents;
+}
+
+std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirectories directories) {
+  if (!directories.view || directories.view != options_.own_view) {
+    std::string why = directories.view
+                          ? "this client's paths lead elsewhere than the daemon's (another mount "
+                            "namespace or root), so only the client can send its files"
+                          : "this client does not say what its paths mean "
+                            "(BuildRequest.files_view), so the daemon can't read them";
+    return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
+  }
+  return std::make_unique<HostFiles>(Reach(peer.uid, options_.own_uid), std::move(directories),
+                                     options_.own_directories, memory_,
+                                     MemoryAccount{options_.memory, peer.account()});
 }
 
 }  // namespace cccl_cache::daemon

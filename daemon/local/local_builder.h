@@ -11,7 +11,7 @@
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
-#include "daemon/files/host_file_access.h"
+#include "daemon/files/host_files.h"
 #include "daemon/local/identity_cache.h"
 #include "daemon/toolchain/toolchain_registry.h"
 #include "proto/request.h"

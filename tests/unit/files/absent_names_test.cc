@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/absent_names.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/files/path_walk.h"
 #include "tests/unit/files/file_tree.h"
 
 namespace cccl_cache::daemon {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/access_list.h"
-
 #include <fcntl.h>
 
 #include <catch2/catch.hpp>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/files/access_rules.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

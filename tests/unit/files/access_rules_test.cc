@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
-#include "daemon/files/file_status.h"
+#include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

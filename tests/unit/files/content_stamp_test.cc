@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/content_stamp.h"
-
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "daemon/files/file_stamp.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cache::daemon;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/contents_reader.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include <thread>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/files/contents.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

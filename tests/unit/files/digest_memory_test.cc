@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/digest_memory.h"
-
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
+
+#include "daemon/files/contents.h"
 
 using namespace cccl_cache::daemon;
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/file_status.h"
-
 #include <fcntl.h>
 
 #include <catch2/catch.hpp>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

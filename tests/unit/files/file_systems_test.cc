@@ -11,7 +11,7 @@
 #include <set>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/files/file_status.h"
+#include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/files/file_memory.h"
+#include "daemon/files/contents.h"
 #include "daemon/files/host_files.h"
 #include "tests/support/temporary_directory.h"
 

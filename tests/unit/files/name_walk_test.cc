@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/name_walk.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -9,7 +7,8 @@
 #include <filesystem>
 #include <random>
 
-#include "daemon/files/file_status.h"
+#include "daemon/files/file_stamp.h"
+#include "daemon/files/path_walk.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/obstacle.h"
-
 #include <catch2/catch.hpp>
 #include <cerrno>
+
+#include "daemon/files/path_error.h"
 
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;

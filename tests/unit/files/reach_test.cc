@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/reach.h"
-
 #include <sys/fsuid.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "daemon/files/access_rules.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/refused_places.h"
-
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "daemon/files/file_systems.h"
 #include "tests/support/root.h"
 #include "tests/unit/files/file_tree.h"
 

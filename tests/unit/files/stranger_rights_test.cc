@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/stranger_rights.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/files/access_rules.h"
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;

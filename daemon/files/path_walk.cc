@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/name_walk.h"
+#include "daemon/files/path_walk.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/files/file_status.h"
+#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -39,6 +39,27 @@ SplitPath Split(std::string_view path) {
 }
 
 }  // namespace
+
+bool AbsentNames::Knows(const ContentStamp& directory, std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(directory);
+  return found != names_.end() && found->second.contains(name);
+}
+
+void AbsentNames::Remember(const ContentStamp& directory, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (max_names_ == 0) return;
+  if (size_ == max_names_) {
+    names_.clear();
+    size_ = 0;
+  }
+  if (names_[directory].emplace(name).second) ++size_;
+}
+
+size_t AbsentNames::size() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
 
 Reached<Place> NameWalk::Find(std::string path, Absence absence) {
   absence_ = absence;

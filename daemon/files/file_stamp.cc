@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/content_stamp.h"
+#include "daemon/files/file_stamp.h"
 
+#include <fcntl.h>
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <initializer_list>
-
-#include "daemon/files/file_status.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -66,6 +66,16 @@ int64_t FileTimeNow() {
   struct timespec now {};
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+int StatusAt(int directory, const std::string& name, struct statx* status) {
+  constexpr unsigned kFields = STATX_BASIC_STATS | STATX_MNT_ID | kStatxDirectIo;
+  const int flags = AT_SYMLINK_NOFOLLOW | (name.empty() ? AT_EMPTY_PATH : 0);
+  return statx(directory, name.c_str(), flags, kFields, status) == 0 ? 0 : errno;
+}
+
+uint64_t DeviceOf(const struct statx& status) {
+  return uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor;
 }
 
 }  // namespace cccl_cache::daemon

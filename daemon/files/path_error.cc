@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/obstacle.h"
+#include "daemon/files/path_error.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "daemon/files/access_rules.h"
 
 namespace cccl_cache::daemon {
-
 Obstacle Obstacle::Of(int error) {
   switch (error) {
     case ENOENT:

@@ -45,4 +45,14 @@ struct ContentStampHash {
 /// The clock that stamps files.
 [[nodiscard]] int64_t FileTimeNow();
 
+/// STATX_DIOALIGN, which headers before Linux 6.1 don't have.
+inline constexpr unsigned kStatxDirectIo = 0x2000;
+
+/// What the kernel says of `name` in `directory`, a symlink's own status for a symlink; "" is the
+/// descriptor itself. 0 or the errno.
+[[nodiscard]] int StatusAt(int directory, const std::string& name, struct statx* status);
+
+/// Device numbers are told in two halves.
+[[nodiscard]] uint64_t DeviceOf(const struct statx& status);
+
 }  // namespace cccl_cache::daemon

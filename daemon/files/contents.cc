@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/files/contents_reader.h"
+#include "daemon/files/contents.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,9 +10,8 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/files/access_list.h"
-#include "daemon/files/content_stamp.h"
-#include "daemon/files/file_status.h"
+#include "daemon/files/access_rules.h"
+#include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -53,6 +52,35 @@ Reached<std::string> ReadWhole(int file, uint64_t expected) {
 }
 
 }  // namespace
+
+std::optional<KnownContents> DigestMemory::Find(const ContentStamp& stamp) {
+  const std::lock_guard lock(mutex_);
+  const auto found = index_.find(stamp);
+  if (found == index_.end()) return std::nullopt;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->second;
+}
+
+void DigestMemory::Remember(const ContentStamp& stamp, const KnownContents& contents) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = index_.find(stamp); found != index_.end()) {
+    found->second->second = contents;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return;
+  }
+  if (max_files_ == 0) return;
+  if (entries_.size() == max_files_) {
+    index_.erase(entries_.back().first);
+    entries_.pop_back();
+  }
+  entries_.emplace_front(stamp, contents);
+  index_.emplace(stamp, entries_.begin());
+}
+
+size_t DigestMemory::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
 
 Reached<FileContents> ContentsReader::Read(const Place& place) {
   const FileDescriptor file(

@@ -2,19 +2,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/core/model/job_memory.h"
 #include "daemon/files/access_rules.h"
-#include "daemon/files/file_memory.h"
-#include "daemon/files/name_walk.h"
-#include "daemon/files/obstacle.h"
+#include "daemon/files/file_stamp.h"
+#include "daemon/files/path_error.h"
+#include "daemon/files/path_walk.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
+
+/// What is known of a file's contents under its stamp.
+struct KnownContents {
+  cccl_cache::Digest digest;
+  /// The file has an access list: its mode does not say alone who may read it.
+  bool has_access_list = false;
+};
+
+/// Digests of files that were read, under the files' stamps: an LRU, bounded in files. In memory
+/// only, for it takes longer to distrust a stamp of before a restart than to read again.
+/// Thread-safe.
+class DigestMemory {
+ public:
+  explicit DigestMemory(size_t max_files) : max_files_(max_files) {}
+  DigestMemory(const DigestMemory&) = delete;
+  DigestMemory& operator=(const DigestMemory&) = delete;
+
+  [[nodiscard]] std::optional<KnownContents> Find(const ContentStamp& stamp);
+  void Remember(const ContentStamp& stamp, const KnownContents& contents);
+  [[nodiscard]] size_t size() const;
+
+ private:
+  using Entry = std::pair<ContentStamp, KnownContents>;
+  using Entries = std::list<Entry>;
+
+  const size_t max_files_;
+  mutable std::mutex mutex_;
+  Entries entries_;  // guarded by mutex_; last used first
+  std::unordered_map<ContentStamp, Entries::iterator, ContentStampHash> index_;  // by mutex_
+};
+
+/// What is remembered of requesters' files from one build to the next. Thread-safe.
+struct FileMemory {
+  /// `max_files`: of each; some 200 bytes a file.
+  explicit FileMemory(size_t max_files) : digests(max_files), absent(max_files) {}
+
+  DigestMemory digests;
+  AbsentNames absent;
+  /// How old a file must be to be remembered; see KernelWriteBack.
+  std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
+};
 
 /// A file's contents as they were at one time.
 struct FileContents {
