@@ -32,6 +32,21 @@ DatabaseError Unreadable() {
 
 }  // namespace
 
+void UsageLedger::Used(const cccl_cache::Digest& key) {
+  constexpr size_t kMaximum = 16384;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const std::lock_guard lock(mutex_);
+  if (pending_.size() >= kMaximum && !pending_.contains(key)) return;
+  Uses& uses = pending_[key];
+  ++uses.hits;
+  uses.last = now;
+}
+
+UsageLedger::Pending UsageLedger::Take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(pending_, {});
+}
+
 std::optional<DatabaseError> ArtifactTable::Load(Database& database, bool recount) {
   std::optional<TierSize> totals;
   const auto found = database.Read(Column::kMeta, kTotalsName,

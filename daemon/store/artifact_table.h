@@ -3,22 +3,43 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
-#include "daemon/store/usage_ledger.h"
-#include "daemon/store/usage_record.h"
+#include "daemon/store/rows.h"
 #include "daemon/store/write_queue.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
+
+/// Uses of entries that are not written down yet. Thread-safe. Bounded: uses that do not fit are
+/// forgotten, which only makes an entry look a little older than it is.
+class UsageLedger {
+ public:
+  struct Uses {
+    uint64_t hits = 0;
+    std::chrono::sys_seconds last{};
+  };
+  using Pending = std::unordered_map<cccl_cache::Digest, Uses, cccl_cache::DigestHash>;
+
+  void Used(const cccl_cache::Digest& key);
+  /// Everything since the last call.
+  [[nodiscard]] Pending Take();
+
+ private:
+  std::mutex mutex_;
+  Pending pending_;  ///< guarded by mutex_
+};
 
 /// The artifacts on disk, their usage records and the totals over both, changed together or not at
 /// all, and kept within a limit. size(), Holds and ReadMeta may be called by any thread; all else

@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace cccl_cache::daemon {
 
@@ -92,5 +96,45 @@ class Database {
 
   std::unique_ptr<Impl> impl_;
 };
+
+/// The place where readers find the database, which the writer may have to close and open anew
+/// while they run. Thread-safe.
+class DatabaseSlot {
+ public:
+  DatabaseSlot() = default;
+  ~DatabaseSlot() { Close(); }
+  DatabaseSlot(const DatabaseSlot&) = delete;
+  DatabaseSlot& operator=(const DatabaseSlot&) = delete;
+
+  /// Null while there is none. Holding it keeps it open: for one operation only.
+  [[nodiscard]] std::shared_ptr<Database> Get() const;
+  /// The slot must be empty.
+  void Set(std::unique_ptr<Database> database);
+  /// Empties the slot and returns when the last reader has let go and the database is closed.
+  void Close();
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable closed_;
+  std::shared_ptr<Database> database_;  ///< guarded by mutex_
+  bool open_ = false;                   ///< until the database is destroyed; guarded by mutex_
+};
+
+}  // namespace cccl_cache::daemon
+
+namespace rocksdb {
+struct DBOptions;
+struct ColumnFamilyOptions;
+}  // namespace rocksdb
+
+namespace cccl_cache::daemon {
+
+/// How RocksDB is set up, for database.cc alone: two cores, bounded memory, files and log, quick to
+/// open.
+[[nodiscard]] rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options);
+
+/// The column families by name, RocksDB's obligatory "default" first, then in the order of Column.
+[[nodiscard]] std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
+    const DatabaseOptions& options);
 
 }  // namespace cccl_cache::daemon

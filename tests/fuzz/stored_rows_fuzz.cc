@@ -12,9 +12,7 @@
 
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
-#include "daemon/store/answered_row.h"
-#include "daemon/store/private_usage.h"
-#include "daemon/store/usage_record.h"
+#include "daemon/store/rows.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

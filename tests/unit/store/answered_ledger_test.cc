@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/answered_ledger.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <vector>
 
 #include "daemon/core/model/peer.h"
+#include "daemon/store/answer_log.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cache::daemon {

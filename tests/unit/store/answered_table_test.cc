@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/answered_table.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -9,7 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/store/answered_row.h"
+#include "daemon/store/answer_log.h"
+#include "daemon/store/rows.h"
 #include "tests/unit/store/store_fixtures.h"
 
 namespace cccl_cache::daemon {

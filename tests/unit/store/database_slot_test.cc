@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/database_slot.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "daemon/store/database.h"
 #include "tests/unit/store/open_database.h"
 
 namespace cccl_cache::daemon {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/deposit_rows.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 
 #include "daemon/core/lease/deposit.h"
+#include "daemon/store/deposit_table.h"
 #include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_fixtures.h"
 

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/private_keys.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "daemon/store/private_store.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cache::daemon {

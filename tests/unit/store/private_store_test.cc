@@ -12,8 +12,8 @@
 #include <variant>
 
 #include "daemon/core/lookup/entry.h"
-#include "daemon/store/answered_row.h"
 #include "daemon/store/memory_store.h"
+#include "daemon/store/rows.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cache::daemon {

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/private_usage.h"
-
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 
+#include "daemon/store/rows.h"
 #include "tests/unit/store/store_fixtures.h"
 
 namespace cccl_cache::daemon {

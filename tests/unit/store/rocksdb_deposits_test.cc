@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/rocksdb_deposits.h"
-
 #include <rocksdb/db.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "daemon/core/lease/deposit.h"
 #include "daemon/store/database.h"
+#include "daemon/store/deposit_table.h"
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "daemon/store/database.h"
-#include "daemon/store/database_slot.h"
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/usage_ledger.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/store/artifact_table.h"
 #include "tests/unit/store/store_fixtures.h"
 
 namespace cccl_cache::daemon {
