@@ -2,25 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/model/account.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/snapshot/artifact_record.h"
-#include "daemon/snapshot/chosen_builds.h"
-#include "daemon/snapshot/chosen_deposits.h"
-#include "daemon/snapshot/deposit_copy.h"
-#include "daemon/snapshot/places.h"
+#include "daemon/snapshot/records.h"
+#include "daemon/snapshot/selection.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cache::daemon {
+
+/// How many users may be at some work at once: each user one at a time, and each in turn, so that
+/// none is kept out by others who come again and again. Thread-safe; must outlive what it gave.
+class Places {
+ public:
+  explicit Places(size_t count) : count_(count) {}
+
+  /// Waits for a place behind those who waited before; it is given back when the last copy goes.
+  /// kOverloaded: this user waits for one already; kCancelled: the caller left.
+  [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
+
+ private:
+  [[nodiscard]] bool IsNext(Account account) const;
+  void GiveBack(Account account);
+
+  const size_t count_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::list<Account> waiting_;  ///< in order, each once; guarded by mutex_, like the other
+  std::set<Account> inside_;
+};
 
 /// The snapshots of this daemon's store. Thread-safe.
 class NodeSnapshots final : public Snapshots {

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "daemon/core/lease/deposit_index.h"
-#include "daemon/snapshot/compression.h"
+#include "daemon/snapshot/spool.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -11,9 +11,8 @@
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
-#include "daemon/snapshot/artifact_record.h"
-#include "daemon/snapshot/deposit_copy.h"
-#include "daemon/snapshot/spool_file.h"
+#include "daemon/snapshot/records.h"
+#include "daemon/snapshot/spool.h"
 #include "proto/snapshot_reader.h"
 
 namespace cccl_cache::daemon {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/snapshot/artifact_record.h"
+#include "daemon/snapshot/records.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -90,7 +90,7 @@ ADAPTERS = (
     (r"cccl_cache/v1/.*\.pb\.h", ("daemon/service/",)),
     (r"cccl_cache/(c/)?[a-z_]+\.h", ("client/", "cli/")),
     (r"rocksdb/.*", ("daemon/store/",)),
-    (r"zstd\.h", ("daemon/snapshot/compression.cc",)),
+    (r"zstd\.h", ("daemon/snapshot/spool.cc",)),
     (r"(grpc|grpcpp|google/protobuf)/.*", ("daemon/service/",)),
     (r"(nghttp2|protobuf-c)/.*", ("client/src/",)),
     (r"nettle/.*", ("proto/",)),

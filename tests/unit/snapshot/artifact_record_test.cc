@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/artifact_record.h"
-
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/bytes.h"
+#include "daemon/snapshot/records.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/chosen_builds.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/snapshot/selection.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
 namespace cccl_cache::daemon {

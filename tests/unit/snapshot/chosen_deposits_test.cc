@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/chosen_deposits.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <set>
 #include <string>
 
+#include "daemon/snapshot/selection.h"
 #include "tests/unit/core/fake_deposits.h"
 
 namespace cccl_cache::daemon {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/compression.h"
-
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "daemon/snapshot/spool.h"
 
 namespace cccl_cache::daemon {
 namespace {

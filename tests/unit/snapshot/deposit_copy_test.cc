@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/deposit_copy.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 
 #include "daemon/core/model/bytes.h"
+#include "daemon/snapshot/records.h"
 
 namespace cccl_cache::daemon {
 namespace {

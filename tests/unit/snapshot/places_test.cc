@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/places.h"
-
 #include <catch2/catch.hpp>
 #include <future>
 #include <latch>
@@ -9,6 +7,8 @@
 #include <stop_token>
 #include <thread>
 #include <vector>
+
+#include "daemon/snapshot/node_snapshots.h"
 
 namespace cccl_cache::daemon {
 namespace {

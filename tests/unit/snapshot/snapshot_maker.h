@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/snapshot/artifact_record.h"
-#include "daemon/snapshot/compression.h"
-#include "daemon/snapshot/deposit_copy.h"
+#include "daemon/snapshot/records.h"
+#include "daemon/snapshot/spool.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cache::daemon::testing {

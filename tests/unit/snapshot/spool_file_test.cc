@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/snapshot/spool_file.h"
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "daemon/snapshot/spool.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

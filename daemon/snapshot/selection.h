@@ -2,15 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <vector>
 
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
+#include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
+
+/// A build that goes into a snapshot, and one who was answered with it.
+struct ChosenBuild {
+  uid_t uid = 0;
+  AnsweredBuild build;
+};
+
+/// What the filter names of what the caller may have, ascending by key, each key once. kDenied,
+/// kInvalidRequest: a filter that is not the caller's to set, or means nothing. Reads the disk.
+[[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,
+                                                            const Peer& peer,
+                                                            const SnapshotFilter& filter);
 
 /// A deposit that goes into a snapshot.
 struct ChosenDeposit {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,5 +28,13 @@ class SpoolFile {
 
   FileDescriptor file_;
 };
+
+/// zstd, which nothing else of snapshots knows. One version of it makes the same bytes of the same.
+/// kUnavailable: it gets no memory.
+[[nodiscard]] Result<std::string> Compress(std::string_view bytes);
+
+/// None unless `stored` is one whole compression of exactly `bytes` bytes, which the caller has
+/// bounded. `stored` may come from anybody.
+[[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
 
 }  // namespace cccl_cache::daemon
