@@ -22,7 +22,7 @@
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/snapshot/node_snapshots.h"
 #include "daemon/stores.h"
-#include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/toolchain/registry.h"
 
 namespace cccl_cache::daemon {
 

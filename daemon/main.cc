@@ -27,7 +27,7 @@
 #include "daemon/service/transport/grpc_log.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/stores.h"
-#include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/toolchain/registry.h"
 #include "daemon/version.h"
 
 namespace cccl_cache::daemon {

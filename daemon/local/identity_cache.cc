@@ -11,7 +11,7 @@
 #include <cstdlib>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/toolchain/header_tree.h"
+#include "daemon/toolchain/survey.h"
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"
 

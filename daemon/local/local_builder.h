@@ -13,7 +13,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/files/host_files.h"
 #include "daemon/local/identity_cache.h"
-#include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/toolchain/registry.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {

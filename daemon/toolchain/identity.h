@@ -60,4 +60,9 @@ class Identifier {
 [[nodiscard]] Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
                                            LookupObserver* observer);
 
+/// SHA-256 of a file's bytes; nothing if it isn't the surveyed file any more, before or after
+/// reading, if it can't be read, or when told to stop.
+[[nodiscard]] std::optional<cccl_cache::Digest> DigestOfFile(const SurveyedFile& file,
+                                                             const std::stop_token& stop);
+
 }  // namespace cccl_cache::daemon

@@ -2,9 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/toolchain/installation.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
 
 namespace cccl_cache::daemon {
+namespace {
+
+constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_FROM |
+                             IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+}  // namespace
 
 bool Installation::SameFiles(const Installation& other) const {
   const auto same_path = [](const HeaderDirectory& a, const HeaderDirectory& b) {
@@ -23,6 +34,62 @@ bool Installation::operator==(const Installation& other) const {
   return SameFiles(other) && root == other.root && minor == other.minor && nvrtc == other.nvrtc &&
          builtins == other.builtins && nvjitlink == other.nvjitlink && nvvm == other.nvvm &&
          libdevice == other.libdevice && std::ranges::equal(headers, other.headers, same_names);
+}
+
+InstallationWatch::InstallationWatch()
+    : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), complete_(inotify_.valid()) {}
+
+InstallationWatch::Directory* InstallationWatch::Add(const std::string& directory) {
+  if (!complete_) return nullptr;
+  const int watch = inotify_add_watch(inotify_.get(), directory.c_str(), kEvents);
+  if (watch >= 0) return &directories_[watch];
+  complete_ = false;
+  return nullptr;
+}
+
+void InstallationWatch::OnLookup(const std::string& directory, const std::string& name) {
+  if (Directory* watched = Add(directory)) watched->names.insert(name);
+}
+
+void InstallationWatch::OnListing(const std::string& directory) {
+  if (Directory* watched = Add(directory)) watched->listed = true;
+}
+
+bool InstallationWatch::Changed() {
+  if (!changed_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex_);
+    Drain();
+  }
+  return changed_.load(std::memory_order_acquire);
+}
+
+void InstallationWatch::Drain() {
+  alignas(inotify_event) char buffer[16 * 1024];
+  while (!changed_.load(std::memory_order_relaxed)) {
+    const ssize_t length = read(inotify_.get(), buffer, sizeof(buffer));
+    if (length < 0 && errno == EINTR) continue;
+    if (length <= 0) return;
+    for (ssize_t at = 0; at < length;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+      if (Counts(event->wd, event->mask, event->len > 0 ? event->name : "")) {
+        changed_.store(true, std::memory_order_release);
+      }
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+    }
+  }
+}
+
+bool InstallationWatch::Counts(int watch, uint32_t mask, const char* name) const {
+  // Events were lost, or the watch itself is gone: nothing is known any more.
+  if ((mask & (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
+    return true;
+  }
+  const auto directory = directories_.find(watch);
+  if (directory == directories_.end()) return false;
+  const std::string_view entry = name;
+  if (entry.empty()) return true;  // The directory's own mode or owner.
+  if (directory->second.names.contains(entry)) return true;
+  return directory->second.listed && entry != "__pycache__";
 }
 
 }  // namespace cccl_cache::daemon

@@ -35,7 +35,7 @@ class Layering(unittest.TestCase):
             ("daemon/service/transport/a.cc", "daemon/service/calls/build_call.h"),
             ("daemon/toolchain/a.cc", "daemon/core/lookup/manifest.h"),
             ("client/src/transport/a.cc", "client/src/wire/build_reply.h"),
-            ("daemon/store/a.cc", "daemon/toolchain/toolchain_registry.h"),
+            ("daemon/store/a.cc", "daemon/toolchain/registry.h"),
             ("daemon/worker/a.cc", "daemon/compile/zygote.h"),
             ("daemon/compile/a.cc", "daemon/worker/worker.h"),
             ("daemon/files/a.cc", "daemon/store/memory_store.h"),

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/empty_place.h"
-
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/finder.h"
 #include "tests/support/root.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/file_digest.h"
-
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/identity.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

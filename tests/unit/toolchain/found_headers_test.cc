@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/found_headers.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/layout.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/header_tree.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

@@ -7,8 +7,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "daemon/toolchain/file_digest.h"
-#include "daemon/toolchain/installation_finder.h"
+#include "daemon/toolchain/finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

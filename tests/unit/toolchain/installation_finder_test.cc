@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/installation_finder.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

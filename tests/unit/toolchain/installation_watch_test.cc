@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/installation_watch.h"
-
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
-#include "daemon/toolchain/installation_finder.h"
+#include "daemon/toolchain/finder.h"
+#include "daemon/toolchain/installation.h"
 #include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/library_name.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/finder.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using cccl_cache::daemon::LibrariesIn;

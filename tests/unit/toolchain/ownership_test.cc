@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/ownership.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/toolchain/trusted_path.h"
 
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/search_places.h"
-
 #include <sys/utsname.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "daemon/toolchain/layout.h"
 
 using namespace cccl_cache::daemon;
 using Paths = std::vector<std::string>;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/selection.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/toolchain/registry.h"
 
 using namespace cccl_cache::daemon;
 using cccl_cache::BuildKind;

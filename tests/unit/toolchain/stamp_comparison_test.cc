@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/stamp_comparison.h"
-
 #include <unistd.h>
 
 #include <atomic>
@@ -10,8 +8,9 @@
 #include <memory>
 #include <thread>
 
-#include "daemon/toolchain/identified_toolchain.h"
-#include "daemon/toolchain/installation_finder.h"
+#include "daemon/toolchain/finder.h"
+#include "daemon/toolchain/scanner.h"
+#include "daemon/toolchain/survey.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

@@ -13,8 +13,8 @@
 
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/toolchain/search_places.h"
-#include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/toolchain/layout.h"
+#include "daemon/toolchain/registry.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

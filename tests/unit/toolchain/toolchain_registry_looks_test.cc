@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/toolchain/toolchain_registry.h"
+#include "daemon/toolchain/registry.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/toolchain_registry.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/toolchain/registry.h"
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
 using namespace cccl_cache::daemon;

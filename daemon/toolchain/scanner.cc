@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/toolchain_scanner.h"
+#include "daemon/toolchain/scanner.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "daemon/toolchain/installation_finder.h"
+#include "daemon/toolchain/finder.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -62,6 +62,31 @@ bool Holds(const std::vector<RejectedToolchain>& all, const RejectedToolchain& o
 }
 
 }  // namespace
+
+IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
+    : toolchain_(std::move(parts.toolchain)),
+      installation_(std::move(parts.installation)),
+      watched_(parts.survey.stamps_are_local && parts.watch->complete()),
+      watch_(std::move(parts.watch)),
+      comparison_(std::make_shared<StampComparison>(
+          [installation = installation_, stamps = parts.survey.stamps, own_uid] {
+            const Result<Survey> now = TakeSurvey(installation, own_uid, nullptr);
+            return !now.ok() || now->stamps != stamps;
+          })) {}
+
+IdentifiedToolchain::Verdict IdentifiedToolchain::Known(FileChecks& threads) {
+  if (watch_->Changed()) return Verdict::kChanged;
+  if (watched_) return Verdict::kSame;
+  if (comparison_->Due()) comparison_->Begin(threads, toolchain_->serial, [] {});
+  return comparison_->Known();
+}
+
+void IdentifiedToolchain::Look(FileChecks& threads, std::function<void()> done) {
+  if (watched_) return done();
+  comparison_->Begin(threads, toolchain_->serial, std::move(done));
+}
+
+bool IdentifiedToolchain::StampsDiffer() { return comparison_->Differ(); }
 
 ToolchainScanner::ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler)
     : setup_(std::move(setup)), identifier_(meta), probe_(meta, compiler) {}

@@ -1,20 +1,22 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/toolchain/installation_finder.h"
+#include "daemon/toolchain/finder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "daemon/toolchain/empty_place.h"
-#include "daemon/toolchain/found_headers.h"
 #include "daemon/toolchain/layout.h"
-#include "daemon/toolchain/library_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -186,6 +188,33 @@ void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& f
   }
 }
 
+namespace fs = std::filesystem;
+
+constexpr std::string_view kGoodPlaces =
+    "name a CUDA toolkit, a site-packages directory, a virtual environment or a directory of these "
+    "libraries";
+
+bool Allows(const fs::path& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
+std::string Forbidden(const char* what, const fs::path& path) {
+  return fmt::format(
+      "uid {}, as which toolchains are looked for, may not {} {}: allow it, or name a place that "
+      "it can read",
+      geteuid(), what, path.native());
+}
+
+/// The first directory on the way that can't be entered.
+fs::path Barrier(const fs::path& place) {
+  fs::path reached;
+  for (const fs::path& name : place) {
+    reached /= name;
+    if (!Allows(reached, X_OK)) break;
+  }
+  return reached;
+}
+
 }  // namespace
 
 FoundInstallations FindInstallations(const SearchPlaces& places) {
@@ -200,6 +229,54 @@ FoundInstallations FindInstallations(const SearchPlaces& places) {
   }
   ReportEmpty(named, found);
   return found;
+}
+
+std::optional<LibraryName> LibraryName::Parse(std::string_view file, std::string_view stem) {
+  if (!file.starts_with(stem)) return std::nullopt;
+  std::string_view rest = file.substr(stem.size());
+  if (!rest.starts_with(".so")) return std::nullopt;
+  rest.remove_prefix(3);
+  LibraryName name{std::string(file), {}};
+  while (!rest.empty()) {
+    int number = 0;
+    if (rest.front() != '.') return std::nullopt;
+    const char* const end = rest.data() + rest.size();
+    const auto [after, error] = std::from_chars(rest.data() + 1, end, number);
+    if (error != std::errc() || number < 0) return std::nullopt;
+    name.numbers.push_back(number);
+    rest = std::string_view(after, static_cast<size_t>(end - after));
+  }
+  return name;
+}
+
+std::vector<LibraryName> LibrariesIn(const std::string& directory, std::string_view stem) {
+  std::vector<LibraryName> libraries;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    if (auto name = LibraryName::Parse(entry->path().filename().native(), stem)) {
+      libraries.push_back(std::move(*name));
+    }
+    entry.increment(error);
+  }
+  std::ranges::sort(libraries, [](const LibraryName& a, const LibraryName& b) {
+    return a.numbers.size() != b.numbers.size() ? a.numbers.size() < b.numbers.size()
+                                                : a.numbers < b.numbers;
+  });
+  return libraries;
+}
+
+std::string WhyNothingFound(const std::string& place) {
+  if (!Allows(place, F_OK)) {
+    if (errno == EACCES) return Forbidden("enter", Barrier(fs::path(place).parent_path()));
+    if (errno == ENOENT) return fmt::format("it does not exist: {}", kGoodPlaces);
+    return fmt::format("it can't be reached ({}): {}", std::strerror(errno), kGoodPlaces);
+  }
+  std::error_code error;
+  if (!fs::is_directory(place, error)) return fmt::format("it is no directory: {}", kGoodPlaces);
+  if (!Allows(place, X_OK)) return Forbidden("enter", place);
+  if (!Allows(place, R_OK)) return Forbidden("list", place);
+  return fmt::format("it holds no libnvrtc.so.N and no libnvJitLink.so.N; {}", kGoodPlaces);
 }
 
 }  // namespace cccl_cache::daemon

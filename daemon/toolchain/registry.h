@@ -8,16 +8,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/toolchain/search_places.h"
-#include "daemon/toolchain/toolchain_scanner.h"
+#include "daemon/toolchain/layout.h"
+#include "daemon/toolchain/scanner.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
@@ -86,5 +90,26 @@ class ToolchainRegistry final : public Toolchains {
   const std::shared_ptr<Scans> scans_;
   std::jthread thread_;  ///< last: ends before what it uses
 };
+
+/// What one request needs of a toolchain.
+struct ToolchainWish {
+  const cccl_cache::ToolchainSelector& selector;
+  uint32_t driver_version = 0;
+  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+};
+
+/// An id may be named by so many of its hexadecimal digits.
+inline constexpr size_t kShortestId = 8;
+
+/// The toolchain that serves a request, as Toolchains::Select has it. `present` is newest first; of
+/// equal versions the first in search order wins. kInvalidRequest: the selector is malformed or
+/// ambiguous; kToolchainNotFound: nothing fits, without saying what there is.
+[[nodiscard]] Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present,
+                                          const ToolchainWish& wish);
+
+/// kToolchainNotFound for `why`, with those that are there, those that are not used, and the way
+/// out.
+[[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
+                             std::span<const RejectedToolchain> rejected);
 
 }  // namespace cccl_cache::daemon
