@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 
 namespace cccl_cache::daemon {
 namespace {

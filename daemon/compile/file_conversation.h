@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "daemon/compile/hung_reads.h"
-#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"

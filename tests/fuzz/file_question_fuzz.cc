@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -29,5 +32,60 @@ struct Packet {
 /// Receives one message; waits if the socket is blocking. The descriptors are close-on-exec. A
 /// message over the bounds is an error, and its descriptors are closed.
 [[nodiscard]] Result<Packet> ReceivePacket(int socket);
+
+}  // namespace cccl_cache::daemon
+
+/// The questions of a worker to its daemon about file names, on the files socket of its job
+/// (SOCK_SEQPACKET), one after the other:
+///   question = name         what lies there               (bytes of the packet, no NUL)
+///            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
+///   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
+/// An announcement is answered with a directory of identity 1 once it is on record.
+/// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
+/// that hold nothing else, each as full as can be.
+namespace cccl_cache::daemon {
+
+/// Bounds of one job: far more than any compile needs.
+inline constexpr uint64_t kMaxFileQuestions = 200'000;
+inline constexpr uint64_t kMaxHandedOverBytes = 1ull << 30;
+
+inline constexpr size_t kFileAnswerHeaderBytes = 17;
+
+/// What an answer begins with.
+struct FileAnswerHeader {
+  FileKind kind = FileKind::kAbsent;
+  uint64_t identity = 0;  ///< 0 if and only if nothing is there
+  uint64_t size = 0;      ///< of the contents; 0 unless a file
+
+  bool operator==(const FileAnswerHeader&) const = default;
+};
+
+/// Whether this can be asked: absolute, shorter than PATH_MAX, no NUL, without ".", "//" and a
+/// slash at its end. ".." stands as the compiler wrote it.
+[[nodiscard]] bool IsFileQuestion(std::string_view name);
+
+struct FileQuestion {
+  std::string_view name;
+  bool announces_look = false;
+};
+/// The question that a packet holds; the name is a view into it. kWorkerCrashed: no worker of ours
+/// asks that.
+[[nodiscard]] Result<FileQuestion> DecodeFileQuestion(std::string_view packet);
+[[nodiscard]] std::string EncodeAnnouncement(std::string_view name);
+
+[[nodiscard]] std::string EncodeFileAnswerHeader(const FileAnswerHeader& header);
+
+/// The first packet of an answer.
+struct FileAnswerStart {
+  FileAnswerHeader header;
+  std::string_view contents;  ///< of the packet: the first bytes of the file
+};
+/// kUnavailable: not what a daemon sends.
+[[nodiscard]] Result<FileAnswerStart> DecodeFileAnswer(std::string_view packet);
+
+/// How many bytes of contents the first packet of an answer holds, and one of those that follow, if
+/// so many are left.
+[[nodiscard]] size_t BytesInFirstPacket(uint64_t left);
+[[nodiscard]] size_t BytesInNextPacket(uint64_t left);
 
 }  // namespace cccl_cache::daemon

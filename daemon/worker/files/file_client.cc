@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
 

@@ -21,7 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "daemon/core/plan/roots.h"
 #include "daemon/worker/sandbox/isolation.h"
 

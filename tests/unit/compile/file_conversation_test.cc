@@ -10,7 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 

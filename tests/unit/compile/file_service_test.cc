@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/wait_readable.h"
 #include "tests/support/no_more_threads.h"

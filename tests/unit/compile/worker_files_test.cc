@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/protocol/file_question.h"
+#include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/compile_fixture.h"
 #include "tests/unit/compile/fake_job_files.h"
 

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/protocol/file_question.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/file_descriptor.h"
 
