@@ -2,12 +2,159 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compile/file_service.h"
 
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "daemon/compile/protocol/packet.h"
+
 namespace cccl_cache::daemon {
+namespace {
+
+bool SendAll(int socket, std::string_view first, std::string_view second) {
+  iovec parts[] = {{const_cast<char*>(first.data()), first.size()},
+                   {const_cast<char*>(second.data()), second.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  ssize_t sent;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent >= 0;
+}
+
+}  // namespace
+
+FileConversation::FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files,
+                                   HungReadsOf hung)
+    : channel_(std::move(channel)),
+      error_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      files_(std::move(files)),
+      hung_(std::move(hung)) {}
+
+std::optional<Error> FileConversation::Refusal() const {
+  if (!hung_.table->Full(hung_.account)) return std::nullopt;
+  return Error{
+      ErrorCode::kUnavailable,
+      fmt::format("too many reads of header files hang ({} of one user, or {} of all): a file "
+                  "system does not answer, and until it does no build of {} may ask for files",
+                  HungReads::kMostPerUid, HungReads::kMost, hung_.account.Name())};
+}
+
+void FileConversation::Run() {
+  while (AnswerNext()) {
+  }
+}
+
+bool FileConversation::AnswerNext() {
+  std::array<char, PATH_MAX> packet;
+  ssize_t received;
+  do {
+    received = recv(channel_.get(), packet.data(), packet.size(), MSG_TRUNC);
+  } while (received < 0 && errno == EINTR);
+  if (received <= 0) return false;
+  const size_t size = std::min(static_cast<size_t>(received), packet.size());
+  const Result<FileQuestion> question = DecodeFileQuestion({packet.data(), size});
+  if (!question) {
+    Fail(question.error());
+    return false;
+  }
+  const std::optional<Result<FileAnswer>> answer = Ask(*question);
+  if (!answer) return false;
+  if (!*answer) {
+    Fail(answer->error());
+    return false;
+  }
+  if (std::optional<Error> over = CountAgainstBounds(**answer)) {
+    Fail(*std::move(over));
+    return false;
+  }
+  return Send(**answer);
+}
+
+std::optional<Result<FileAnswer>> FileConversation::Ask(const FileQuestion& question) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return std::nullopt;
+    asking_ = question.name;
+  }
+  Result<FileAnswer> answer = AnswerTo(question);
+  const std::lock_guard lock(mutex_);
+  asking_.clear();
+  if (counted_) hung_.table->End(hung_.account);
+  if (closed_) return std::nullopt;
+  return answer;
+}
+
+Result<FileAnswer> FileConversation::AnswerTo(const FileQuestion& question) {
+  if (!question.announces_look) return files_->Ask(question.name);
+  if (const Status noted = files_->LookInToolchain(question.name); !noted) return noted.error();
+  return FileAnswer{FileKind::kDirectory, 1, nullptr};
+}
+
+std::optional<Error> FileConversation::CountAgainstBounds(const FileAnswer& answer) {
+  if (++questions_ > kMaxFileQuestions) {
+    return Error{ErrorCode::kWorkerCrashed,
+                 fmt::format("the compiler asked for more than {} names", kMaxFileQuestions)};
+  }
+  if (answer.contents != nullptr) handed_over_ += answer.contents->size();
+  if (handed_over_ <= kMaxHandedOverBytes) return std::nullopt;
+  return Error{ErrorCode::kWorkerCrashed,
+               fmt::format("the compiler asked for more than {} MiB of files outside the toolchain",
+                           kMaxHandedOverBytes >> 20)};
+}
+
+bool FileConversation::Send(const FileAnswer& answer) {
+  std::string_view left;
+  if (answer.kind == FileKind::kFile) {
+    assert(answer.contents != nullptr);
+    left = *answer.contents;
+  }
+  const std::string header = EncodeFileAnswerHeader(
+      {.kind = answer.kind, .identity = answer.identity, .size = left.size()});
+  size_t size = BytesInFirstPacket(left.size());
+  if (!SendAll(channel_.get(), header, left.substr(0, size))) return false;
+  for (left.remove_prefix(size); !left.empty(); left.remove_prefix(size)) {
+    size = BytesInNextPacket(left.size());
+    if (!SendAll(channel_.get(), left.substr(0, size), {})) return false;
+  }
+  return true;
+}
+
+bool FileConversation::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  shutdown(channel_.get(), SHUT_RDWR);
+  if (asking_.empty()) return true;
+  if (!std::exchange(counted_, true)) hung_.table->Begin(hung_.account);
+  return false;
+}
+
+void FileConversation::Fail(Error error) {
+  const std::lock_guard lock(mutex_);
+  error_ = std::move(error);
+  eventfd_write(error_event_.get(), 1);
+}
+
+std::optional<Error> FileConversation::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+std::string FileConversation::asking() const {
+  const std::lock_guard lock(mutex_);
+  return asking_;
+}
 
 FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
     : conversation_(std::make_shared<FileConversation>(std::move(channel), std::move(files),

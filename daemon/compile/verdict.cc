@@ -13,7 +13,7 @@
 
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/frame.h"
-#include "daemon/compile/reply_check.h"
+#include "daemon/compile/reply.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -10,7 +10,7 @@
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/compile/reply_buffer.h"
+#include "daemon/compile/reply.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/core/model/file_descriptor.h"
 

@@ -15,8 +15,7 @@
 
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
-#include "daemon/compile/reply_buffer.h"
-#include "daemon/compile/reply_check.h"
+#include "daemon/compile/reply.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

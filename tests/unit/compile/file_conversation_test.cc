@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/file_conversation.h"
-
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/packet.h"
 #include "tests/unit/compile/fake_job_files.h"
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/precompiled_header.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <utility>
+
+#include "daemon/compile/worker_compiler.h"
 
 namespace cccl_cache::daemon {
 namespace {

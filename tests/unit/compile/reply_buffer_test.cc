@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/reply_buffer.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "daemon/compile/protocol/frame.h"
+#include "daemon/compile/reply.h"
 
 namespace cccl_cache::daemon {
 namespace {

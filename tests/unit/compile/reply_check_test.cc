@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/reply_check.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+
+#include "daemon/compile/reply.h"
 
 namespace cccl_cache::daemon {
 namespace {

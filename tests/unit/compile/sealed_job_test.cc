@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/sealed_job.h"
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +11,7 @@
 #include <string>
 
 #include "daemon/compile/protocol/job.h"
+#include "daemon/compile/worker_compiler.h"
 #include "tests/unit/compile/job_of.h"
 
 namespace cccl_cache::daemon {

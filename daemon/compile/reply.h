@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/compile/protocol/job.h"
+#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -41,5 +43,9 @@ class ReplyBuffer {
   uint64_t length_ = 0;
   std::string payload_;
 };
+
+/// Whether this is an answer that this job can have: outputs of the kinds that its compiler makes,
+/// and names that were asked for. kWorkerCrashed, with what is wrong.
+[[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cache::daemon
