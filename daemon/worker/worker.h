@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/worker/compilers/compiler_libraries.h"
+#include "daemon/worker/compilers/nvrtc_library.h"
 #include "daemon/worker/sandbox/isolation.h"
 #include "daemon/worker/sandbox/sandbox.h"
 
@@ -28,5 +29,11 @@ struct WorkerSetup {
 
 /// The life of a worker, in the forked child: isolation, sandbox, one job, one reply, the end.
 [[noreturn]] void RunWorker(const WorkerSetup& setup);
+
+/// Makes the library reserve the memory into which it parses precompiled headers, so that all
+/// processes forked from this one have it at the same address: what one of them has parsed, the
+/// others can use. Nothing is touched but address space. Where the library can't, each job that is
+/// to write a precompiled header fails, and nobody depends on it.
+void ReservePchHeap(const NvrtcLibrary& nvrtc);
 
 }  // namespace cccl_cache::daemon

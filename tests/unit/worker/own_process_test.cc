@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/own_process.h"
-
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
+
+#include "daemon/worker/zygote.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -13,7 +13,6 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/worker/touched_heap.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

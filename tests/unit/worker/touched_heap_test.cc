@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/touched_heap.h"
-
 #include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
+
+#include "daemon/worker/spare_worker.h"
 
 namespace cccl_cache::daemon {
 namespace {
