@@ -18,7 +18,6 @@
 #include "daemon/core/build/build.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/compilers/compiler_libraries.h"
 #include "proto/options.h"
 
 namespace cccl_cache::daemon {

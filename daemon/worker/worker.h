@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/worker/compilers/compiler_libraries.h"
-#include "daemon/worker/compilers/nvrtc_library.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/compilers/nvrtc.h"
 #include "daemon/worker/sandbox/isolation.h"
 #include "daemon/worker/sandbox/sandbox.h"
 

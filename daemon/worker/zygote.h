@@ -14,7 +14,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
-#include "daemon/worker/compilers/compiler_libraries.h"
+#include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/files/refused_memory.h"
 #include "daemon/worker/sandbox/sandbox.h"
 #include "daemon/worker/spare_worker.h"

@@ -2,8 +2,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/worker/compilers/compiler_jobs.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/files/real_files.h"
+
 namespace cccl_cache::daemon {
 namespace {
+
+constexpr off_t kMaxLibdeviceBytes = 64 << 20;
+
+Result<std::string> ReadLibdevice(const std::string& path) {
+  const auto error = [&](const char* reason) {
+    return Error{ErrorCode::kUnavailable, "reading " + path + ": " + reason};
+  };
+  const int opened = real_files::Open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (opened < 0) return error(strerror(-opened));
+  const FileDescriptor file(opened);
+  struct stat status;
+  if (real_files::Stat(file.get(), &status) != 0 || status.st_size > kMaxLibdeviceBytes) {
+    return error("it is not a libdevice");
+  }
+  std::string bytes(static_cast<size_t>(status.st_size), '\0');
+  size_t length = 0;
+  while (length < bytes.size()) {
+    const ssize_t part = read(file.get(), bytes.data() + length, bytes.size() - length);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return error(strerror(errno));
+    if (part == 0) return error("it became shorter");
+    length += static_cast<size_t>(part);
+  }
+  return bytes;
+}
+
+template <typename Library>
+Status OpenInto(std::optional<Library>& library, const std::optional<LibraryFiles>& files) {
+  if (!files) return Ok{};
+  Result<Library> opened = Library::Open(*files);
+  if (!opened) return opened.error();
+  library = std::move(*opened);
+  return Ok{};
+}
 
 WorkerReply NoLibrary(const char* name) {
   return {.native_code = -1,
@@ -12,6 +57,21 @@ WorkerReply NoLibrary(const char* name) {
 }
 
 }  // namespace
+
+Result<CompilerLibraries> CompilerLibraries::Load(const ZygoteHello& hello) {
+  CompilerLibraries libraries;
+  if (Status opened = OpenInto(libraries.nvrtc, hello.nvrtc); !opened) return opened.error();
+  if (Status opened = OpenInto(libraries.nvjitlink, hello.nvjitlink); !opened) {
+    return opened.error();
+  }
+  if (Status opened = OpenInto(libraries.nvvm, hello.nvvm); !opened) return opened.error();
+  if (!hello.libdevice.empty()) {
+    Result<std::string> libdevice = ReadLibdevice(hello.libdevice);
+    if (!libdevice) return libdevice.error();
+    libraries.libdevice = std::move(*libdevice);
+  }
+  return libraries;
+}
 
 WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries, PchUse pch) {
   switch (job.kind) {

@@ -2,10 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
-#include "daemon/worker/compilers/compiler_libraries.h"
+#include "daemon/core/model/result.h"
+#include "daemon/worker/compilers/nvjitlink.h"
+#include "daemon/worker/compilers/nvrtc.h"
+#include "daemon/worker/compilers/nvvm.h"
 
 namespace cccl_cache::daemon {
+
+/// The compilers of a toolchain, loaded. What the toolchain lacks is empty.
+struct CompilerLibraries {
+  std::optional<NvrtcLibrary> nvrtc;
+  std::optional<NvJitLinkLibrary> nvjitlink;
+  std::optional<NvvmLibrary> nvvm;
+  std::string libdevice;  ///< the file's bytes
+
+  /// The error names the file.
+  [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
+};
 
 /// Each does one job as a client would that calls the library itself: the same calls in the same
 /// order. A failure of the library is a reply. What the library allocated is left to the end of the

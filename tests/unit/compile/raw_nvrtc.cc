@@ -10,7 +10,7 @@
 
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/compilers/nvrtc_library.h"
+#include "daemon/worker/compilers/nvrtc.h"
 
 namespace cccl_cache::daemon {
 namespace {

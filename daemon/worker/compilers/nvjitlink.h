@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
@@ -33,5 +35,8 @@ struct NvJitLinkLibrary {
   int (*info_log_size)(Handle, size_t*);
   int (*info_log)(Handle, char*);
 };
+
+/// What a link input is, told from its first bytes; kUnspecified if they say nothing.
+[[nodiscard]] cccl_cache::LinkInputType LinkInputTypeOf(std::string_view contents);
 
 }  // namespace cccl_cache::daemon
