@@ -9,8 +9,8 @@
 
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
-#include "daemon/worker/sandbox/sandbox_landlock.h"
-#include "daemon/worker/sandbox/sandbox_system_calls.h"
+#include "daemon/worker/sandbox/landlock.h"
+#include "daemon/worker/sandbox/system_calls.h"
 
 namespace cccl_cache::daemon {
 
@@ -45,5 +45,9 @@ class Sandbox {
   LandlockRules landlock_;
   std::optional<SystemCallFilter> filter_;  ///< none: the kernel has no seccomp
 };
+
+/// The directories and, as real paths, all that symlinks in them lead to elsewhere: some
+/// installations of a toolchain are made of links. What /proc, /sys and /dev hold is left out.
+[[nodiscard]] std::vector<std::string> WithLinkTargets(std::vector<std::string> directories);
 
 }  // namespace cccl_cache::daemon

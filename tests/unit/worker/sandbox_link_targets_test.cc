@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/sandbox/sandbox_link_targets.h"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "daemon/worker/sandbox/sandbox.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/sandbox/sandbox_landlock.h"
+#include "daemon/worker/sandbox/landlock.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

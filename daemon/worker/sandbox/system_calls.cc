@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/sandbox/sandbox_system_calls.h"
+#include "daemon/worker/sandbox/system_calls.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
