@@ -23,9 +23,8 @@
 #include <string>
 #include <variant>
 
-#include "daemon/worker/files/pinned_stream.h"
+#include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/real_files.h"
-#include "daemon/worker/files/refused_memory.h"
 
 // The executable defines the file functions that CUDA's compilers import, and exports them
 // (file_functions.list): the dynamic linker looks in the executable first, so libraries opened

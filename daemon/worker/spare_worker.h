@@ -10,7 +10,7 @@
 
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/worker/files/refused_memory.h"
+#include "daemon/worker/files/memory_files.h"
 
 namespace cccl_cache::daemon {
 

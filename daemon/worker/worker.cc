@@ -18,9 +18,8 @@
 #include "daemon/worker/file_functions.h"
 #include "daemon/worker/files/file_client.h"
 #include "daemon/worker/files/file_view.h"
-#include "daemon/worker/files/pch_file.h"
+#include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/real_files.h"
-#include "daemon/worker/files/scratch_files.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -15,7 +15,7 @@
 #include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/files/refused_memory.h"
+#include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/sandbox/sandbox.h"
 #include "daemon/worker/spare_worker.h"
 

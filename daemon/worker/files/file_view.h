@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -13,10 +14,8 @@
 
 #include "daemon/compile/protocol/job.h"
 #include "daemon/worker/files/file_client.h"
-#include "daemon/worker/files/pch_file.h"
-#include "daemon/worker/files/scratch_files.h"
-#include "daemon/worker/files/trusted_directories.h"
-#include "daemon/worker/files/visible_paths.h"
+#include "daemon/worker/files/memory_files.h"
+#include "daemon/worker/files/paths.h"
 
 namespace cccl_cache::daemon {
 
@@ -83,3 +82,16 @@ class FileView {
 };
 
 }  // namespace cccl_cache::daemon
+
+/// What stat says of things that a compiler sees elsewhere than where they lie, or that it must not
+/// see as they are: the same on every machine and at any time.
+namespace cccl_cache::daemon::made_up_status {
+
+/// One that is there because the job says so. The inode tells it from others of its kind.
+[[nodiscard]] struct stat Directory(uint64_t inode);
+
+/// One outside the toolchain, and a file there: the identity tells them from all others outside.
+[[nodiscard]] struct stat OutsideDirectory(uint64_t identity);
+[[nodiscard]] struct stat File(uint64_t identity, uint64_t size);
+
+}  // namespace cccl_cache::daemon::made_up_status

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstdio>
+#include <memory>
 #include <string>
 
 /// The kernel's file calls under names that are not interposed: in this executable `open` and its
@@ -26,3 +28,11 @@ namespace cccl_cache::daemon::real_files {
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset);
 
 }  // namespace cccl_cache::daemon::real_files
+
+namespace cccl_cache::daemon {
+
+/// A stream that reads these bytes where they lie; it has no descriptor. Null, with errno: no
+/// memory. Null contents stand for a directory: it opens, and can't be read.
+[[nodiscard]] FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents);
+
+}  // namespace cccl_cache::daemon

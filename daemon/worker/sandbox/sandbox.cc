@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "daemon/core/model/toolchain.h"
-#include "daemon/worker/files/lexical_path.h"
+#include "daemon/worker/files/paths.h"
 
 namespace cccl_cache::daemon {
 namespace {

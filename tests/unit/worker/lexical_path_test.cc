@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/lexical_path.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/worker/files/paths.h"
 
 using namespace cccl_cache::daemon;
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/made_up_status.h"
-
 #include <catch2/catch.hpp>
 #include <cstring>
+
+#include "daemon/worker/files/file_view.h"
 
 namespace cccl_cache::daemon::made_up_status {
 namespace {

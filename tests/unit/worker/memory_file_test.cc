@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/memory_file.h"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,6 +11,7 @@
 #include <string>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/worker/files/memory_files.h"
 
 namespace cccl_cache::daemon {
 namespace {

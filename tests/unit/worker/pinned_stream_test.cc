@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/pinned_stream.h"
-
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <string>
+
+#include "daemon/worker/files/real_files.h"
 
 using namespace cccl_cache::daemon;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/scratch_files.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/worker/files/memory_files.h"
 
 namespace cccl_cache::daemon {
 namespace {

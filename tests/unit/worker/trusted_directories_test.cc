@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/trusted_directories.h"
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "daemon/worker/files/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

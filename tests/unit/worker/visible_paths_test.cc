@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/files/visible_paths.h"
-
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "daemon/worker/files/paths.h"
 
 using namespace cccl_cache::daemon;
 
