@@ -23,7 +23,7 @@
 #include "daemon/process/signals.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/polling.h"
+#include "daemon/service/server.h"
 #include "daemon/service/transport/grpc_log.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/stores.h"

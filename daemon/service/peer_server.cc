@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/service/at_once.h"
-
 namespace cccl_cache::daemon {
 namespace {
 

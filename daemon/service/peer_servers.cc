@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/peer_servers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
-#include "daemon/service/at_once.h"
+#include "daemon/service/peer_server.h"
+#include "daemon/service/transport/interrupted_waits.h"
 
 namespace cccl_cache::daemon {
 namespace {
+
+constexpr std::chrono::milliseconds kPatience{20};
 
 /// A user namespace gives one uid many groups, and so many credentials.
 constexpr int64_t kMostGroupsPerUid = 16;
@@ -16,6 +22,53 @@ constexpr int64_t kMostGroupsPerUid = 16;
 constexpr size_t kQuotaSlack = 256u << 20;
 
 }  // namespace
+
+RetiredServers::RetiredServers() : thread_([this] { Run(); }) {}
+
+RetiredServers::~RetiredServers() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void RetiredServers::Add(std::shared_ptr<void> server) {
+  {
+    std::lock_guard lock(mutex_);
+    servers_.push_back(std::move(server));
+  }
+  changed_.notify_all();
+}
+
+size_t RetiredServers::Count() const {
+  std::lock_guard lock(mutex_);
+  return servers_.size();
+}
+
+void RetiredServers::WaitForAll() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return servers_.empty(); });
+}
+
+void RetiredServers::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopped_ || !servers_.empty(); });
+    if (servers_.empty()) return;
+    std::shared_ptr<void> ending = std::move(servers_.front());
+    lock.unlock();
+    {
+      // The end of its sockets may take as long as a client likes.
+      const InterruptedWaits interrupted(gettid(), kPatience);
+      ending.reset();
+    }
+    lock.lock();
+    servers_.pop_front();
+    changed_.notify_all();
+  }
+}
 
 /// Counts one connection for its account and for its server.
 class PeerServers::OpenConnection final : public Connection {

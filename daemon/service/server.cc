@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -205,5 +206,7 @@ void Server::SetProblem(std::string problem) { impl_->SetProblem(std::move(probl
 void Server::StoppingSoon() { impl_->StoppingSoon(); }
 
 void Server::Shutdown(std::chrono::milliseconds deadline) { impl_->Shutdown(deadline); }
+
+void WaitForEachServerAlone() { setenv("GRPC_POLL_STRATEGY", "poll", 0); }
 
 }  // namespace cccl_cache::daemon

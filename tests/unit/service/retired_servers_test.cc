@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/retired_servers.h"
-
 #include <catch2/catch.hpp>
 #include <future>
 #include <string>
+
+#include "daemon/service/peer_servers.h"
 
 namespace cccl_cache::daemon {
 namespace {
