@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "daemon/service/peer_server.h"
-#include "daemon/service/transport/interrupted_waits.h"
+#include "daemon/service/transport/guarded_sockets.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "daemon/core/model/peer.h"
 #include "daemon/service/limits/build_backend.h"
-#include "daemon/service/transport/raw_service.h"
+#include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {
 

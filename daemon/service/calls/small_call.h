@@ -5,7 +5,7 @@
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/build_backend.h"
 #include "daemon/service/limits/read_gate.h"
-#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "daemon/service/calls/small_call.h"
-#include "daemon/service/transport/raw_service.h"
+#include "daemon/service/transport/stream_call.h"
 #include "daemon/service/wire/small_message.h"
 
 namespace cccl_cache::daemon {

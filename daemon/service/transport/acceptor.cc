@@ -7,17 +7,22 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
-#include "daemon/service/transport/peer_credentials.h"
+#include "daemon/service/transport/guarded_sockets.h"
 
 namespace cccl_cache::daemon {
 namespace {
+
+/// As long as one client's socket may hold up the next.
+constexpr std::chrono::milliseconds kPatience{1};
 
 constexpr std::chrono::milliseconds kTick{5'000};
 /// Accepted in one go before other events are looked at.
@@ -29,7 +34,44 @@ Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, fmt::format("{}: {}", what, strerror(errno))};
 }
 
+Error Failed(const char* what) {
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("the system does not tell {}: {}", what, strerror(errno))};
+}
+
 }  // namespace
+
+SocketCloser::~SocketCloser() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SocketCloser::Close(FileDescriptor socket) {
+  {
+    const std::lock_guard lock(mutex_);
+    sockets_.push_back(std::move(socket));
+  }
+  changed_.notify_all();
+}
+
+void SocketCloser::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopped_ || !sockets_.empty(); });
+    if (sockets_.empty()) return;
+    std::vector<FileDescriptor> closing = std::exchange(sockets_, {});
+    lock.unlock();
+    {
+      const InterruptedWaits interrupted(gettid(), kPatience);
+      closing.clear();
+    }
+    lock.lock();
+  }
+}
 
 Acceptor::Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks)
     : listeners_(std::move(listeners)), callbacks_(std::move(callbacks)) {}
@@ -153,6 +195,31 @@ void Acceptor::Ended(uint64_t id) {
   watched.guarded->End();
   if (const FrameRule* rule = watched.guarded->broken()) callbacks_.cut_off(watched.peer, rule);
   closer_.Close(std::move(watched.socket));
+}
+
+Result<Peer> ReadPeerCredentials(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return Failed("who connected (SO_PEERCRED)");
+  }
+  Peer peer;
+  peer.uid = credentials.uid;
+  peer.gid = credentials.gid;
+  peer.pid = credentials.pid;
+  // Nearly everybody is in fewer groups than this; the kernel's limit is 65,536.
+  peer.groups.resize(64);
+  size = static_cast<socklen_t>(peer.groups.size() * sizeof(gid_t));
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {
+    if (errno != ERANGE) return Failed("the groups of who connected (SO_PEERGROUPS)");
+    peer.groups.resize(size / sizeof(gid_t));
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {
+      return Failed("the groups of who connected (SO_PEERGROUPS)");
+    }
+  }
+  peer.groups.resize(size / sizeof(gid_t));
+  std::sort(peer.groups.begin(), peer.groups.end());
+  return peer;
 }
 
 }  // namespace cccl_cache::daemon

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,9 +16,30 @@
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/guarded_sockets.h"
 #include "daemon/service/transport/listening_socket.h"
-#include "daemon/service/transport/socket_closer.h"
 
 namespace cccl_cache::daemon {
+
+/// Closes sockets of clients in a thread of its own, for a close may wait (interrupted_waits.h).
+/// Thread-safe.
+class SocketCloser {
+ public:
+  SocketCloser() : thread_([this] { Run(); }) {}
+  /// Closes what is left.
+  ~SocketCloser();
+  SocketCloser(const SocketCloser&) = delete;
+  SocketCloser& operator=(const SocketCloser&) = delete;
+
+  void Close(FileDescriptor socket);
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<FileDescriptor> sockets_;  // guarded by mutex_
+  bool stopped_ = false;                 // guarded by mutex_
+  std::thread thread_;
+};
 
 /// Held while a connection is open.
 class Connection {
@@ -76,5 +99,9 @@ class Acceptor {
   std::map<uint64_t, Watched> connections_;
   std::thread thread_;
 };
+
+/// What the kernel says of the process that connected to this Unix socket, as it was when it
+/// connected.
+[[nodiscard]] Result<Peer> ReadPeerCredentials(int fd);
 
 }  // namespace cccl_cache::daemon

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "daemon/service/transport/interrupted_waits.h"
+#include "daemon/service/transport/guarded_sockets.h"
 
 namespace cccl_cache::daemon {
 namespace {

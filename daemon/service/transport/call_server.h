@@ -16,8 +16,7 @@
 #include <unordered_map>
 
 #include "daemon/core/model/file_descriptor.h"
-#include "daemon/service/transport/call_stream.h"
-#include "daemon/service/transport/raw_service.h"
+#include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "daemon/core/model/account.h"
-#include "daemon/service/transport/user_traffic.h"
+#include "daemon/service/transport/frame_rules.h"
 
 namespace cccl_cache::daemon {
 

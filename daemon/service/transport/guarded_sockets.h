@@ -3,10 +3,12 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -60,5 +62,23 @@ class GuardedSocket {
 /// that does not receive by recvmsg, or does not send by sendmsg.
 [[nodiscard]] Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& serve,
                                                 std::chrono::milliseconds timeout);
+
+/// While it lasts, what a thread waits for in the kernel is interrupted again and again. For
+/// threads that close clients' sockets, or receive from them: with a socket go the descriptors that
+/// a client sent along (SCM_RIGHTS), and the end of a TCP socket that lingers (SO_LINGER) takes as
+/// long as the client says, unless a signal comes. The first one installs a handler that does
+/// nothing for SIGRTMAX - 1. Where a timer can't be had, nothing is interrupted.
+class InterruptedWaits {
+ public:
+  /// `thread`: the kernel's number of a thread of this process that outlives the object.
+  InterruptedWaits(pid_t thread, std::chrono::milliseconds interval);
+  ~InterruptedWaits();
+  InterruptedWaits(const InterruptedWaits&) = delete;
+  InterruptedWaits& operator=(const InterruptedWaits&) = delete;
+
+ private:
+  timer_t timer_{};
+  bool made_ = false;
+};
 
 }  // namespace cccl_cache::daemon

@@ -18,8 +18,8 @@
 #include <string>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/listening_socket.h"
-#include "daemon/service/transport/peer_credentials.h"
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"
 

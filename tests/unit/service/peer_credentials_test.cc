@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/transport/peer_credentials.h"
-
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/service/transport/acceptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

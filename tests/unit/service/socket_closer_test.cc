@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/transport/socket_closer.h"
-
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/service/transport/acceptor.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cache::daemon {

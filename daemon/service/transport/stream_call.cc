@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/transport/call_stream.h"
+#include "daemon/service/transport/stream_call.h"
 
 #include <utility>
 
-#include "daemon/service/transport/raw_call.h"
-
 namespace cccl_cache::daemon {
-
 CallStream::CallStream(Over over) : over_(std::move(over)) {}
 
 void CallStream::Await(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
