@@ -17,7 +17,7 @@
 #include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/builder.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/server.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/snapshot/node_snapshots.h"

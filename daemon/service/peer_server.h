@@ -23,8 +23,8 @@
 #include "daemon/service/calls/info_service.h"
 #include "daemon/service/calls/reflection_service.h"
 #include "daemon/service/calls/snapshot_service.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/call_server.h"
 
 namespace cccl_cache::daemon {

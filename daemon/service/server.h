@@ -19,7 +19,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/builder.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/listening_socket.h"
 
 namespace cccl_cache::daemon {

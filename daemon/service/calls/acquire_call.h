@@ -12,7 +12,7 @@
 
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
 #include "daemon/service/wire/acquire_message.h"

@@ -13,7 +13,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

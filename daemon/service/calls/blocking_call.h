@@ -15,8 +15,8 @@
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/transport/call_threads.h"
 #include "daemon/service/transport/stream_call.h"
 

@@ -14,7 +14,7 @@
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/counted_request.h"
 #include "daemon/service/calls/pending_build.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

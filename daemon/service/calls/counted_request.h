@@ -6,8 +6,8 @@
 
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/wire/convert.h"
 
 namespace cccl_cache::daemon {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

@@ -10,7 +10,7 @@
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/explain_request.h"
 #include "daemon/service/calls/small_call.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 
 namespace cccl_cache::daemon {
 

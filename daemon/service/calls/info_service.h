@@ -4,7 +4,7 @@
 
 #include "cccl_cache/v1/info.pb.h"
 #include "daemon/service/calls/health.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

@@ -8,7 +8,7 @@
 
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/requester_files.h"
-#include "daemon/service/limits/builder.h"
+#include "daemon/service/limits/backend.h"
 
 namespace cccl_cache::daemon {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/limits/build_backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
 

@@ -4,7 +4,7 @@
 
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/snapshot_sources.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

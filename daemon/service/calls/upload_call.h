@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/core/model/peer.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 #include "proto/digest.h"
 

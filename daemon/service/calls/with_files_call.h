@@ -11,7 +11,7 @@
 #include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/pending_build.h"
-#include "daemon/service/limits/build_backend.h"
+#include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
 #include "daemon/service/wire/convert.h"

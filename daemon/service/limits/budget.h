@@ -5,8 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
+#include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
@@ -74,6 +77,31 @@ class Budget {
   mutable std::mutex mutex_;
   Amounts used_{};                    // guarded by mutex_
   std::map<Account, Amounts> users_;  // guarded by mutex_; those that use anything
+};
+
+/// Counts deposits that are being sent among the bytes of those whom they are sent to: the same
+/// bytes once for each user, however many of his calls share them. So a thousand who waited for one
+/// deposit cost what they hold in memory, and who reads slowly costs nobody else. Thread-safe.
+class DepositReaders {
+ public:
+  /// The budget must outlive the object, and this all that it hands out.
+  explicit DepositReaders(Budget& budget) : budget_(budget) {}
+
+  /// To be held while the contents are sent. kOverloaded: the user has too many bytes under way.
+  [[nodiscard]] Result<std::shared_ptr<const void>> Add(Account account,
+                                                        const DepositContents& contents);
+
+ private:
+  struct Reading {
+    DepositContents contents;
+    Share share;
+  };
+  using Key = std::pair<Account, const void*>;
+  void Forget(const Key& key);
+
+  Budget& budget_;
+  std::mutex mutex_;
+  std::map<Key, std::weak_ptr<const Reading>> reading_;  // guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/limits/deposit_readers.h"
-
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+
+#include "daemon/service/limits/budget.h"
 
 namespace cccl_cache::daemon {
 namespace {

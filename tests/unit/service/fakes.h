@@ -18,7 +18,7 @@
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/toolchain.h"
-#include "daemon/service/limits/builder.h"
+#include "daemon/service/limits/backend.h"
 
 namespace cccl_cache::daemon {
 

@@ -6,7 +6,14 @@
 #include <utility>
 
 #include "daemon/core/build/coordinator.h"
+#include "daemon/core/closure/sent_files.h"
 #include "daemon/core/explain/explainer.h"
+#include "daemon/core/lease/deposits.h"
+#include "daemon/core/model/service_limits.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/service/limits/budget.h"
+#include "daemon/service/limits/read_gate.h"
+#include "daemon/service/limits/uploads.h"
 
 namespace cccl_cache::daemon {
 
@@ -47,6 +54,21 @@ class CoordinatorBuilder final : public Builder {
 
  private:
   BuildCoordinator& coordinator_;
+};
+
+/// What the services of all users share. Everything in it is thread-safe and outlives every
+/// call.
+struct BuildBackend {
+  const ServiceLimits& limits;
+  Builder& builder;
+  Statistics& statistics;
+  Budget& budget;
+  ReadGate& read_gate;
+  ReadGate& answer_gate;  ///< for answers about files, which come when the caller likes
+  Uploads& uploads;
+  Deposits& deposits;
+  DepositReaders& deposit_readers;
+  std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
 };
 
 }  // namespace cccl_cache::daemon
