@@ -21,8 +21,8 @@
 #include "daemon/local/identity_cache.h"
 #include "daemon/local/local_builder.h"
 #include "daemon/process/worker_path.h"
-#include "daemon/service/wire/convert.h"
-#include "daemon/service/wire/reply_head.h"
+#include "daemon/service/wire/build_reply.h"
+#include "daemon/service/wire/build_request.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -19,7 +19,7 @@
 #include "daemon/service/transport/call_server.h"
 #include "daemon/service/transport/flood_history.h"
 #include "daemon/service/transport/guarded_sockets.h"
-#include "daemon/service/wire/api_version.h"
+#include "daemon/service/wire/build_request.h"
 #include "proto/fingerprint.h"
 
 namespace cccl_cache::daemon {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/deposit.pb.h"
-#include "daemon/service/wire/acquire_message.h"
+#include "daemon/service/wire/acquire_messages.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

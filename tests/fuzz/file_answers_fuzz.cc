@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/wire/file_answers.h"
+#include "daemon/service/wire/stream_messages.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/wire/buffer_pieces.h"
-#include "daemon/service/wire/many_request.h"
+#include "daemon/service/wire/messages.h"
+#include "daemon/service/wire/stream_messages.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

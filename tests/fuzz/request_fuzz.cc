@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/wire/convert.h"
+#include "daemon/service/wire/build_request.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "daemon/service/calls/deposit_claim.h"
-#include "daemon/service/wire/acquire_reply.h"
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/acquire_messages.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

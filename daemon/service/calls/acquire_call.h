@@ -15,7 +15,7 @@
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
-#include "daemon/service/wire/acquire_message.h"
+#include "daemon/service/wire/acquire_messages.h"
 
 namespace cccl_cache::daemon {
 

@@ -8,8 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/service/wire/grpc_status.h"
-#include "daemon/service/wire/small_message.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/service/calls/counted_request.h"
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)

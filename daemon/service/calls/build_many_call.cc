@@ -6,9 +6,9 @@
 
 #include <utility>
 
-#include "daemon/service/wire/grpc_status.h"
-#include "daemon/service/wire/many_request.h"
+#include "daemon/service/wire/messages.h"
 #include "daemon/service/wire/reply_bytes.h"
+#include "daemon/service/wire/stream_messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "daemon/service/wire/buffer_pieces.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

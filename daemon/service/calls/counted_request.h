@@ -8,7 +8,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
-#include "daemon/service/wire/convert.h"
+#include "daemon/service/wire/build_request.h"
 
 namespace cccl_cache::daemon {
 

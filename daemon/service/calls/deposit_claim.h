@@ -5,7 +5,7 @@
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/wire/acquire_message.h"
+#include "daemon/service/wire/acquire_messages.h"
 
 namespace cccl_cache::daemon {
 

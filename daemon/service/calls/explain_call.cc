@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/service/wire/convert.h"
-#include "daemon/service/wire/small_message.h"
+#include "daemon/service/wire/build_request.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/service/wire/buffer_pieces.h"
+#include "daemon/service/wire/messages.h"
 #include "daemon/service/wire/utf8.h"
 
 namespace cccl_cache::daemon {

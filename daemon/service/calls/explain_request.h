@@ -10,7 +10,7 @@
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
-#include "daemon/service/wire/convert.h"
+#include "daemon/service/wire/build_request.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

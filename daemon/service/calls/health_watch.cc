@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/calls/health_watch.h"
 
-#include "daemon/service/wire/small_message.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 

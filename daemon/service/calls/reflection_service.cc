@@ -8,8 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "daemon/service/wire/grpc_status.h"
-#include "daemon/service/wire/small_message.h"
+#include "daemon/service/wire/messages.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 
 namespace cccl_cache::daemon {

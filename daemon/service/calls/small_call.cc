@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 

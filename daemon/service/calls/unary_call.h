@@ -10,7 +10,7 @@
 
 #include "daemon/service/calls/small_call.h"
 #include "daemon/service/transport/stream_call.h"
-#include "daemon/service/wire/small_message.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 

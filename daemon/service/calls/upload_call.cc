@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cccl_cache/v1/build.pb.h"
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "daemon/service/calls/counted_request.h"
-#include "daemon/service/wire/file_answers.h"
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/messages.h"
+#include "daemon/service/wire/stream_messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/service/wire/reply_head.h"
+#include "daemon/service/wire/build_reply.h"
 #include "daemon/service/wire/wire_output.h"
 
 namespace cccl_cache::daemon {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/convert.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/wire/build_request.h"
 
 namespace cccl_cache::daemon {
 namespace {

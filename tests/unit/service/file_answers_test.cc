@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/file_answers.h"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <optional>
 
 #include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/wire/stream_messages.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/service/byte_buffers.h"
 

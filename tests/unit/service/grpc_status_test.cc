@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/grpc_status.h"
-
 #include <grpcpp/server_context.h>
 #include <grpcpp/test/server_context_test_spouse.h>
 
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
 namespace {

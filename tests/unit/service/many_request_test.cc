@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/many_request.h"
-
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/v1/build.pb.h"
+#include "daemon/service/wire/stream_messages.h"
 #include "tests/unit/service/byte_buffers.h"
 
 namespace cccl_cache::daemon {

@@ -2,13 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/model/result.h"
+
 namespace cccl_cache::daemon {
+
+/// Of a request to any method but those that take a build.
+inline constexpr uint64_t kSmallRequestBytes = 4096;
+
+/// kInvalidRequest: larger than kSmallRequestBytes, or not such a message.
+[[nodiscard]] Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
+
+[[nodiscard]] grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message);
 
 /// The bytes of a received message where gRPC has put them. Keeps them; stays where it was made.
 class BufferPieces {
@@ -29,5 +43,12 @@ class BufferPieces {
   std::vector<grpc::Slice> slices_;
   std::vector<std::string_view> pieces_;
 };
+
+/// What is longer is cut: gRPC clients take some 8 KiB of trailers, percent-encoded.
+inline constexpr size_t kLongestErrorText = 2048;
+
+/// The status that a client sees for an error (docs/protocol.md has the table); adds the trailers
+/// cccl-error and cccl-retry-ms to the call.
+[[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 
 }  // namespace cccl_cache::daemon

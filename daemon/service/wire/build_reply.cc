@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/reply_head.h"
+#include "daemon/service/wire/build_reply.h"
 
 #include <string_view>
 

@@ -8,10 +8,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
+#include "daemon/service/wire/wire_input.h"
 #include "proto/digest.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
@@ -55,5 +58,36 @@ class RequestFields {
   uint64_t bytes_ = 0;
   std::optional<Error> error_;
 };
+
+}  // namespace cccl_cache::daemon
+
+/// BuildRequest of build.proto, read from the wire into the core's type without a message in
+/// between.
+namespace cccl_cache::daemon {
+
+/// A request as the core takes it, and what only the service needs of it.
+struct ConvertedRequest {
+  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  std::vector<cccl_cache::ArtifactKind> wanted;  ///< empty: all
+  uint64_t bytes = 0;                            ///< of all its texts and binaries
+};
+
+/// What a client hears whose bytes are no BuildRequest.
+[[nodiscard]] Error NotARequest();
+
+/// The BuildRequest that the message at hand is. Of a list nothing is kept beyond its bound.
+/// kInvalidRequest names the field, kUploadNeeded the digest.
+[[nodiscard]] Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
+                                                 const FindUpload& find_upload);
+
+/// The one that the message at hand holds as its field `number`, where nothing else counts: two of
+/// them, or none, are no request.
+[[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
+                                                       const ServiceLimits& limits,
+                                                       const FindUpload& find_upload);
+
+/// Goes up with each addition to the protocol that a client may ask for
+/// (BuildRequest.min_api_minor).
+inline constexpr uint32_t kApiMinor = 0;
 
 }  // namespace cccl_cache::daemon

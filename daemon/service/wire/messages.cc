@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/grpc_status.h"
+#include "daemon/service/wire/messages.h"
+
+#include <fmt/format.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <string>
 
@@ -35,6 +38,26 @@ grpc::StatusCode CodeOf(ErrorCode code) {
 }
 
 }  // namespace
+
+Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message) {
+  const uint64_t size = bytes.Length();
+  if (size > kSmallRequestBytes) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("a request of {} bytes: at most {} are allowed here", size,
+                             kSmallRequestBytes)};
+  }
+  grpc::ProtoBufferReader reader(&bytes);
+  if (!message.ParseFromZeroCopyStream(&reader)) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("the message is not a {}", message.GetTypeName())};
+  }
+  return Ok{};
+}
+
+grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return {&slice, 1};
+}
 
 grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context) {
   context.AddTrailingMetadata("cccl-error", std::string(Name(error.code)));

@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/result.h"
 #include "proto/deposit_key.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 
@@ -42,5 +45,15 @@ using AcquireMessage =
 
 /// An AcquireRequest. kInvalidRequest: it is none, or holds more than it may.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
+
+// Each is one AcquireReply.
+
+[[nodiscard]] grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
+                                           const cccl_cache::Digest& key);
+[[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const cccl_cache::Digest& key);
+/// Some of these contents, where they lie.
+[[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
+                                              std::string_view bytes);
+[[nodiscard]] grpc::ByteBuffer EncodePublished();
 
 }  // namespace cccl_cache::daemon

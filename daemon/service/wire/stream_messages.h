@@ -5,10 +5,12 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
+#include <vector>
 
+#include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/service_limits.h"
-#include "daemon/service/wire/convert.h"
+#include "daemon/service/wire/build_request.h"
 
 namespace cccl_cache::daemon {
 
@@ -28,5 +30,13 @@ struct ManyRequest {
 
 /// The answer to the build of that tag which failed so.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);
+
+/// A BuildWithFilesReply that asks this.
+[[nodiscard]] grpc::ByteBuffer EncodeQuestions(const std::vector<CallerQuestion>& questions);
+
+/// Hands on the answers in a BuildWithFilesRequest, one at a time: so a message that holds a
+/// million of them costs no more memory than one. kInvalidRequest: it holds something else, or more
+/// than may be in one message.
+[[nodiscard]] Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange);
 
 }  // namespace cccl_cache::daemon
