@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/service/calls/explain_request.h"
+#include "daemon/service/calls/explain_call.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

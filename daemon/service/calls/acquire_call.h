@@ -12,6 +12,7 @@
 
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/peer.h"
+#include "daemon/core/model/result.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
@@ -89,5 +90,9 @@ class AcquireCall final : public RawCall, private GatedReader {
   std::optional<grpc::Status> end_;        ///< what the call is to end with
   bool over_ = false;                      ///< ended
 };
+
+/// What this peer asks for, in the scope that it may ask for. kDenied: it names a group that the
+/// kernel does not say it is in.
+[[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 
 }  // namespace cccl_cache::daemon

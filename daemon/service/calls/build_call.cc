@@ -4,10 +4,68 @@
 
 #include <utility>
 
-#include "daemon/service/calls/counted_request.h"
 #include "daemon/service/wire/messages.h"
 
 namespace cccl_cache::daemon {
+namespace {
+
+Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
+                              const grpc::ByteBuffer& message, BuildReader read) {
+  const BufferPieces pieces(message);
+  WireInput input(pieces.views());
+  return read(input, backend.limits,
+              [&](const auto& digest) { return backend.uploads.Find(peer.uid, digest); });
+}
+
+}  // namespace
+
+bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
+                         std::shared_ptr<const cccl_cache::BuildRequest> request,
+                         const Caller& caller, Answer answer) {
+  // The caller's own reference may go while the builder answers.
+  const std::shared_ptr<PendingBuild> self = pending;
+  {
+    std::lock_guard lock(self->mutex_);
+    if (self->cancelled_) return false;
+    self->answer_ = std::move(answer);
+  }
+  const auto ticket =
+      self->builder_.Build(std::move(request), caller,
+                           [self](Result<BuildAnswer> result) { self->End(std::move(result)); });
+  bool left = false;
+  {
+    std::lock_guard lock(self->mutex_);
+    self->ticket_ = ticket;
+    left = self->cancelled_;
+  }
+  if (left) self->builder_.Leave(ticket);
+  return true;
+}
+
+bool PendingBuild::Cancel() {
+  Answer answer;
+  BuildCoordinator::Ticket ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    answer = std::exchange(answer_, nullptr);
+    ticket = ticket_;
+  }
+  if (answer == nullptr) return false;
+  // Without a ticket Build has not returned yet, and Start will leave.
+  if (ticket != 0) builder_.Leave(ticket);
+  return true;
+}
+
+void PendingBuild::End(Result<BuildAnswer> result) {
+  Answer answer;
+  {
+    std::lock_guard lock(mutex_);
+    answer = std::exchange(answer_, nullptr);
+  }
+  if (answer != nullptr) answer(std::move(result));
+}
+
 BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form)
     : RawCall(stream),
       backend_(backend),
@@ -110,5 +168,20 @@ void BuildCall::Fail(const Error& error) {
 }
 
 void BuildCall::OnDone() { delete this; }
+
+Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
+                                   grpc::ByteBuffer& message, BuildReader read) {
+  const uint64_t size = message.Length();
+  auto received = backend.budget.Take(peer.account(), Resource::kBytes, size);
+  if (!received) return received.error();
+  if (size > backend.limits.message_bytes) return NotARequest();
+  auto converted = Read(backend, peer, message, read);
+  message.Clear();
+  if (!converted) return converted.error();
+  received->Release();
+  auto held = backend.budget.Take(peer.account(), Resource::kBytes, converted->bytes);
+  if (!held) return held.error();
+  return CountedRequest{*std::move(converted), *std::move(held)};
+}
 
 }  // namespace cccl_cache::daemon

@@ -4,18 +4,53 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/calls/pending_build.h"
+#include "daemon/core/model/requester_files.h"
+#include "daemon/core/model/result.h"
 #include "daemon/service/limits/backend.h"
+#include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"
 #include "daemon/service/wire/build_request.h"
 #include "daemon/service/wire/reply_bytes.h"
 
 namespace cccl_cache::daemon {
+
+/// One caller's wait for an answer, where the answer and the caller's leaving meet: whichever comes
+/// first ends the wait, and the other finds it ended. Thread-safe. Shared, because an answer can
+/// come after the caller is gone.
+class PendingBuild {
+ public:
+  using Answer = std::function<void(Result<BuildAnswer>)>;
+
+  /// The builder must outlive the last call of Start and Cancel.
+  explicit PendingBuild(Builder& builder) : builder_(builder) {}
+
+  /// Asks the builder; `answer` runs at most once, perhaps before this returns, and then all that
+  /// it refers to may be gone already. False, and nothing is asked, if the caller has left before.
+  [[nodiscard]] static bool Start(const std::shared_ptr<PendingBuild>& pending,
+                                  std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                  const Caller& caller, Answer answer);
+
+  /// The caller leaves. True if that ended the wait: `answer` will not run. False: it has run or is
+  /// running, or Start is still to come and will return false.
+  [[nodiscard]] bool Cancel();
+
+ private:
+  void End(Result<BuildAnswer> result);
+
+  Builder& builder_;
+  std::mutex mutex_;
+  bool cancelled_ = false;               // guarded by mutex_
+  Answer answer_;                        // guarded by mutex_; empty unless waiting
+  BuildCoordinator::Ticket ticket_ = 0;  // guarded by mutex_
+};
 
 /// One call of Build or BuildInChunks, from its headers to its last byte. Deletes itself
 /// when the call is done. It is served as a stream although the request is one message: so the call
@@ -50,5 +85,20 @@ class BuildCall final : public RawCall, private GatedReader {
   ConvertedRequest request_;
   std::optional<ReplyChunks> chunks_;
 };
+
+/// A request whose texts and binaries are counted among its user's bytes.
+struct CountedRequest {
+  ConvertedRequest converted;
+  Share bytes;
+};
+
+/// Makes the request of a message's bytes, however they hold it: ReadBuild, or by way of it.
+using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const ServiceLimits& limits,
+                                                 const FindUpload& find_upload);
+
+/// Of the message's bytes nothing is left. Counts them while they are read, then what was made of
+/// them: kOverloaded. kInvalidRequest and kUploadNeeded as ReadBuild.
+[[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
+                                                 grpc::ByteBuffer& message, BuildReader read);
 
 }  // namespace cccl_cache::daemon

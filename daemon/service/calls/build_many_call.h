@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "daemon/core/model/peer.h"
-#include "daemon/service/calls/counted_request.h"
-#include "daemon/service/calls/pending_build.h"
+#include "daemon/service/calls/build_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/transport/stream_call.h"
 

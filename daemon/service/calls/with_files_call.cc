@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/service/calls/counted_request.h"
+#include "daemon/service/calls/build_call.h"
 #include "daemon/service/wire/messages.h"
 #include "daemon/service/wire/stream_messages.h"
 

@@ -10,7 +10,7 @@
 
 #include "daemon/core/closure/file_exchange.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/calls/pending_build.h"
+#include "daemon/service/calls/build_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
 #include "daemon/service/transport/stream_call.h"

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/counted_request.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/service/calls/build_call.h"
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/service/byte_buffers.h"
 #include "tests/unit/service/fakes.h"

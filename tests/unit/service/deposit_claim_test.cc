@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/deposit_claim.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/service/calls/acquire_call.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/explain_request.h"
-
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "daemon/service/calls/explain_call.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/pending_build.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "daemon/service/calls/build_call.h"
 #include "tests/unit/service/fakes.h"
 
 namespace cccl_cache::daemon {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/calls/snapshot_filter.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/service/calls/snapshot_calls.h"
 #include "proto/snapshot.h"
 
 namespace cccl_cache::daemon {

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/calls/services.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cccl_cache/v1/deposit.pb.h"
+#include "daemon/service/calls/acquire_call.h"
+#include "daemon/service/calls/build_call.h"
+#include "daemon/service/calls/build_many_call.h"
+#include "daemon/service/calls/health.h"
+#include "daemon/service/calls/snapshot_calls.h"
+#include "daemon/service/calls/unary_call.h"
+#include "daemon/service/calls/upload_call.h"
+#include "daemon/service/calls/with_files_call.h"
+#include "grpc/health/v1/health.pb.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+using cccl_cache::Digest;
+
+/// Descriptions in one reply.
+constexpr size_t kPage = 1000;
+
+uint64_t Seconds(std::chrono::sys_seconds time) {
+  return static_cast<uint64_t>(time.time_since_epoch().count());
+}
+
+void Describe(const DepositRecord& from, v1::DepositDescription& to) {
+  to.set_key(from.key.Hex());
+  to.set_namespace_(from.name_space);
+  if (from.scope.kind == cccl_cache::DepositScope::Kind::kGroup) {
+    to.mutable_group()->set_gid(from.scope.id);
+  }
+  to.set_size(from.size);
+  to.set_made_at(Seconds(from.made));
+  to.set_used_at(Seconds(from.used));
+}
+
+v1::ListDepositsReply Describe(std::vector<DepositRecord> records) {
+  v1::ListDepositsReply reply;
+  reply.set_more(records.size() > kPage);
+  if (reply.more()) records.pop_back();
+  for (const DepositRecord& record : records) Describe(record, *reply.add_deposits());
+  return reply;
+}
+
+Status CheckOwner(uid_t uid) {
+  if (uid != kOverflowUid) return Ok{};
+  return Error{ErrorCode::kDenied,
+               "uid 65534 stands for many users, so nothing is deposited for it"};
+}
+
+Status CheckKey(const char* field, const std::string& key) {
+  if (Digest::FromHex(key)) return Ok{};
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("{}: a key has 64 hexadecimal digits", field)};
+}
+
+namespace v1 = grpc::health::v1;
+
+void Check(const Health& health, const v1::HealthCheckRequest& request,
+           const UnaryCall::Reply& answer) {
+  v1::HealthCheckResponse reply;
+  if (!Health::Knows(request.service())) {
+    answer({grpc::StatusCode::NOT_FOUND, "no such service"}, reply);
+    return;
+  }
+  const bool well = request.service() == kReadyService ? health.ready() : health.serving();
+  reply.set_status(well ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING);
+  answer(grpc::Status::OK, reply);
+}
+
+}  // namespace
+
+BuildService::BuildService(BuildBackend& backend, PeerOf peer_of) {
+  Serve("/cccl_cache.v1.Build/Build", [&backend, peer_of](CallStream& stream) {
+    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kOneMessage);
+  });
+  Serve("/cccl_cache.v1.Build/BuildInChunks", [&backend, peer_of](CallStream& stream) {
+    new BuildCall(backend, peer_of(stream), stream, BuildCall::Form::kChunks);
+  });
+  Serve("/cccl_cache.v1.Build/BuildWithFiles", [&backend, peer_of](CallStream& stream) {
+    new WithFilesCall(backend, peer_of(stream), stream);
+  });
+  Serve("/cccl_cache.v1.Build/BuildMany", [&backend, peer_of](CallStream& stream) {
+    new BuildManyCall(backend, peer_of(stream), stream);
+  });
+  Serve("/cccl_cache.v1.Build/Upload", [&backend, peer_of](CallStream& stream) {
+    new UploadCall(backend, peer_of(stream), stream);
+  });
+}
+
+DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
+  const uid_t uid = peer.uid;
+  const Account account = peer.account();
+  Serve("/cccl_cache.v1.Deposit/Acquire",
+        [&backend, &peer](CallStream& stream) { new AcquireCall(backend, peer, stream); });
+  Serve("/cccl_cache.v1.Deposit/List",
+        UnaryCall::Maker<v1::ListDepositsRequest>(
+            backend, account,
+            [&backend, uid](const auto& request, const UnaryCall::Reply& answer) {
+              const auto after = Digest::FromHex(request.after());
+              answer(grpc::Status::OK, Describe(backend.deposits.List(uid, after, kPage + 1)));
+            },
+            [uid](const v1::ListDepositsRequest& request) -> Status {
+              if (auto owner = CheckOwner(uid); !owner) return owner;
+              return request.after().empty() ? Status(Ok{}) : CheckKey("after", request.after());
+            }));
+  Serve("/cccl_cache.v1.Deposit/Remove",
+        UnaryCall::Maker<v1::RemoveDepositRequest>(
+            backend, account,
+            [&backend, uid](const auto& request, const UnaryCall::Reply& answer) {
+              v1::RemoveDepositReply reply;
+              reply.set_removed(backend.deposits.Remove(*Digest::FromHex(request.key()), uid));
+              answer(grpc::Status::OK, reply);
+            },
+            [uid](const v1::RemoveDepositRequest& request) -> Status {
+              if (auto owner = CheckOwner(uid); !owner) return owner;
+              return CheckKey("key", request.key());
+            }));
+}
+
+SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
+                                 const SnapshotSources& sources) {
+  Serve("/cccl_cache.v1.Snapshot/Create", [&backend, &sources, peer](CallStream& stream) {
+    auto* call = new CreateSnapshotCall(backend, sources, peer, stream);
+    call->Begin();
+  });
+  Serve("/cccl_cache.v1.Snapshot/Insert", [&backend, &sources, peer](CallStream& stream) {
+    auto* call = new InsertSnapshotCall(backend, sources, peer, stream);
+    call->Begin();
+  });
+}
+
+InfoService::InfoService(BuildBackend& backend, Account account,
+                         const cccl_cache::v1::InfoReply& reply, const Health& health) {
+  Serve("/cccl_cache.v1.Info/Get",
+        UnaryCall::Maker<cccl_cache::v1::InfoRequest>(
+            backend, account,
+            [&reply, &health](const auto& /*request*/, const UnaryCall::Reply& answer) {
+              cccl_cache::v1::InfoReply now = reply;
+              now.set_problem(health.problem());
+              answer(grpc::Status::OK, now);
+            }));
+}
+
+HealthService::HealthService(BuildBackend& backend, Account account, Health& health) {
+  Serve("/grpc.health.v1.Health/Check",
+        UnaryCall::Maker<v1::HealthCheckRequest>(
+            backend, account, [&health](const auto& request, const UnaryCall::Reply& answer) {
+              Check(health, request, answer);
+            }));
+  Serve("/grpc.health.v1.Health/Watch", [&backend, account, &health](CallStream& stream) {
+    auto* call = new HealthWatch(backend, account, stream, health);
+    call->Begin();
+  });
+}
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "cccl_cache/v1/info.pb.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/service/calls/health.h"
+#include "daemon/service/calls/snapshot_calls.h"
+#include "daemon/service/limits/backend.h"
+#include "daemon/service/transport/stream_call.h"
+
+namespace cccl_cache::daemon {
+
+/// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
+class BuildService final : public RawService {
+ public:
+  /// Who calls, as far as this call's connection tells: the credentials are those of the server,
+  /// the pid is looked up by the connection.
+  using PeerOf = std::function<Peer(const CallStream&)>;
+
+  BuildService(BuildBackend& backend, PeerOf peer_of);
+};
+
+/// cccl_cache.v1.Deposit for one peer, whose uid and groups decide what exists for it. Thread-safe.
+class DepositService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  DepositService(BuildBackend& backend, const Peer& peer);
+};
+
+/// cccl_cache.v1.Snapshot for one peer. Thread-safe.
+class SnapshotService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
+};
+
+/// cccl_cache.v1.Info for one peer: the same answer to everybody, with the problem of the moment.
+/// Thread-safe.
+class InfoService final : public RawService {
+ public:
+  /// Backend and reply must outlive the service.
+  InfoService(BuildBackend& backend, Account account, const cccl_cache::v1::InfoReply& reply,
+              const Health& health);
+};
+
+/// grpc.health.v1 for one peer. gRPC brings such a service, but takes its requests unbounded and
+/// uncounted. Thread-safe.
+class HealthService final : public RawService {
+ public:
+  /// Both must outlive the service.
+  HealthService(BuildBackend& backend, Account account, Health& health);
+};
+
+}  // namespace cccl_cache::daemon

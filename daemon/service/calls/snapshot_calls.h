@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cccl_cache/v1/snapshot.pb.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/snapshots.h"
+#include "daemon/service/calls/blocking_call.h"
+#include "daemon/service/transport/call_threads.h"
+
+namespace cccl_cache::daemon {
+
+/// What calls about snapshots work with. Outlives every call.
+struct SnapshotSources {
+  Snapshots& snapshots;
+  CallThreads& threads;
+};
+
+/// One call of Snapshot.Create: the filter and the keys that are not wanted, then the file.
+class CreateSnapshotCall final : public BlockingCall {
+ public:
+  CreateSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
+                     CallStream& stream)
+      : BlockingCall(backend, sources.threads, std::move(peer), stream),
+        snapshots_(sources.snapshots) {}
+
+ private:
+  Status Work() override;
+  [[nodiscard]] Result<SnapshotFilter> ReadFilter();
+  /// Sends what makes full messages; the rest waits for more.
+  [[nodiscard]] Status Send(std::string_view bytes);
+  [[nodiscard]] Status SendRest();
+
+  Snapshots& snapshots_;
+  std::string unsent_;
+  Share keys_;
+};
+
+/// One call of Snapshot.Insert: the file, then what became of it.
+class InsertSnapshotCall final : public BlockingCall {
+ public:
+  InsertSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
+                     CallStream& stream)
+      : BlockingCall(backend, sources.threads, std::move(peer), stream),
+        snapshots_(sources.snapshots) {}
+
+ private:
+  Status Work() override;
+
+  Snapshots& snapshots_;
+};
+
+/// kInvalidRequest names the field.
+[[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
+
+/// Adds keys as they are sent: 32 bytes each.
+[[nodiscard]] Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter);
+
+void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);
+
+}  // namespace cccl_cache::daemon
