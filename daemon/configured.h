@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/configuration/surroundings.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"

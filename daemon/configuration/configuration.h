@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -59,5 +60,30 @@ struct Configuration {
   uint64_t in_flight_limit = 4ull << 30;
   uint64_t in_flight_limit_per_uid = 1ull << 30;
 };
+
+/// What the process finds around it; handed in so that tests can choose it. A plain value.
+struct Surroundings {
+  std::map<std::string, std::string, std::less<>> environment;
+  uid_t uid = 0;
+  uint64_t processors = 1;
+  std::string system_config_file = "/etc/cccl-cached/config.toml";
+
+  /// Empty if it is not set.
+  [[nodiscard]] std::string Variable(std::string_view name) const {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::string() : found->second;
+  }
+
+  /// Those of this process.
+  [[nodiscard]] static Surroundings OfThisProcess();
+};
+
+/// What holds where nothing is set. Root and the system service get the node's places, a user gets
+/// private ones; the directories that systemd made for the service come first. What has no safe
+/// place is left empty: never /tmp.
+[[nodiscard]] Configuration DefaultConfiguration(const Surroundings& surroundings);
+
+/// The file that is read if it is there and no other one is named; may be empty.
+[[nodiscard]] std::string DefaultConfigFile(const Surroundings& surroundings);
 
 }  // namespace cccl_cache::daemon

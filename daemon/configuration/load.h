@@ -5,10 +5,11 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/configuration/command_line.h"
 #include "daemon/configuration/configuration.h"
-#include "daemon/configuration/surroundings.h"
+#include "daemon/configuration/settings.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -29,5 +30,8 @@ struct LoadedConfiguration {
 
 /// A configuration file that sets all this, with the origin of each value as a comment.
 [[nodiscard]] std::string PrintConfiguration(const LoadedConfiguration& loaded);
+
+/// What a configuration file sets. Every error names file and line.
+[[nodiscard]] Result<std::vector<Assignment>> ReadTomlFile(const std::string& path);
 
 }  // namespace cccl_cache::daemon

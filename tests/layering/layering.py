@@ -95,7 +95,7 @@ ADAPTERS = (
     (r"(nghttp2|protobuf-c)/.*", ("client/src/",)),
     (r"nettle/.*", ("proto/",)),
     (r"spdlog/.*", ("daemon/process/log.cc",)),
-    (r"toml\+\+/.*", ("daemon/configuration/toml_file.cc",)),
+    (r"toml\+\+/.*", ("daemon/configuration/load.cc",)),
     (r"CLI/.*", ("cli/", "daemon/configuration/command_line.cc")),
     (r"fmt/.*", (*DAEMON_BUT_WORKER, "cli/")),
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configuration/defaults.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/configuration/configuration.h"
 
 using namespace cccl_cache::daemon;
 

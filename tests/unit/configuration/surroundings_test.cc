@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configuration/surroundings.h"
-
 #include <sched.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+
+#include "daemon/configuration/configuration.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configuration/toml_file.h"
-
 #include <catch2/catch.hpp>
 
+#include "daemon/configuration/load.h"
 #include "tests/unit/configuration/temporary_file.h"
 
 using namespace cccl_cache::daemon;
