@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/configured.h"
-#include "daemon/process/build_log.h"
+#include "daemon/process/log.h"
 #include "daemon/version.h"
 
 namespace cccl_cache::daemon {

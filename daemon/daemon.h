@@ -14,7 +14,6 @@
 #include "daemon/core/model/job_memory.h"
 #include "daemon/files/host_files.h"
 #include "daemon/housekeeping.h"
-#include "daemon/process/limited_log.h"
 #include "daemon/process/log.h"
 #include "daemon/service/limits/accounts.h"
 #include "daemon/service/limits/backend.h"

@@ -7,6 +7,8 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <iterator>
+#include <string>
+#include <utility>
 
 #include "daemon/process/json_text.h"
 
@@ -47,6 +49,72 @@ void AppendTextValue(std::string& line, const LogField& field) {
     AppendJsonString(line, text);
   }
 }
+
+std::string_view NameOf(cccl_cache::BuildKind kind) {
+  switch (kind) {
+    case cccl_cache::BuildKind::kNvrtc:
+      return "nvrtc";
+    case cccl_cache::BuildKind::kLink:
+      return "link";
+    case cccl_cache::BuildKind::kNvvm:
+      return "nvvm";
+  }
+  return "";
+}
+
+std::string_view NameOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kHit:
+      return "hit";
+    case Outcome::kBuilt:
+      return "built";
+    case Outcome::kJoined:
+      return "joined";
+    case Outcome::kUncacheable:
+      return "uncacheable";
+    case Outcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::string_view NameOf(TierName tier) {
+  switch (tier) {
+    case TierName::kNone:
+      return "none";
+    case TierName::kMemory:
+      return "memory";
+    case TierName::kDisk:
+      return "disk";
+    case TierName::kRemote:
+      return "remote";
+    case TierName::kArena:
+      return "arena";
+  }
+  return "";
+}
+
+void LogAnswer(Log& log, const BuildRecord& record, const BuildAnswer& answer) {
+  const LogLevel level = answer.outcome == Outcome::kHit ? LogLevel::kDebug : LogLevel::kInfo;
+  if (!log.Takes(level)) return;
+  const std::string key = answer.key.Hex();
+  log.Write(level, "build", "",
+            {{"uid", int64_t{record.peer.uid}},
+             {"pid", int64_t{record.peer.pid}},
+             {"kind", NameOf(record.kind)},
+             {"outcome", NameOf(answer.outcome)},
+             {"tier", NameOf(answer.tier)},
+             {"key", key},
+             {"toolchain", answer.toolchain_version},
+             {"native_code", int64_t{answer.native_code}},
+             {"remembered", int64_t{answer.remembered}},
+             {"queue_us", int64_t{answer.queue_time.count()}},
+             {"compile_us", int64_t{answer.compile_time.count()}},
+             {"total_us", int64_t{record.total_time.count()}}});
+}
+
+constexpr double kLinesAtOnce = 10;
+constexpr double kLinesPerSecond = 10.0 / 60;
 
 }  // namespace
 
@@ -124,6 +192,40 @@ std::string JsonMembers(std::string_view event, std::string_view message,
     }
   }
   return json;
+}
+
+void LogBuild(Log& log, const BuildRecord& record) {
+  if (record.result.ok()) {
+    LogAnswer(log, record, *record.result);
+    return;
+  }
+  log.Write(LogLevel::kInfo, "build", "",
+            {{"uid", int64_t{record.peer.uid}},
+             {"pid", int64_t{record.peer.pid}},
+             {"kind", NameOf(record.kind)},
+             {"outcome", "error"},
+             {"error", Name(record.result.error().code)},
+             {"total_us", int64_t{record.total_time.count()}}});
+}
+
+LimitedLog::LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now)
+    : log_(log),
+      event_(std::move(event)),
+      now_(std::move(now)),
+      allowed_(kLinesAtOnce, kLinesPerSecond, now_()) {}
+
+void LimitedLog::Write(std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  if (!allowed_.Take(now_())) {
+    ++left_out_;
+    return;
+  }
+  if (left_out_ == 0) {
+    log_.Write(LogLevel::kWarning, event_, message);
+  } else {
+    log_.Write(LogLevel::kWarning, event_, message, {{"left_out", left_out_}});
+  }
+  left_out_ = 0;
 }
 
 }  // namespace cccl_cache::daemon

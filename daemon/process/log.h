@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "daemon/configuration/configuration.h"
+#include "daemon/core/build/coordinator.h"
+#include "daemon/core/model/token_bucket.h"
 
 namespace cccl_cache::daemon {
 
@@ -49,5 +53,29 @@ class Log {
 /// The same as members of a JSON object, each after a comma.
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
+
+/// One line for one build: who asked, what became of it, how long it took. Hits are written at
+/// level debug, all else at info. No text of the client's is in it.
+void LogBuild(Log& log, const BuildRecord& record);
+
+/// Warnings of one kind that a client can cause any number of: ten at once and ten a minute are
+/// written. The next one that is written says how many were left out. Thread-safe; the log must
+/// outlive it.
+class LimitedLog {
+ public:
+  using Clock = TokenBucket::Clock;
+
+  LimitedLog(Log& log, std::string event, std::function<Clock::time_point()> now = Clock::now);
+
+  void Write(std::string_view message);
+
+ private:
+  Log& log_;
+  const std::string event_;
+  const std::function<Clock::time_point()> now_;
+  std::mutex mutex_;
+  TokenBucket allowed_;   // guarded by mutex_
+  int64_t left_out_ = 0;  // guarded by mutex_
+};
 
 }  // namespace cccl_cache::daemon

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/build_log.h"
-
 #include <fcntl.h>
 
 #include <catch2/catch.hpp>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/process/log.h"
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cache::daemon;

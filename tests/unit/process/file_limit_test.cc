@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/file_limit.h"
-
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
+
+#include "daemon/process/service_process.h"
 
 using namespace cccl_cache::daemon;
 

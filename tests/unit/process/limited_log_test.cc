@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/limited_log.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/process/log.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/notify_socket.h"
-
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstring>
+
+#include "daemon/process/service_process.h"
 
 using cccl_cache::daemon::NotifySocket;
 

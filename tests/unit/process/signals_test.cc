@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/signals.h"
-
 #include <catch2/catch.hpp>
+
+#include "daemon/process/service_process.h"
 
 using namespace cccl_cache::daemon;
 using namespace std::chrono_literals;

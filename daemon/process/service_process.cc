@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/process/notify_socket.h"
+#include "daemon/process/service_process.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -12,6 +13,26 @@
 #include <cstring>
 
 namespace cccl_cache::daemon {
+Signals::Signals() {
+  sigemptyset(&set_);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set_, number);
+  pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Told Signals::Wait(std::chrono::milliseconds patience) const {
+  const timespec timeout{.tv_sec = patience.count() / 1'000,
+                         .tv_nsec = patience.count() % 1'000 * 1'000'000};
+  switch (sigtimedwait(&set_, nullptr, &timeout)) {
+    case SIGTERM:
+    case SIGINT:
+      return Told::kStop;
+    case SIGHUP:
+      return Told::kReload;
+    default:
+      return Told::kNothing;
+  }
+}
 
 void NotifySocket::Reloading() const {
   timespec now{};
@@ -32,6 +53,13 @@ void NotifySocket::Send(std::string_view message) const {
   (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&address), length);
   close(fd);
+}
+
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace cccl_cache::daemon
