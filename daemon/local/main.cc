@@ -17,9 +17,9 @@
 #include <utility>
 
 #include "daemon/configuration/load.h"
-#include "daemon/local/exchange.h"
 #include "daemon/local/identity_cache.h"
 #include "daemon/local/local_builder.h"
+#include "daemon/local/request_io.h"
 #include "daemon/process/worker_path.h"
 #include "daemon/service/wire/build_reply.h"
 #include "daemon/service/wire/build_request.h"

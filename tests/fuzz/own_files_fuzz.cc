@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cli/driver_memory.h"
-#include "daemon/local/exchange.h"
 #include "daemon/local/identity_cache.h"
+#include "daemon/local/request_io.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/support/temporary_directory.h"
 

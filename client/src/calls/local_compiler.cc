@@ -18,7 +18,7 @@ constexpr size_t kLargestReply = size_t{1} << 31;
 
 }  // namespace
 
-// daemon/local/exchange.h says what goes over the socket.
+// daemon/local/request_io.h says what goes over the socket.
 
 Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
                                                               BuildRequest* request) {

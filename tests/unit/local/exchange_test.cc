@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/local/exchange.h"
-
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "daemon/core/model/file_descriptor.h"
+#include "daemon/local/request_io.h"
 
 using namespace cccl_cache::daemon;
 

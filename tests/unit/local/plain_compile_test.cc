@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/local/plain_compile.h"
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "daemon/local/local_builder.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/local/exchange.h"
+#include "daemon/local/request_io.h"
 
 #include <poll.h>
 #include <sys/socket.h>
