@@ -11,7 +11,11 @@
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lease/deposits.h"
+#include "daemon/core/lookup/eviction_log.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/job_memory.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/files/host_files.h"
 #include "daemon/housekeeping.h"
 #include "daemon/process/log.h"
@@ -20,10 +24,30 @@
 #include "daemon/service/server.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "daemon/snapshot/node_snapshots.h"
-#include "daemon/stores.h"
+#include "daemon/store/memory_store.h"
+#include "daemon/store/rocksdb_store.h"
 #include "daemon/toolchain/registry.h"
 
 namespace cccl_cache::daemon {
+
+/// All that is kept, and what is counted and noted about it. Its parts know each other, so it stays
+/// where it is. Thread-safety is that of each part.
+class Stores {
+ public:
+  /// Errors as RocksdbStore::Open has them. The log must outlive the result.
+  [[nodiscard]] static Result<std::unique_ptr<Stores>> Open(const Configuration& configuration,
+                                                            FindAccount find_account, Log& log);
+  Stores(const Stores&) = delete;
+  Stores& operator=(const Stores&) = delete;
+
+  Statistics statistics;
+  Departures departures;
+  MemoryStore memory;
+  std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it tells the others
+
+ private:
+  explicit Stores(uint64_t memory_limit) : memory(memory_limit) {}
+};
 
 /// Makes each object that serves once and wires them; each is a member, after those that it uses.
 /// For one thread, which made it. What is handed in must outlive it, but for the configuration.

@@ -14,8 +14,8 @@
 
 #include "daemon/configuration/load.h"
 #include "daemon/configuration/settings.h"
-#include "daemon/configured.h"
 #include "daemon/daemon.h"
+#include "daemon/layer_options.h"
 #include "daemon/process/log.h"
 #include "daemon/process/service_process.h"
 #include "daemon/process/worker_path.h"
@@ -23,7 +23,6 @@
 #include "daemon/service/server.h"
 #include "daemon/service/transport/grpc_log.h"
 #include "daemon/service/transport/listening_socket.h"
-#include "daemon/stores.h"
 #include "daemon/toolchain/registry.h"
 #include "daemon/version.h"
 

@@ -80,7 +80,7 @@ DAEMON_BUT_WORKER = (
     "daemon/process/",
     "daemon/local/",
     "daemon/main.cc",
-    "daemon/configured.cc",
+    "daemon/layer_options.cc",
     "daemon/housekeeping.cc",
 )
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/configured.h"
+#include "daemon/layer_options.h"
 
 #include <fmt/format.h>
 #include <grp.h>
