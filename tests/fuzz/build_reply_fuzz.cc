@@ -18,7 +18,7 @@
 
 #include "client/src/calls/batch_stream.h"
 #include "client/src/calls/build_conversation.h"
-#include "client/src/transport/grpc_status.h"
+#include "client/src/transport/call.h"
 #include "client/src/transport/message_assembler.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/message_sinks.h"

@@ -5,7 +5,7 @@
 #include "client/src/c_abi/as_this_process.h"
 #include "client/src/c_abi/c_handles.h"
 #include "client/src/c_abi/memory_limit.h"
-#include "client/src/transport/socket_address.h"
+#include "client/src/transport/address.h"
 #include "client/src/wire/request_pieces.h"
 
 using cccl_cache::AsThisProcess;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/src/transport/grpc_status.h"
+#include "client/src/transport/call.h"
 #include "client/src/wire/message_body.h"
 #include "client/src/wire/wire_reader.h"
 

@@ -17,8 +17,8 @@
 #include "client/src/calls/fallback.h"
 #include "client/src/calls/local_builds.h"
 #include "client/src/calls/result_memory.h"
-#include "client/src/transport/deadline.h"
 #include "client/src/transport/readiness.h"
+#include "client/src/transport/timing.h"
 #include "client/src/wire/build_request.h"
 
 namespace cccl_cache {

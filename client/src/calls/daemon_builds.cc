@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "client/src/transport/deadline.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 namespace {

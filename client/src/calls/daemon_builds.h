@@ -18,8 +18,8 @@
 #include "client/src/calls/own_call.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/channel.h"
-#include "client/src/transport/pace.h"
 #include "client/src/transport/readiness.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

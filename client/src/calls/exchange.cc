@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "client/src/transport/nobody_listens.h"
+#include "client/src/transport/address.h"
 
 namespace cccl_cache {
 

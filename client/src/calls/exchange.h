@@ -11,7 +11,7 @@
 #include "client/src/transport/channel.h"
 #include "client/src/transport/connection.h"
 #include "client/src/transport/readiness.h"
-#include "client/src/transport/silence.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

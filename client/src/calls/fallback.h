@@ -10,8 +10,7 @@
 #include "cccl_cache/expected.h"
 #include "client/src/calls/daemon_stub.h"
 #include "client/src/calls/local_compiler.h"
-#include "client/src/transport/daemon_rest.h"
-#include "client/src/transport/deadline.h"
+#include "client/src/transport/timing.h"
 #include "client/src/wire/build_request.h"
 
 namespace cccl_cache {

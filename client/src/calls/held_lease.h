@@ -13,8 +13,8 @@
 #include "cccl_cache/expected.h"
 #include "client/src/calls/deposit_conversation.h"
 #include "client/src/transport/channel.h"
-#include "client/src/transport/deadline.h"
 #include "client/src/transport/file_descriptor.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

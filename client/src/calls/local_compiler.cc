@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "client/src/transport/grpc_status.h"
+#include "client/src/transport/call.h"
 
 namespace cccl_cache {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
-#include "client/src/transport/deadline.h"
 #include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/message_assembler.h"
 #include "client/src/transport/spawned_process.h"
+#include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"
 

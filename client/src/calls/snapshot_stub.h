@@ -9,7 +9,7 @@
 #include "cccl_cache/expected.h"
 #include "client/src/calls/snapshot_download.h"
 #include "client/src/transport/channel.h"
-#include "client/src/transport/deadline.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

@@ -2,14 +2,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/transport/call.h"
 
+#include <array>
+#include <charconv>
+#include <utility>
+
 namespace cccl_cache {
 namespace {
+
+// The trailer `cccl-error` holds the daemon's names for what went wrong.
+constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 12> kNames = {{
+    {"invalid-request", CCCL_CACHE_INVALID_REQUEST},
+    {"toolchain-not-found", CCCL_CACHE_TOOLCHAIN_NOT_FOUND},
+    {"files-needed", CCCL_CACHE_FILES_NEEDED},
+    {"overloaded", CCCL_CACHE_OVERLOADED},
+    {"worker-crashed", CCCL_CACHE_WORKER_CRASHED},
+    {"timed-out", CCCL_CACHE_TIMED_OUT},
+    {"out-of-memory", CCCL_CACHE_OUT_OF_MEMORY},
+    {"denied", CCCL_CACHE_DENIED},
+    {"cancelled", CCCL_CACHE_CANCELLED},
+    {"unavailable", CCCL_CACHE_UNAVAILABLE},
+    {"upload-needed", CCCL_CACHE_UPLOAD_NEEDED},
+    {"lease-lost", CCCL_CACHE_LEASE_LOST},
+}};
+
+constexpr int kResourceExhausted = 8;
+
+template <typename T>
+T ParseNumber(std::string_view text, T otherwise) {
+  T number = otherwise;
+  const auto end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? number : otherwise;
+}
+
+// gRPC's own codes, where the daemon did not say more.
+cccl_cache_status FromGrpcCode(int code) {
+  switch (code) {
+    case 1:
+      return CCCL_CACHE_CANCELLED;
+    case 3:
+    case 9:
+    case 11:
+      return CCCL_CACHE_INVALID_REQUEST;
+    case 4:
+      return CCCL_CACHE_DEADLINE;
+    case 7:
+    case 16:
+      return CCCL_CACHE_DENIED;
+    case kResourceExhausted:
+      return CCCL_CACHE_OVERLOADED;
+    case 14:
+      return CCCL_CACHE_UNAVAILABLE;
+    default:
+      return CCCL_CACHE_PROTOCOL;
+  }
+}
 
 // A daemon may be configured for larger messages than the default 16 MiB; beyond this it is no
 // daemon of ours.
 constexpr size_t kLargestReply = size_t{256} << 20;
 
 }  // namespace
+
+void GrpcStatus::AddField(std::string_view name, std::string_view value) {
+  if (name == "grpc-status") {
+    code_ = ParseNumber(value, 2);
+  } else if (name == "grpc-message") {
+    message_ = PercentDecode(value);
+  } else if (name == "cccl-error") {
+    error_name_ = value;
+  } else if (name == "cccl-retry-ms") {
+    retry_after_ms_ = ParseNumber<uint32_t>(value, 0);
+  } else if (name == ":status") {
+    http_status_ = ParseNumber(value, 0);
+  }
+}
+
+Error GrpcStatus::ToError() const {
+  if (code_ == kMissing) {
+    return {CCCL_CACHE_PROTOCOL, "what listens on the socket does not speak gRPC (HTTP status " +
+                                     std::to_string(http_status_) + "): is it cccl-cached?"};
+  }
+  const cccl_cache_status status = Classify();
+  std::string message = message_.empty() ? "the daemon refused without a reason" : message_;
+  if (code_ == 12) message += "; this daemon does not know the call: it is older than this client";
+  if (status == CCCL_CACHE_TOO_LARGE) message += "; the daemon's message_limit can be raised";
+  if (status == CCCL_CACHE_PROTOCOL) message += " (gRPC status " + std::to_string(code_) + ")";
+  return {status, std::move(message), retry_after_ms_};
+}
+
+cccl_cache_status GrpcStatus::Classify() const {
+  if (const auto named = StatusOfName(error_name_)) return *named;
+  // gRPC itself refuses with it what is larger than a message may be.
+  if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
+  return FromGrpcCode(code_);
+}
+
+std::optional<cccl_cache_status> StatusOfName(std::string_view name) {
+  for (const auto& [known, status] : kNames) {
+    if (known == name) return status;
+  }
+  return std::nullopt;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    uint8_t byte = 0;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr ==
+            text.data() + i + 3) {
+      decoded.push_back(static_cast<char>(byte));
+      i += 2;
+    } else {
+      decoded.push_back(text[i]);
+    }
+  }
+  return decoded;
+}
 
 Call::Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline,
            MessageSource* source)

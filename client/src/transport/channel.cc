@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "client/src/transport/nobody_listens.h"
+#include "client/src/transport/address.h"
 
 namespace cccl_cache {
 namespace {

@@ -12,8 +12,8 @@
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
-#include "client/src/transport/connection_pool.h"
-#include "client/src/transport/deadline.h"
+#include "client/src/transport/connection.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

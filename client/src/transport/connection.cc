@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "client/src/transport/nobody_listens.h"
+#include "client/src/transport/address.h"
 
 namespace cccl_cache {
 namespace {
@@ -210,6 +211,30 @@ void Connection::Finish(Call* call) {
   // The server asked something meanwhile (PING, SETTINGS), and this connection may say nothing for
   // a long time.
   if (unflushed_ == 0) Flush(nullptr);
+}
+
+std::unique_ptr<Connection> ConnectionPool::Take() {
+  for (std::atomic<Connection*>& slot : idle_) {
+    std::unique_ptr<Connection> connection(slot.exchange(nullptr, std::memory_order_acq_rel));
+    if (connection != nullptr && connection->Usable()) return connection;
+  }
+  return nullptr;
+}
+
+void ConnectionPool::Give(std::unique_ptr<Connection> connection) {
+  for (std::atomic<Connection*>& slot : idle_) {
+    Connection* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, connection.get(), std::memory_order_acq_rel)) {
+      static_cast<void>(connection.release());
+      return;
+    }
+  }
+}
+
+void ConnectionPool::Clear() {
+  for (std::atomic<Connection*>& slot : idle_) {
+    std::unique_ptr<Connection> connection(slot.exchange(nullptr, std::memory_order_acq_rel));
+  }
 }
 
 }  // namespace cccl_cache

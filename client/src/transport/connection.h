@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 #include "client/src/transport/call.h"
 #include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/http2_session.h"
-#include "client/src/transport/silence.h"
+#include "client/src/transport/timing.h"
 #include "proto/glance.h"
 
 namespace cccl_cache {
@@ -102,6 +103,25 @@ class Connection {
   Silence silence_;
   Progress progress_ = Progress::kNone;  ///< of the last turn
   std::array<char, 16384> staging_;
+};
+
+/// Idle connections of one client. Thread-safe and without a lock, so that a child forked at any
+/// moment can use it; there the connections of its parent are dropped.
+class ConnectionPool {
+ public:
+  ConnectionPool() = default;
+  ~ConnectionPool() { Clear(); }
+  ConnectionPool(const ConnectionPool&) = delete;
+  ConnectionPool& operator=(const ConnectionPool&) = delete;
+
+  /// A connection that was usable a moment ago, or null.
+  std::unique_ptr<Connection> Take();
+  /// Keeps it for the next call if there is room.
+  void Give(std::unique_ptr<Connection> connection);
+  void Clear();
+
+ private:
+  std::array<std::atomic<Connection*>, 16> idle_{};
 };
 
 }  // namespace cccl_cache

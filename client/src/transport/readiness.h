@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "cccl_cache/expected.h"
-#include "client/src/transport/deadline.h"
 #include "client/src/transport/file_descriptor.h"
+#include "client/src/transport/timing.h"
 
 namespace cccl_cache {
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/connection_pool.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 #include <vector>
 
+#include "client/src/transport/connection.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/scripted_server.h"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/grpc_status.h"
-
 #include <catch2/catch.hpp>
+
+#include "client/src/transport/call.h"
 
 using cccl_cache::Error;
 using cccl_cache::GrpcStatus;

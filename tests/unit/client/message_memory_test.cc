@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/message_memory.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "client/src/transport/message_assembler.h"
 
 using cccl_cache::AllocateMessageMemory;
 using cccl_cache::CapacityOf;

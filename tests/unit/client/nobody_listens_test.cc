@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/nobody_listens.h"
-
 #include <catch2/catch.hpp>
 #include <cerrno>
 
+#include "client/src/transport/address.h"
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::NobodyListens;

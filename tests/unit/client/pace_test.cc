@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/pace.h"
-
 #include <catch2/catch.hpp>
+
+#include "client/src/transport/timing.h"
 
 using cccl_cache::Pace;
 using namespace std::chrono_literals;

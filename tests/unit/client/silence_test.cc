@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/silence.h"
-
 #include <catch2/catch.hpp>
+
+#include "client/src/transport/timing.h"
 
 using cccl_cache::Silence;
 using Means = cccl_cache::Silence::Means;

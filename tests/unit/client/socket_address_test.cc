@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/socket_address.h"
-
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "client/src/transport/address.h"
 #include "client/src/transport/file_descriptor.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/transport/socket_address.h"
+#include "client/src/transport/address.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,20 @@ Error Untrusted(const std::string& socket, const std::string& why) {
               ": name the socket in CCCL_CACHE_SOCKET if it is the right one"};
 }
 
+std::string Cause(const std::string& path, int error) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return std::strerror(error);
+  return S_ISDIR(status.st_mode) ? "it is a directory and no socket" : "it is a file and no socket";
+}
+
+// A program's own word is not known from the environment's: where both are the same, both are true.
+std::string Origin(const SocketSearch& search, const std::string& path) {
+  if (path == search.named_path) return "which CCCL_CACHE_SOCKET names";
+  if (path == search.system_path) return "the default where no other socket is named";
+  if (path == search.UsersPath()) return "this user's own";
+  return "which --socket or the program names";
+}
+
 }  // namespace
 
 SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
@@ -96,6 +111,22 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
   const std::optional<std::string> why = Distrust(search.system_path, true);
   if (why) return Untrusted(search.system_path, *why);
   return search.system_path;
+}
+
+Error NobodyListens(const SocketSearch& search, const std::string& path, int error) {
+  return {CCCL_CACHE_NO_DAEMON,
+          "no cccl-cached listens on " + path + ", " + Origin(search, path) + " (" +
+              Cause(path, error) +
+              "): start it (systemctl start cccl-cached; for this user alone systemctl --user "
+              "start cccl-cached, or cccl-cached --socket PATH), or name its socket in "
+              "CCCL_CACHE_SOCKET"};
+}
+
+Error SaysNothing(const std::string& socket) {
+  return {CCCL_CACHE_UNAVAILABLE,
+          "cccl-cached at " + socket +
+              " does not even say that it is there: it is stopped or hangs, or the machine does "
+              "not let it run; systemctl restart cccl-cached starts it anew"};
 }
 
 }  // namespace cccl_cache

@@ -26,4 +26,10 @@ struct SocketSearch {
 /// write what it lies in. CCCL_CACHE_NO_DAEMON says why a socket that is there is not used.
 [[nodiscard]] Expected<std::string> FindSocket(const SocketSearch& search);
 
+/// CCCL_CACHE_NO_DAEMON, for a person: `error`, connect's errno, or what lies at `path` in place of
+/// a socket; who named the path; how a daemon is started.
+[[nodiscard]] Error NobodyListens(const SocketSearch& search, const std::string& path, int error);
+/// CCCL_CACHE_UNAVAILABLE: the daemon took the connection, and says nothing on it.
+[[nodiscard]] Error SaysNothing(const std::string& socket);
+
 }  // namespace cccl_cache
