@@ -21,7 +21,7 @@
 #include "client/src/transport/call.h"
 #include "client/src/transport/message_assembler.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/messages.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "client/src/c_abi/c_handles.h"
 #include "client/src/c_abi/memory_limit.h"
 #include "client/src/transport/address.h"
-#include "client/src/wire/request_pieces.h"
+#include "client/src/wire/build_request.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildRequest;

@@ -4,7 +4,7 @@
 
 #include "client/src/c_abi/as_this_process.h"
 #include "client/src/c_abi/c_handles.h"
-#include "client/src/wire/wire_enum.h"
+#include "client/src/wire/build_reply.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildRequest;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/c_abi/c_handles.h"
-#include "client/src/wire/wire_enum.h"
+#include "client/src/wire/build_reply.h"
 
 using cccl_cache::FillStruct;
 using cccl_cache::FromWire;

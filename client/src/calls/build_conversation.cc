@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/wire/message_body.h"
+#include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 
 namespace cccl_cache {

@@ -12,7 +12,7 @@
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/wire/build_request.h"
-#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/messages.h"
 
 namespace cccl_cache {
 

@@ -6,8 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "client/src/wire/message_body.h"
-#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 
 namespace cccl_cache {

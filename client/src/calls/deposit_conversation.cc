@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/src/wire/message_body.h"
+#include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 
 namespace cccl_cache {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "client/src/wire/message_body.h"
+#include "client/src/wire/messages.h"
 
 namespace cccl_cache {
 

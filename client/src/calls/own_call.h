@@ -17,7 +17,7 @@
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"
-#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/messages.h"
 
 namespace cccl_cache {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/request_pieces.h"
+#include "client/src/wire/build_request.h"
 
 namespace cccl_cache {
 

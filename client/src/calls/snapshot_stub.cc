@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "client/src/calls/snapshot_upload.h"
-#include "client/src/wire/message_body.h"
+#include "client/src/wire/messages.h"
 
 namespace cccl_cache {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "client/src/wire/message_body.h"
+#include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 
 namespace cccl_cache {

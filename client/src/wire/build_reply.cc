@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "client/src/wire/wire_enum.h"
 #include "client/src/wire/wire_reader.h"
 
 namespace cccl_cache {

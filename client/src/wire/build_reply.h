@@ -4,6 +4,7 @@
 
 #include <cccl_cache/v1/build.pb-c.h>
 
+#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -48,5 +49,23 @@ class BuildReply {
   std::unique_ptr<CcclCache__V1__BuildReply, Deleter> fields_;
   std::vector<std::string_view> contents_;
 };
+
+/// The number in an enum field as protobuf-c left it there: whatever came, which an enum of C++
+/// must not be asked for.
+template <typename Field>
+int WireNumber(const Field& field) {
+  static_assert(sizeof(Field) == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &field, sizeof(number));
+  return number;
+}
+
+/// The field as the C interface has it. Both number their values alike, up to the last one that
+/// this library knows; what a newer daemon says beyond that is 0.
+template <typename Known, typename Field>
+Known FromWire(const Field& field, Known last) {
+  const int number = WireNumber(field);
+  return number >= 0 && number <= static_cast<int>(last) ? static_cast<Known>(number) : Known{};
+}
 
 }  // namespace cccl_cache

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "client/src/wire/message_sinks.h"
+#include "client/src/wire/messages.h"
 #include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildReply;

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/wire/message_sinks.h"
-
 #include <cccl_cache/v1/build.pb.h>
 
 #include <catch2/catch.hpp>
 
+#include "client/src/wire/messages.h"
 #include "tests/unit/client/wire_bytes.h"
 
 namespace v1 = cccl_cache::v1;

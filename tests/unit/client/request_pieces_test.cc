@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/wire/request_pieces.h"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <set>
+
+#include "client/src/wire/build_request.h"
 
 using cccl_cache::RequestPieces;
 
