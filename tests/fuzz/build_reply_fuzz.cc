@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/src/calls/batch_stream.h"
-#include "client/src/calls/build_conversation.h"
+#include "client/src/calls/batch_calls.h"
+#include "client/src/calls/file_answers.h"
 #include "client/src/transport/call.h"
 #include "client/src/transport/message_assembler.h"
 #include "client/src/wire/build_reply.h"

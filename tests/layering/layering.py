@@ -100,7 +100,7 @@ ADAPTERS = (
     (r"fmt/.*", (*DAEMON_BUT_WORKER, "cli/")),
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
-        "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler_path.cc",
+        "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler.cc",
         "client/include/cccl_cache/driver.h",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),

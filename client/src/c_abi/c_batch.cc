@@ -7,7 +7,7 @@
 #include "cccl_cache/c/batch.h"
 #include "client/src/c_abi/as_this_process.h"
 #include "client/src/c_abi/c_handles.h"
-#include "client/src/calls/build_batch.h"
+#include "client/src/calls/batch.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildBatch;

@@ -12,7 +12,7 @@
 #include "cccl_cache/expected.h"
 #include "client/src/calls/daemon_stub.h"
 #include "client/src/calls/fallback.h"
-#include "client/src/calls/result_memory.h"
+#include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 
 // What the handles of the C interface are, and the few steps that all of its functions share.

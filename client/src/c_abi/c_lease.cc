@@ -3,8 +3,7 @@
 #include <chrono>
 
 #include "client/src/c_abi/c_handles.h"
-#include "client/src/calls/deposit_calls.h"
-#include "client/src/calls/group_name.h"
+#include "client/src/calls/deposits.h"
 
 using cccl_cache::Deadline;
 using cccl_cache::DepositCalls;

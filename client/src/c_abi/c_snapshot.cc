@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "client/src/c_abi/c_handles.h"
-#include "client/src/calls/snapshot_stub.h"
+#include "client/src/calls/snapshots.h"
 #include "proto/snapshot_reader.h"
 
 using cccl_cache::CreateSnapshot;

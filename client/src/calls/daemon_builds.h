@@ -10,12 +10,10 @@
 #include <optional>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/batch_stream.h"
-#include "client/src/calls/build_ledger.h"
+#include "client/src/calls/batch_calls.h"
+#include "client/src/calls/batch_ledger.h"
 #include "client/src/calls/daemon_stub.h"
-#include "client/src/calls/exchange.h"
 #include "client/src/calls/fallback.h"
-#include "client/src/calls/own_call.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/channel.h"
 #include "client/src/transport/readiness.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/src/calls/build_conversation.h"
+#include "client/src/calls/file_answers.h"
 #include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 

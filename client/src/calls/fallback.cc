@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "client/src/calls/local_compiler_path.h"
+#include "client/src/calls/local_compiler.h"
 
 namespace cccl_cache {
 namespace {

@@ -67,4 +67,9 @@ class LocalCompiler {
   Step end_ = Step::kDone;
 };
 
+/// The cccl-cache-compile that belongs to this library: installed with it, beside it, or built with
+/// it. `named`: that one instead, unless empty. CCCL_CACHE_UNAVAILABLE says where it was looked
+/// for.
+[[nodiscard]] Expected<std::string> FindLocalCompiler(const std::string& named);
+
 }  // namespace cccl_cache

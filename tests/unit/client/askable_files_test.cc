@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/askable_files.h"
-
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "client/src/calls/file_answers.h"
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::AskableFiles;

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/batch_stream.h"
-
 #include <cccl_cache/v1/build.pb.h>
 
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "client/src/calls/batch_calls.h"
 #include "tests/unit/client/wire_bytes.h"
 
 namespace v1 = cccl_cache::v1;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/build_conversation.h"
-
 #include <cccl_cache/v1/build.pb.h>
 
 #include <array>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/src/calls/file_answers.h"
 #include "proto/digest.h"
 #include "tests/support/temporary_directory.h"
 

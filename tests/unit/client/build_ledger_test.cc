@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/build_ledger.h"
-
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "cccl_cache/c_structs.h"
+#include "client/src/calls/batch_ledger.h"
 #include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildLedger;

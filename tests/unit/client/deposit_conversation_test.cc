@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/deposit_conversation.h"
-
 #include <cccl_cache/v1/deposit.pb.h>
 
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "client/src/calls/lease.h"
 
 namespace {
 

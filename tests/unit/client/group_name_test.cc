@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/group_name.h"
-
 #include <catch2/catch.hpp>
+
+#include "client/src/calls/deposits.h"
 
 using cccl_cache::FindGroup;
 

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // Builds of a batch that the daemon does not do.
-#include "client/src/calls/local_builds.h"
-
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,6 +13,7 @@
 #include <thread>
 
 #include "cccl_cache/batch.h"
+#include "client/src/calls/batch.h"
 #include "tests/unit/client/fake_compiler.h"
 #include "tests/unit/client/stand_in_daemon.h"
 

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/local_compiler_path.h"
-
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 
+#include "client/src/calls/local_compiler.h"
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::FindLocalCompiler;

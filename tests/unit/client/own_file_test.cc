@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/own_file.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "client/src/calls/file_answers.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/result_memory.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "cccl_cache/c_structs.h"
+#include "client/src/calls/result_cache.h"
 #include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildOptions;

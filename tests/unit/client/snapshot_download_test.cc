@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/snapshot_download.h"
-
 #include <cccl_cache/v1/snapshot.pb.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "client/src/calls/snapshots.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/wire_bytes.h"
 

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/snapshot_upload.h"
-
 #include <cccl_cache/v1/snapshot.pb.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "client/src/calls/snapshots.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/wire_bytes.h"
 

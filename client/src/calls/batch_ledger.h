@@ -13,7 +13,7 @@
 
 #include "cccl_cache/expected.h"
 #include "client/src/calls/daemon_stub.h"
-#include "client/src/calls/result_memory.h"
+#include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/held_lease.h"
+#include "client/src/calls/lease.h"
 #include "client/src/transport/channel.h"
 
 namespace cccl_cache {
@@ -60,5 +60,9 @@ class DepositCalls {
  private:
   Channel& channel_;
 };
+
+/// The number of a group, given by its name on this machine or as a number.
+/// CCCL_CACHE_INVALID_REQUEST: there is no such group.
+[[nodiscard]] Expected<uint32_t> FindGroup(const std::string& name);
 
 }  // namespace cccl_cache

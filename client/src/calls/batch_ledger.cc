@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/build_ledger.h"
+#include "client/src/calls/batch_ledger.h"
 
 #include <algorithm>
 #include <utility>

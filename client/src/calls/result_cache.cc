@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/result_memory.h"
+#include "client/src/calls/result_cache.h"
 
 #include <sched.h>
 

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/batch_calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/src/transport/address.h"
+#include "client/src/transport/call.h"
+#include "client/src/wire/messages.h"
+#include "client/src/wire/wire_reader.h"
+
+namespace cccl_cache {
+namespace {
+
+// Numbers in build.proto: BuildManyReply and BuildError.
+constexpr uint32_t kTag = 1;
+constexpr uint32_t kError = 2;
+constexpr uint32_t kReply = 15;
+constexpr uint32_t kName = 1;
+constexpr uint32_t kMessage = 2;
+constexpr uint32_t kRetry = 3;
+
+// None: malformed.
+std::optional<Error> ReadError(std::string_view bytes) {
+  std::string_view name;
+  Error error;
+  WireReader reader(bytes);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kName && field.is_bytes) name = field.bytes;
+    if (field.number == kMessage && field.is_bytes) error.message = field.bytes;
+    if (field.number == kRetry) {
+      error.retry_after_ms = static_cast<uint32_t>(std::min<uint64_t>(field.value, UINT32_MAX));
+    }
+  }
+  error.status = StatusOfName(name).value_or(CCCL_CACHE_PROTOCOL);
+  if (reader.malformed()) return std::nullopt;
+  return error;
+}
+
+}  // namespace
+
+void BatchStream::Ask(uint64_t number, std::shared_ptr<const BuildRequest> request) {
+  awaited_.insert(number);
+  to_say_.push_back({number, std::move(request)});
+}
+
+void BatchStream::Cancel(uint64_t number) {
+  if (awaited_.erase(number) == 0) return;
+  const auto unsaid = std::find_if(to_say_.begin(), to_say_.end(),
+                                   [&](const Saying& saying) { return saying.number == number; });
+  if (unsaid != to_say_.end()) {
+    to_say_.erase(unsaid);
+  } else {
+    to_say_.push_back({number, nullptr});
+  }
+}
+
+const ByteChain* BatchStream::Next() {
+  message_.Clear();
+  said_ = {};
+  if (to_say_.empty()) return nullptr;
+  said_ = std::move(to_say_.front());
+  to_say_.pop_front();
+  if (said_.request != nullptr) {
+    said_.request->AppendTaggedTo(said_.number, &message_);
+  } else {
+    CcclCache__V1__BuildManyRequest cancel = CCCL_CACHE__V1__BUILD_MANY_REQUEST__INIT;
+    cancel.tag = said_.number;
+    cancel.cancel = 1;
+    AppendMessage(cancel.base, &message_);
+  }
+  return &message_;
+}
+
+bool BatchStream::Take(Message message) {
+  uint64_t number = 0;
+  std::optional<Error> error;
+  std::optional<std::string_view> reply;
+  WireReader reader(message.View());
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kTag) number = field.value;
+    if (field.number == kError && field.is_bytes && !(error = ReadError(field.bytes))) return false;
+    if (field.number == kReply && field.is_bytes) reply = field.bytes;
+  }
+  if (reader.malformed() || reply.has_value() == error.has_value()) return false;
+  if (awaited_.erase(number) == 0) return true;
+  if (error) {
+    answered_(number, *std::move(error));
+    return true;
+  }
+  // To the front, where a reply lies that came by itself.
+  const size_t size = reply->size();
+  std::memmove(message.bytes.get(), reply->data(), size);
+  message.bytes[size] = '\0';
+  message.size = size;
+  answered_(number, BuildReply::Decode(std::move(message)));
+  return true;
+}
+
+Exchange::Exchange(Channel::Taken taken, const Talk& talk, Readiness* readiness)
+    : connection_(std::move(taken.connection)),
+      reused_(taken.reused),
+      readiness_(readiness),
+      call_(talk.path, talk.body, talk.sink, talk.deadline, talk.source) {
+  connection_->Start(&call_);
+  readiness_->Watch(connection_->socket(), true);
+}
+
+Exchange::~Exchange() {
+  if (connection_ != nullptr && connection_->owned()) Leave();
+}
+
+bool Exchange::Advance() {
+  if (connection_->Advance(&call_)) return true;
+  readiness_->Watch(connection_->socket(), connection_->wants_to_write());
+  return false;
+}
+
+bool Exchange::lost() const {
+  const CallEnd end = call_.end();
+  return end == CallEnd::kLost || end == CallEnd::kUnsent || end == CallEnd::kRefused;
+}
+
+Error Exchange::ToError(const std::string& socket) const {
+  if (call_.end() == CallEnd::kAnswered && !call_.status().ok()) return call_.status().ToError();
+  if (silent()) return SaysNothing(socket);
+  return {CCCL_CACHE_PROTOCOL,
+          "what listens on " + socket +
+              " does not speak as agreed: is it cccl-cached, and not older than this client?"};
+}
+
+std::unique_ptr<Connection> Exchange::TakeConnection() {
+  Leave();
+  return std::move(connection_);
+}
+
+void Exchange::Leave() {
+  connection_->Finish(&call_);
+  readiness_->Forget(connection_->socket());
+}
+
+OwnCall::OwnCall(uint64_t number, Step step, std::shared_ptr<BuildRequest> request,
+                 const DaemonStub& daemon)
+    : number_(number), step_(step), request_(std::move(request)), conversation_(*request_) {
+  if (step_ == Step::kLearnLimit) AppendEmptyMessage(&body_);
+  if (step_ == Step::kBuild) request_->AppendWithFilesTo(&body_);
+  if (step_ == Step::kBuildAlone) request_->AppendTo(&body_);
+  if (step_ != Step::kSendAhead) return;
+  sent_ahead_ = daemon.NextToSendAhead(request_.get(), BuildRequest::kAround);
+  daemon.AppendUpload(sent_ahead_->contents, &body_);
+}
+
+const char* OwnCall::Path() const {
+  switch (step_) {
+    case Step::kLearnLimit:
+      return DaemonStub::kInfoPath;
+    case Step::kSendAhead:
+      return DaemonStub::kUploadPath;
+    case Step::kBuild:
+      return DaemonStub::kWithFilesPath;
+    default:
+      return DaemonStub::kInChunksPath;
+  }
+}
+
+void OwnCall::Start(Channel::Taken taken, Deadline deadline, Readiness* readiness) {
+  MessageSink* sink = &single_;
+  if (step_ == Step::kBuild) sink = &conversation_;
+  if (step_ == Step::kBuildAlone) sink = &conversation_.reply();
+  MessageSource* const source = step_ == Step::kBuild ? &conversation_ : nullptr;
+  exchange_.emplace(std::move(taken), Exchange::Talk{Path(), body_, sink, source, deadline},
+                    readiness);
+}
+
+Expected<Done> OwnCall::NameUpload() {
+  Expected<std::string> sha256 = DaemonStub::ReadUpload(single_.message());
+  if (!sha256.ok()) return std::move(sha256).error();
+  request_->NameUpload(*sent_ahead_, *std::move(sha256));
+  return Done{};
+}
+
+Expected<BuildReply> OwnCall::TakeReply() {
+  ChunkedReply& reply = conversation_.reply();
+  if (!reply.complete()) {
+    return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer to a build can't be understood"};
+  }
+  return BuildReply::DecodeWithContents(std::move(reply.reply()), std::move(reply.contents()));
+}
+
+}  // namespace cccl_cache

@@ -1,0 +1,468 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/file_answers.h"
+
+#include <cccl_cache/v1/build.pb-c.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "client/src/transport/file_descriptor.h"
+#include "client/src/wire/messages.h"
+#include "client/src/wire/wire_reader.h"
+#include "proto/options.h"
+
+namespace cccl_cache {
+namespace {
+
+// Of the names that are kept. A whole CCCL has some 100 KB.
+constexpr size_t kMaxNameBytes = size_t{16} << 20;
+
+// Without what makes two spellings of one name: "." and repeated slashes. ".." stays: where it
+// leads only the kernel knows.
+std::string Tidy(std::string_view name) {
+  std::string tidy(name.starts_with('/') ? "/" : "");
+  while (!name.empty()) {
+    const size_t slash = name.find('/');
+    const std::string_view component = name.substr(0, slash);
+    if (!component.empty() && component != ".") {
+      if (!tidy.empty() && !tidy.ends_with('/')) tidy += '/';
+      tidy += component;
+    }
+    if (slash == name.npos) break;
+    name.remove_prefix(slash + 1);
+  }
+  return tidy;
+}
+
+bool GoesUp(std::string_view name) {
+  for (size_t at = name.find(".."); at != name.npos; at = name.find("..", at + 1)) {
+    const bool begins = at == 0 || name[at - 1] == '/';
+    const bool ends = at + 2 == name.size() || name[at + 2] == '/';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+std::string_view DirectoryOf(std::string_view path) {
+  return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+}
+
+// The characters that names usually consist of.
+bool IsOfName(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_./~-+@%").find(c) != std::string_view::npos;
+}
+
+std::string Absolute(std::string_view path, std::string_view working_directory) {
+  if (path.starts_with('/')) return Tidy(path);
+  if (!working_directory.starts_with('/')) return {};
+  return Tidy(std::string(working_directory).append("/").append(path));
+}
+
+// As much as a daemon reads of one file by itself.
+constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
+// How often a file is read that is written to at the same time.
+constexpr int kMaxAttempts = 5;
+
+OwnFile Refused(std::string reason) {
+  OwnFile file;
+  file.kind = OwnFile::Kind::kRefused;
+  file.reason = std::move(reason);
+  return file;
+}
+
+// What a failed system call on the path means.
+OwnFile AfterError(int error) {
+  if (error == EACCES) {
+    return Refused(std::string(std::strerror(error)) +
+                   ": you may not read it; open it and its directories to yourself (chmod), or "
+                   "leave its directory out of those that are searched");
+  }
+  const bool absent =
+      error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG;
+  return absent ? OwnFile{} : Refused(std::strerror(error));
+}
+
+bool SameStamp(const struct statx& one, const struct statx& other) {
+  const auto same = [](const statx_timestamp& a, const statx_timestamp& b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+  };
+  return one.stx_size == other.stx_size && same(one.stx_mtime, other.stx_mtime) &&
+         same(one.stx_ctime, other.stx_ctime);
+}
+
+bool MadeUpByTheKernel(int file) {
+  struct statfs system {};
+  if (fstatfs(file, &system) != 0) return true;
+  switch (static_cast<uint32_t>(system.f_type)) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// 0, or the errno. Stops once there is more than is sent.
+int ReadWhole(int file, uint64_t expected, std::string* bytes) {
+  size_t length = 0;
+  while (length <= kMaxBytes) {
+    // One more than expected, so that the end shows.
+    if (length == bytes->size()) {
+      bytes->resize(std::clamp<uint64_t>(2 * length, expected + 1, kMaxBytes + 1));
+    }
+    const ssize_t got = read(file, bytes->data() + length, bytes->size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) break;
+    length += static_cast<size_t>(got);
+  }
+  bytes->resize(length);
+  return 0;
+}
+
+// None: it changed meanwhile.
+std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
+  // It was a regular file a moment ago; should it be a FIFO now, nobody waits for its writer.
+  const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!opened.valid()) return errno == ENOENT ? std::nullopt : std::optional(AfterError(errno));
+  struct statx before {};
+  struct statx after {};
+  const auto look = [&](struct statx* status) {
+    return statx(opened.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, status) == 0;
+  };
+  if (!look(&before)) return AfterError(errno);
+  if (!S_ISREG(before.stx_mode)) return std::nullopt;
+  if (MadeUpByTheKernel(opened.get())) return Refused("it is none but what the kernel makes up");
+  OwnFile file;
+  file.kind = OwnFile::Kind::kRegular;
+  if (before.stx_size <= kMaxBytes) {
+    const int error = ReadWhole(opened.get(), before.stx_size, &file.contents);
+    if (error != 0) return Refused(std::strerror(error));
+  }
+  if (before.stx_size > kMaxBytes || file.contents.size() > kMaxBytes) {
+    return Refused("it is larger than 64 MiB, the most that is read of one file: split it");
+  }
+  if (!look(&after) || !SameStamp(before, after)) return std::nullopt;
+  file.device = uint64_t{before.stx_dev_major} << 32 | before.stx_dev_minor;
+  file.inode = before.stx_ino;
+  if (!contents) file.digest = Sha256(file.contents);
+  return file;
+}
+
+// Numbers in build.proto.
+constexpr uint32_t kQuestions = 3;
+constexpr uint32_t kPath = 1;
+constexpr uint32_t kContents = 2;
+constexpr uint32_t kMore = 3;
+
+// The protocol's bound for the contents in one message.
+constexpr size_t kLargestPiece = size_t{1} << 20;
+// Enough for a message: what is small goes together.
+constexpr size_t kEnoughContents = size_t{256} << 10;
+constexpr size_t kEnoughAnswers = 512;
+// Where files are slow to be read the daemon hears of each in time, and does not give up.
+constexpr std::chrono::seconds kLongEnough{1};
+// Many more than a daemon asks before it has heard an answer.
+constexpr size_t kMostQuestions = 1'000'000;
+
+ProtobufCBinaryData Binary(std::string_view bytes) {
+  return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
+}
+
+CcclCache__V1__FileKind KindOf(OwnFile::Kind kind) {
+  switch (kind) {
+    case OwnFile::Kind::kAbsent:
+      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_ABSENT;
+    case OwnFile::Kind::kRegular:
+      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REGULAR;
+    case OwnFile::Kind::kDirectory:
+      return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_DIRECTORY;
+    case OwnFile::Kind::kRefused:
+      break;
+  }
+  return CCCL_CACHE__V1__FILE_KIND__FILE_KIND_REFUSED;
+}
+
+void AppendWords(std::string_view text, std::vector<std::string>* words) {
+  constexpr std::string_view kBlanks = " \t\n";
+  while (true) {
+    const size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == text.npos) return;
+    const size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words->emplace_back(text.substr(begin, end - begin));
+    text.remove_prefix(end);
+  }
+}
+
+std::optional<AskableFiles::Program> ProgramOf(const BuildRequest& request) {
+  const CcclCache__V1__BuildRequest& message = request.message();
+  if (message.nvrtc == nullptr) return std::nullopt;
+  const CcclCache__V1__NvrtcProgram& nvrtc = *message.nvrtc;
+  AskableFiles::Program program{.working_directory = message.working_directory,
+                                .name = nvrtc.name,
+                                .options = {nvrtc.options, nvrtc.options + nvrtc.n_options},
+                                .texts = {}};
+  for (size_t i = 0; i < nvrtc.n_environment; ++i) {
+    AppendWords(nvrtc.environment[i]->value, &program.options);
+  }
+  for (const BuildRequest::BlobUse& use : request.blobs()) program.texts.push_back(use.contents);
+  return program;
+}
+
+OwnFile NotOfThisBuild() {
+  OwnFile file;
+  file.kind = OwnFile::Kind::kRefused;
+  file.reason =
+      "it lies outside the directories of this build, and neither the program nor a header that "
+      "was read before names it as it is spelled here: add its directory with -I";
+  return file;
+}
+
+/// An answer with what its message refers to; does not move.
+struct Told {
+  OwnFile file;
+  CcclCache__V1__FileAnswer message;
+
+  explicit Told(OwnFile found) : file(std::move(found)) {
+    cccl_cache__v1__file_answer__init(&message);
+    message.kind = KindOf(file.kind);
+    message.device = file.device;
+    message.inode = file.inode;
+    message.reason = file.reason.data();
+  }
+};
+
+}  // namespace
+
+AskableFiles::AskableFiles(std::optional<Program> program) : program_(std::move(program)) {
+  if (program_) AddDirectories();
+}
+
+void AskableFiles::AddDirectories() {
+  const std::string& name = program_->name;
+  const auto add = [this](std::string_view directory) {
+    std::string absolute = Absolute(directory, program_->working_directory);
+    if (!absolute.empty()) directories_.push_back(std::move(absolute));
+  };
+  add(".");
+  add(name.substr(0, name.rfind('/') + 1));
+  const auto parsed = ParseOptions(BuildKind::kNvrtc, program_->options);
+  const auto* const options = std::get_if<std::vector<ParsedOption>>(&parsed);
+  if (options == nullptr) return;  // a daemon refuses them
+  for (const ParsedOption& option : *options) {
+    if (option.rule != nullptr && option.rule->names_directory) add(option.value);
+  }
+}
+
+bool AskableFiles::May(const std::string& path) {
+  const std::string tidy = Tidy(path);
+  if (IsBelowDirectories(tidy)) return true;
+  if (!program_) return false;
+  if (!learns_) StartToLearn();
+  return IsNamed(tidy);
+}
+
+bool AskableFiles::IsBelowDirectories(std::string_view path) const {
+  return std::ranges::any_of(directories_, [&](const std::string& directory) {
+    if (!path.starts_with(directory)) return false;
+    const std::string_view below = path.substr(directory.size());
+    const bool inside = below.empty() || below.front() == '/' || directory == "/";
+    return inside && !GoesUp(below);
+  });
+}
+
+bool AskableFiles::IsNamed(std::string_view path) const {
+  if (names_.contains(std::string(path))) return true;
+  for (size_t slash = path.rfind('/'); slash != 0; slash = path.rfind('/', slash - 1)) {
+    const std::string_view directory = path.substr(0, slash);
+    const bool searched = IsBelowDirectories(directory) || others_.contains(std::string(directory));
+    if (searched && names_.contains(std::string(path.substr(slash + 1)))) return true;
+  }
+  return false;
+}
+
+void AskableFiles::NoteAnswered(const std::string& path, std::string_view contents) {
+  const std::string tidy = Tidy(path);
+  const bool outside = !IsBelowDirectories(tidy);
+  if (outside) others_.emplace(DirectoryOf(tidy));
+  if (learns_) {
+    Learn(contents, outside);
+  } else {
+    answered_.push_back(path);
+  }
+}
+
+void AskableFiles::StartToLearn() {
+  learns_ = true;
+  for (const std::string_view text : program_->texts) Learn(text, false);
+  for (const std::string& option : program_->options) Learn(option, false);
+  for (const std::string& path : answered_) Learn(LookAtOwnFile(path, true).contents, false);
+  answered_ = {};
+}
+
+void AskableFiles::Learn(std::string_view text, bool all) {
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '<') {
+      const std::string_view rest = text.substr(at + 1, PATH_MAX);
+      const size_t end = rest.find_first_of(c == '"' ? "\"\n" : ">\n");
+      if (end != rest.npos && rest[end] != '\n') Keep(rest.substr(0, end), all);
+    }
+    if (!IsOfName(c)) {
+      ++at;
+      continue;
+    }
+    // A name that a macro makes a string of, or an option.
+    size_t end = at;
+    while (end < text.size() && IsOfName(text[end])) ++end;
+    Keep(text.substr(at, std::min<size_t>(end - at, PATH_MAX)), false);
+    at = end;
+  }
+}
+
+void AskableFiles::Keep(std::string_view name, bool all) {
+  const bool leads_out = name.starts_with('/') || GoesUp(name);
+  if ((!all && !leads_out) || name.starts_with("//")) return;
+  std::string tidy = Tidy(name);
+  if (tidy.size() <= 1 || name_bytes_ + tidy.size() > kMaxNameBytes) return;
+  const size_t bytes = tidy.size();
+  if (names_.insert(std::move(tidy)).second) name_bytes_ += bytes;
+}
+
+OwnFile LookAtOwnFile(const std::string& path, bool contents) {
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    struct statx status {};
+    if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) != 0) {
+      return AfterError(errno);
+    }
+    if (S_ISDIR(status.stx_mode)) {
+      OwnFile directory;
+      directory.kind = OwnFile::Kind::kDirectory;
+      directory.device = uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor;
+      directory.inode = status.stx_ino;
+      return directory;
+    }
+    if (!S_ISREG(status.stx_mode)) {
+      return Refused(
+          "it is no regular file but a FIFO, a device or a socket: copy what it gives into a "
+          "regular file");
+    }
+    if (std::optional<OwnFile> file = ReadRegular(path, contents)) return *std::move(file);
+  }
+  return Refused("it keeps changing while it is read: build when its writer is done");
+}
+
+BuildConversation::BuildConversation(const BuildRequest& request)
+    : request_(request), askable_(std::in_place, ProgramOf(request)) {}
+
+void BuildConversation::Restart() {
+  reply_.Restart();
+  askable_.emplace(ProgramOf(request_));
+  questions_.clear();
+  message_.Clear();
+  contents_.clear();
+  rest_ = {};
+}
+
+bool BuildConversation::Take(Message message) {
+  WireReader reader(message.View());
+  WireField field;
+  bool asks = false;
+  while (reader.Next(&field)) {
+    if (field.number != kQuestions || !field.is_bytes) continue;
+    asks = true;
+    if (!TakeQuestion(field.bytes)) return false;
+  }
+  if (reader.malformed()) return false;
+  return asks || reply_.Take(std::move(message));
+}
+
+bool BuildConversation::TakeQuestion(std::string_view question) {
+  Question asked;
+  WireReader reader(question);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kPath && field.is_bytes) asked.path = field.bytes;
+    if (field.number == kContents) asked.contents = field.value != 0;
+  }
+  // Relative names mean nothing that both sides agree on.
+  const bool sound = !reader.malformed() && asked.path.starts_with('/') &&
+                     asked.path.find('\0') == std::string::npos;
+  if (!sound || questions_.size() >= kMostQuestions) return false;
+  questions_.push_back(std::move(asked));
+  return true;
+}
+
+const ByteChain* BuildConversation::Next() {
+  message_.Clear();
+  if (!rest_.empty()) {
+    const std::string_view piece = rest_.substr(0, kLargestPiece);
+    rest_.remove_prefix(piece.size());
+    AppendBytesMessage(kMore, piece, &message_);
+    return &message_;
+  }
+  if (questions_.empty()) return nullptr;
+  AppendAnswers();
+  return &message_;
+}
+
+OwnFile BuildConversation::LookAt(const Question& question) {
+  if (!askable_->May(question.path)) return NotOfThisBuild();
+  OwnFile file = LookAtOwnFile(question.path, question.contents);
+  if (file.kind == OwnFile::Kind::kRegular) askable_->NoteAnswered(question.path, file.contents);
+  return file;
+}
+
+void BuildConversation::AppendAnswers() {
+  contents_.clear();
+  std::deque<Told> told;
+  std::vector<CcclCache__V1__FileAnswer*> answers;
+  size_t size = 0;
+  const auto until = std::chrono::steady_clock::now() + kLongEnough;
+  while (!questions_.empty() && size < kEnoughContents && answers.size() < kEnoughAnswers &&
+         (answers.empty() || std::chrono::steady_clock::now() < until)) {
+    const Question question = std::move(questions_.front());
+    questions_.pop_front();
+    Told& last = told.emplace_back(LookAt(question));
+    answers.push_back(&last.message);
+    if (last.file.kind != OwnFile::Kind::kRegular) continue;
+    last.message.size = last.file.contents.size();
+    if (!question.contents) {
+      last.message.sha256 = Binary(last.file.digest.View());
+      last.file.contents = {};
+      continue;
+    }
+    rest_ = contents_.emplace_back(std::move(last.file.contents));
+    const std::string_view piece = rest_.substr(0, kLargestPiece - size);
+    rest_.remove_prefix(piece.size());
+    last.message.contents = Binary(piece);
+    size += piece.size();
+    if (!rest_.empty()) break;
+  }
+  CcclCache__V1__BuildWithFilesRequest message = CCCL_CACHE__V1__BUILD_WITH_FILES_REQUEST__INIT;
+  message.answers = answers.data();
+  message.n_answers = answers.size();
+  AppendMessage(message.base, &message_);
+}
+
+}  // namespace cccl_cache

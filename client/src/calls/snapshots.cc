@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/snapshots.h"
+
+#include <cccl_cache/v1/snapshot.pb-c.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "client/src/wire/messages.h"
+#include "client/src/wire/wire_reader.h"
+
+namespace cccl_cache {
+namespace {
+
+// Numbers in snapshot.proto.
+constexpr uint32_t kReplyData = 1;
+constexpr uint32_t kReplySummary = 2;
+constexpr uint32_t kRecords = 1;
+constexpr uint32_t kBytes = 2;
+constexpr uint32_t kLeftOut = 3;
+constexpr uint32_t kShared = 4;
+
+// The protocol's bound for the data of one message.
+constexpr size_t kLargestPiece = size_t{1} << 20;
+
+void AppendRequest(CcclCache__V1__SnapshotFilter* filter, std::string_view keys, bool last,
+                   ByteChain* body) {
+  CcclCache__V1__SnapshotCreateRequest request = CCCL_CACHE__V1__SNAPSHOT_CREATE_REQUEST__INIT;
+  request.filter = filter;
+  request.known_keys = {keys.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(keys.data()))};
+  request.last = last;
+  AppendMessage(request.base, body);
+}
+
+// The protocol's bound for the data of one message.
+constexpr size_t kLargestPiece = size_t{1} << 20;
+// Number in snapshot.proto.
+constexpr uint32_t kReplySummary = 1;
+
+}  // namespace
+
+std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes) {
+  SnapshotSummary summary;
+  WireReader reader(bytes);
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kRecords) summary.records = field.value;
+    if (field.number == kBytes) summary.bytes = field.value;
+    if (field.number == kLeftOut) summary.left_out = field.value;
+    if (field.number == kShared) summary.shared = field.value != 0;
+  }
+  if (reader.malformed()) return std::nullopt;
+  return summary;
+}
+
+SnapshotDownload::SnapshotDownload(int fd) : fd_(fd), start_(lseek(fd, 0, SEEK_CUR)) {}
+
+void SnapshotDownload::Restart() {
+  summary_.reset();
+  if (!wrote_) return;
+  const bool back =
+      start_ >= 0 && lseek(fd_, start_, SEEK_SET) == start_ && ftruncate(fd_, start_) == 0;
+  if (back) return;
+  failure_ = Error{CCCL_CACHE_UNAVAILABLE,
+                   "the connection was lost in the middle of the snapshot, and what is written to "
+                   "can't be written anew: write to a regular file"};
+}
+
+bool SnapshotDownload::Take(Message message) {
+  if (failure_ || summary_) return false;
+  WireReader reader(message.View());
+  WireField field;
+  while (reader.Next(&field)) {
+    if (!field.is_bytes) continue;
+    if (field.number == kReplyData && !Write(field.bytes)) return false;
+    if (field.number != kReplySummary) continue;
+    summary_ = DecodeSnapshotSummary(field.bytes);
+    if (!summary_) return false;
+  }
+  return !reader.malformed();
+}
+
+bool SnapshotDownload::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(fd_, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) {
+      failure_ = Error{CCCL_CACHE_UNAVAILABLE,
+                       std::string("the snapshot can't be written: ") + std::strerror(errno)};
+      return false;
+    }
+    wrote_ = true;
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+Expected<SnapshotSummary> SnapshotDownload::Result() const {
+  if (failure_) return *failure_;
+  if (summary_) return *summary_;
+  return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer ended before the snapshot did"};
+}
+
+Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__SnapshotFilter* filter,
+                                         std::string_view known, int fd, Deadline deadline) {
+  ByteChain body;
+  AppendRequest(filter, {}, known.empty(), &body);
+  while (!known.empty()) {
+    const std::string_view keys = known.substr(0, kLargestPiece);
+    known.remove_prefix(keys.size());
+    AppendRequest(nullptr, keys, known.empty(), &body);
+  }
+  SnapshotDownload download(fd);
+  Expected<Done> called =
+      channel->Invoke("/cccl_cache.v1.Snapshot/Create", body, &download, deadline);
+  if (!called.ok() && !download.failure()) return std::move(called).error();
+  return download.Result();
+}
+
+Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
+                                         Deadline deadline) {
+  const ByteChain nothing;
+  SnapshotUpload upload(fd, size);
+  Expected<Done> called =
+      channel->Invoke("/cccl_cache.v1.Snapshot/Insert", nothing, &upload, deadline, &upload);
+  if (upload.failure()) return *upload.failure();
+  if (!called.ok()) return std::move(called).error();
+  return upload.Result();
+}
+
+const ByteChain* SnapshotUpload::Next() {
+  message_.Clear();
+  if (last_sent_) return nullptr;
+  piece_.resize(std::min<uint64_t>(kLargestPiece, size_ - sent_));
+  ssize_t size = 0;
+  do {
+    size = pread(fd_, piece_.data(), piece_.size(), static_cast<off_t>(sent_));
+  } while (size < 0 && errno == EINTR);
+  if (size < 0 || (size == 0 && !piece_.empty())) {
+    failure_ = Error{CCCL_CACHE_UNAVAILABLE,
+                     std::string("the snapshot can't be read: ") +
+                         (size < 0 ? std::strerror(errno) : "it became shorter meanwhile")};
+    size = 0;
+  }
+  sent_ += static_cast<uint64_t>(size);
+  last_sent_ = failure_ || sent_ == size_;
+  CcclCache__V1__SnapshotInsertRequest request = CCCL_CACHE__V1__SNAPSHOT_INSERT_REQUEST__INIT;
+  request.data = {static_cast<size_t>(size), reinterpret_cast<uint8_t*>(piece_.data())};
+  request.last = last_sent_;
+  AppendMessage(request.base, &message_);
+  return &message_;
+}
+
+void SnapshotUpload::Restart() {
+  sent_ = 0;
+  last_sent_ = false;
+  summary_.reset();
+}
+
+bool SnapshotUpload::Take(Message message) {
+  if (summary_) return false;
+  WireReader reader(message.View());
+  WireField field;
+  while (reader.Next(&field)) {
+    if (field.number == kReplySummary && field.is_bytes) {
+      summary_ = DecodeSnapshotSummary(field.bytes);
+    }
+  }
+  return summary_ && !reader.malformed();
+}
+
+Expected<SnapshotSummary> SnapshotUpload::Result() const {
+  if (summary_) return *summary_;
+  return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer to a snapshot can't be understood"};
+}
+
+}  // namespace cccl_cache
