@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "cccl_cache/c/batch.h"
-#include "client/src/c_abi/as_this_process.h"
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
+#include "client/src/c_abi/this_process.h"
 #include "client/src/calls/batch.h"
 
 using cccl_cache::AsThisProcess;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
 
 using cccl_cache::Deadline;
 using cccl_cache::Fail;

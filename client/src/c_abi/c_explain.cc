@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
-#include "client/src/c_abi/as_this_process.h"
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
+#include "client/src/c_abi/this_process.h"
 #include "client/src/wire/build_reply.h"
 
 using cccl_cache::AsThisProcess;

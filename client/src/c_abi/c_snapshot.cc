@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
 #include "client/src/calls/snapshots.h"
 #include "proto/snapshot_reader.h"
 

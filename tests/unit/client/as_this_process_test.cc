@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/c_abi/as_this_process.h"
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
+#include "client/src/c_abi/this_process.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::ToBytes;

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client_c.h"
-#include "client/src/c_abi/as_this_process.h"
-#include "client/src/c_abi/c_handles.h"
+#include "client/src/c_abi/handles.h"
+#include "client/src/c_abi/this_process.h"
 
 namespace {
 

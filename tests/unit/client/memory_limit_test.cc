@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/c_abi/memory_limit.h"
-
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "cccl_cache/client_c.h"
+#include "client/src/c_abi/this_process.h"
 
 using cccl_cache::MemoryLimit;
 

@@ -1,14 +1,18 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/c_abi/as_this_process.h"
+#include "client/src/c_abi/this_process.h"
 
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <type_traits>
+
+#include "cccl_cache/client_c.h"
 
 namespace cccl_cache {
 namespace {
@@ -21,6 +25,9 @@ void SetToolchain(cccl_cache_build_options* options) {
                       options->toolchain_major > 0;
   if (!chosen) options->toolchain_major = cccl_cache_loaded_cuda_major();
 }
+
+constexpr char kVariable[] = "CCCL_CACHE_PROCESS_BYTES";
+constexpr uint64_t kDefault = uint64_t{64} << 20;
 
 }  // namespace
 
@@ -53,5 +60,21 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
 template class AsThisProcess<cccl_cache_nvrtc>;
 template class AsThisProcess<cccl_cache_link>;
 template class AsThisProcess<cccl_cache_nvvm>;
+
+Expected<uint64_t> MemoryLimit(uint64_t given) {
+  if (given == CCCL_CACHE_OFF) return uint64_t{0};
+  if (given != 0) return given;
+  const char* variable = secure_getenv(kVariable);
+  if (variable == nullptr) return uint64_t{kDefault};
+  const std::string_view text = variable;
+  if (text == "off") return uint64_t{0};
+  uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return Error{CCCL_CACHE_INVALID_REQUEST, std::string(kVariable) + " is \"" + variable +
+                                                 "\": a number of bytes, or off, is expected"};
+  }
+  return bytes;
+}
 
 }  // namespace cccl_cache

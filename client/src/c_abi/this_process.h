@@ -5,9 +5,11 @@
 #include <limits.h>
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "cccl_cache/client_c.h"
+#include "cccl_cache/expected.h"
 
 namespace cccl_cache {
 
@@ -30,5 +32,10 @@ class AsThisProcess {
   std::array<cccl_cache_variable, 2> variables_ = {};
   std::array<char, PATH_MAX> working_directory_;
 };
+
+/// How many bytes of answers a client keeps whose program asked for `given`
+/// (cccl_cache_open_options); 0: none. CCCL_CACHE_INVALID_REQUEST: the environment says something
+/// that is no number.
+Expected<uint64_t> MemoryLimit(uint64_t given);
 
 }  // namespace cccl_cache
