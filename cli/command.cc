@@ -4,10 +4,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
-#include "cli/error_report.h"
+#include "proto/nearest_name.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -26,6 +28,64 @@ ExitCode ExitCodeOf(cccl_cache_status status) {
     default:
       return kOther;
   }
+}
+
+using Words = std::vector<std::string>;
+
+/// The command that the words got to.
+const CLI::App& Reached(const CLI::App& app) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  return named.empty() ? app : Reached(*named.front());
+}
+
+/// "cccl-cache-cli snapshot create"
+std::string FullName(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : FullName(*parent) + " ") + command.get_name();
+}
+
+Words Commands(const CLI::App& command) {
+  Words names;
+  for (const CLI::App* each : command.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(each->get_name());
+  }
+  return names;
+}
+
+/// Those of the command and of all above it, which stand behind it as well.
+Words Options(const CLI::App& command) {
+  Words names;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+bool Compiles(const CLI::App& command) {
+  const Words options = Options(command);
+  return std::find(options.begin(), options.end(), "--option") != options.end();
+}
+
+bool WantsCommand(const CLI::App& command) {
+  return command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
+}
+
+std::string UnknownOption(const CLI::App& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string near = DidYouMean(name, Options(command));
+  std::string text = command.get_name() + " knows no option " + name + near;
+  if (!Compiles(command)) return text;
+  return text + (near.empty() ? "; " : " ") + "one for the compiler is written --option=" + word;
+}
+
+std::string UnknownCommand(const CLI::App& command, const std::string& word) {
+  const std::string near = DidYouMean(word, Commands(command));
+  const std::string those = "; there are " + CLI::detail::join(Commands(command), ", ");
+  const bool top = command.get_parent() == nullptr;
+  return (top ? "" : command.get_name() + ": ") + "no command is called " + word +
+         (near.empty() ? those : near);
 }
 
 }  // namespace
@@ -67,6 +127,33 @@ int Print(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(written));
   }
   return kDone;
+}
+
+void WriteError(const Error& error, JsonWriter* json) {
+  json->Key("error").BeginObject();
+  json->Key("status").String(cccl_cache_status_name(error.status));
+  json->Key("message").String(error.message);
+  if (error.retry_after_ms > 0) json->Key("retry_ms").Integer(error.retry_after_ms);
+  json->EndObject();
+}
+
+std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = Reached(app);
+  const Words strange = app.remaining(/*recurse=*/true);
+  const std::string word = strange.empty() ? "" : strange.front();
+  std::string text = error.what();
+  if (error.get_name() == "ValidationError") {
+    // Says itself which value of what.
+  } else if (word.size() > 1 && word.starts_with('-')) {
+    text = UnknownOption(command, word);
+  } else if (!word.empty() && WantsCommand(command)) {
+    text = UnknownCommand(command, word);
+  } else if (!word.empty()) {
+    text = command.get_name() + " takes no argument " + word + " here";
+  } else if (WantsCommand(command)) {
+    text = "name a command: " + CLI::detail::join(Commands(command), ", ");
+  }
+  return text + " (" + FullName(command) + " --help)";
 }
 
 }  // namespace cccl_cache::cli

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "cccl_cache/client.h"
+#include "cccl_cache/expected.h"
+#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 
@@ -49,5 +51,12 @@ int Fail(const Error& error, const CommonOptions& common);
 int FailUsage(const std::string& message, const CommonOptions& common);
 /// All of it to stdout; not kDone if that fails.
 int Print(std::string_view text);
+
+/// The key "error" of the object that --json prints: what went wrong, for scripts.
+void WriteError(const Error& error, JsonWriter* json);
+
+/// What is wrong with a command line that `app` did not take, and the way out: names the word that
+/// nobody knows and the known one that it resembles.
+[[nodiscard]] std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace cccl_cache::cli

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/error_report.h"
 #include "cli/json_writer.h"
 
 namespace cccl_cache::cli {

@@ -8,7 +8,7 @@
 #include <array>
 
 #include "cccl_cache/driver.h"
-#include "cli/driver_memory.h"
+#include "cli/driver_cache.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -1,12 +1,167 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/explain_command.h"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "cli/command.h"
-#include "cli/explain_report.h"
+#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {
+
+// As much of a digest as a person compares.
+constexpr size_t kShortDigest = 16;
+constexpr size_t kDigest = 64;
+
+enum class Zone { kLocal, kUtc };
+
+std::string TimeText(uint64_t milliseconds, Zone zone) {
+  const auto seconds = static_cast<time_t>(milliseconds / 1000);
+  std::tm parts = {};
+  const bool utc = zone == Zone::kUtc;
+  if ((utc ? gmtime_r(&seconds, &parts) : localtime_r(&seconds, &parts)) == nullptr) return {};
+  std::array<char, 64> text = {};
+  std::strftime(text.data(), text.size(), utc ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &parts);
+  if (!utc) return text.data();
+  std::array<char, 8> fraction = {};
+  std::snprintf(fraction.data(), fraction.size(), ".%03uZ",
+                static_cast<unsigned>(milliseconds % 1000));
+  return std::string(text.data()) + fraction.data();
+}
+
+void WriteTime(const char* key, uint64_t milliseconds, JsonWriter* json) {
+  json->Key(key).String(milliseconds == 0 ? "" : TimeText(milliseconds, Zone::kUtc));
+}
+
+void WriteDifference(const Difference& difference, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("field").String(cccl_cache_difference_field_name(difference.field));
+  json->Key("name").String(difference.name);
+  json->Key("was").String(difference.was);
+  json->Key("is").String(difference.is);
+  json->Key("was_lines").Integer(static_cast<int64_t>(difference.was_lines));
+  json->Key("is_lines").Integer(static_cast<int64_t>(difference.is_lines));
+  json->EndObject();
+}
+
+std::string Json(const Explanation& explanation) {
+  const cccl_cache_explanation_info& info = explanation.info();
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("verdict").String(explanation.verdict());
+  json.Key("tier").String(cccl_cache_tier_name(info.tier));
+  json.Key("reason").String(explanation.reason());
+  WriteTime("since", info.since_ms, &json);
+  json.Key("nearest").BeginObject();
+  if (!explanation.nearest_key().empty()) {
+    json.Key("key").String(explanation.nearest_key());
+    json.Key("outcome").String(cccl_cache_outcome_name(info.nearest_outcome));
+    WriteTime("time", info.nearest_time_ms, &json);
+  }
+  json.EndObject();
+  json.Key("differences").BeginArray();
+  for (const Difference& difference : explanation.differences()) {
+    WriteDifference(difference, &json);
+  }
+  json.EndArray();
+  json.Key("more_differences").Integer(static_cast<int64_t>(info.more_differences));
+  return json.EndObject().Finish();
+}
+
+std::string Shown(std::string_view value, uint64_t lines) {
+  if (value.empty()) return "none";
+  const bool digest = value.size() == kDigest &&
+                      value.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  std::string shown =
+      digest ? "sha256 " + std::string(value.substr(0, kShortDigest)) + "..." : std::string(value);
+  if (lines > 0) shown += " (" + std::to_string(lines) + (lines == 1 ? " line)" : " lines)");
+  return shown;
+}
+
+std::string Line(const Difference& difference) {
+  std::string line = "  ";
+  line += cccl_cache_difference_field_name(difference.field);
+  if (!difference.name.empty()) line.append(" ").append(difference.name);
+  // Its name says all.
+  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.was.empty()) {
+    return line + ": not there before\n";
+  }
+  if (difference.field == CCCL_CACHE_FIELD_DIRECTORY && difference.is.empty()) {
+    return line + ": not there any more\n";
+  }
+  line += ": was " + Shown(difference.was, difference.was_lines);
+  return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
+}
+
+std::string Sentence(const Explanation& explanation) {
+  const cccl_cache_explanation_info& info = explanation.info();
+  const std::string since = TimeText(info.since_ms, Zone::kLocal);
+  const bool of_key = info.since_ms != 0;  // what was compiled, not what would be
+  const std::string reason(explanation.reason());
+  switch (info.verdict) {
+    case CCCL_CACHE_VERDICT_HIT:
+      return std::string("a hit: the artifact lies in the tier ") + cccl_cache_tier_name(info.tier);
+    case CCCL_CACHE_VERDICT_NEVER_SEEN:
+      if (of_key) {
+        return "a miss when it was compiled at " + since +
+               ": no earlier build of yours resembled it, as far as the daemon remembers";
+      }
+      return "never seen: no earlier build of yours resembles it, as far as the daemon remembers";
+    case CCCL_CACHE_VERDICT_DIFFERS:
+      if (of_key) {
+        return "a miss when it was compiled at " + since +
+               ": it differed from every build before; from the nearest one of yours in";
+      }
+      return "a miss: it differs from every build before; from the nearest one of yours in";
+    case CCCL_CACHE_VERDICT_EVICTED:
+      return "evicted: its entry was dropped at " + since + " to keep within the store's limit";
+    case CCCL_CACHE_VERDICT_CORRUPT:
+      return "corrupt: its entry did not verify at " + since + " and was dropped";
+    case CCCL_CACHE_VERDICT_SHADOW_CHECK:
+      return "dropped by a shadow check at " + since +
+             ": its compiler made something else from the same";
+    case CCCL_CACHE_VERDICT_UNCACHEABLE:
+      return "uncacheable: " + reason;
+    case CCCL_CACHE_VERDICT_FAILED:
+      return "it does not compile, and that is remembered for a short time only: " + reason;
+    case CCCL_CACHE_VERDICT_NOT_KEPT:
+      return "built before, and not kept any more; why is not known";
+    case CCCL_CACHE_VERDICT_UNKNOWN_KEY:
+      return "no build of yours that the daemon remembers has this key; of those before its last "
+             "start it knows what you were given, and no failures";
+    case CCCL_CACHE_VERDICT_UNKNOWN:
+      break;
+  }
+  return "this daemon gives a reason that is not known here: update cccl-cache-cli";
+}
+
+std::string Text(const Explanation& explanation) {
+  const cccl_cache_explanation_info& info = explanation.info();
+  std::string text = Sentence(explanation) + "\n";
+  for (const Difference& difference : explanation.differences()) text += Line(difference);
+  if (info.more_differences > 0) {
+    text += "  and " + std::to_string(info.more_differences) + " more\n";
+  }
+  // Others have it in their sentence.
+  const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
+                    info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
+  if (!told) text += std::string(explanation.reason()) + "\n";
+  if (!explanation.nearest_key().empty()) {
+    text += "nearest: " + std::string(explanation.nearest_key()) + ", " +
+            cccl_cache_outcome_name(info.nearest_outcome) + " at " +
+            TimeText(info.nearest_time_ms, Zone::kLocal) + "\n";
+  }
+  if (info.tier != CCCL_CACHE_TIER_NONE && info.verdict != CCCL_CACHE_VERDICT_HIT) {
+    text += std::string("now in the tier ") + cccl_cache_tier_name(info.tier) + "\n";
+  }
+  return text;
+}
 
 constexpr size_t kKeyDigits = 64;
 constexpr std::string_view kWaysToAsk =
@@ -38,6 +193,10 @@ int Run(const std::string& key, const CommonOptions& common) {
 }
 
 }  // namespace
+
+int Report(const Explanation& explanation, const CommonOptions& common) {
+  return Print(common.json ? Json(explanation) : Text(explanation));
+}
 
 void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("explain", "Say why a build was, or would be, compiled");

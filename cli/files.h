@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cccl_cache/expected.h"
+#include "cli/file_descriptor.h"
 
 namespace cccl_cache::cli {
 
@@ -22,5 +23,29 @@ namespace cccl_cache::cli {
 [[nodiscard]] std::string WithExtension(const std::string& path, std::string_view extension);
 /// What follows the last '.' of the last component, empty if there is none.
 [[nodiscard]] std::string_view ExtensionOf(std::string_view path);
+
+/// A file that is written piece by piece and stands in its place once it is whole; until then a
+/// reader sees the old one, or none. "-": standard output as it is. A link stays, and what it leads
+/// to is replaced; a device or a pipe is written to where it is.
+class OutputFile {
+ public:
+  [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
+  OutputFile(OutputFile&& other) noexcept;
+  /// What was not put in place is gone.
+  ~OutputFile();
+
+  [[nodiscard]] int fd() const;
+  /// How far it is to be when Finish returns: what can be made again need not survive a power cut.
+  enum class Until { kInPlace, kOnDisk };
+  [[nodiscard]] Expected<Done> Finish(Until until);
+
+ private:
+  OutputFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), file_(fd) {}
+
+  const std::string path_;
+  std::string temporary_;  ///< empty: nothing is to be put in place
+  FileDescriptor file_;
+};
 
 }  // namespace cccl_cache::cli

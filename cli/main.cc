@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/misuse.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/driver_memory.h"
+#include "cli/driver_cache.h"
 #include "daemon/local/identity_cache.h"
 #include "daemon/local/request_io.h"
 #include "tests/fuzz/seeds.h"

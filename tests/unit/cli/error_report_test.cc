@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/error_report.h"
-
 #include <catch2/catch.hpp>
+
+#include "cli/command.h"
 
 using namespace cccl_cache::cli;
 

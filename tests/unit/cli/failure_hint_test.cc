@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/failure_hint.h"
-
 #include <catch2/catch.hpp>
 
+#include "cli/build_report.h"
 #include "tests/unit/cli/said.h"
 
 using namespace cccl_cache::cli;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/misuse.h"
-
 #include <catch2/catch.hpp>
 
+#include "cli/command.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 

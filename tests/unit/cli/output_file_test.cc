@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/output_file.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "cli/files.h"
 #include "tests/support/temporary_directory.h"
 
 using cccl_cache::cli::OutputFile;

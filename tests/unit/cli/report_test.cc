@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/compile_options.h"
+#include "cli/build_options.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/misuse.h"
+#include "cli/command.h"
 
 namespace {
 

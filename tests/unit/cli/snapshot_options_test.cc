@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/snapshot_options.h"
-
 #include <catch2/catch.hpp>
+
+#include "cli/snapshot_command.h"
 
 using namespace cccl_cache::cli;
 

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/stats_format.h"
-
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client.h"
+#include "cli/stats_command.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/toolchain_choice.h"
-
 #include <catch2/catch.hpp>
 
+#include "cli/build_options.h"
 #include "tests/unit/cli/said.h"
 
 using cccl_cache::BuildOptions;

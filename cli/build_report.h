@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/compile_options.h"
+#include "cli/build_options.h"
 
 namespace cccl_cache::cli {
 

@@ -8,7 +8,7 @@
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
-#include "cli/explain_report.h"
+#include "cli/explain_command.h"
 
 namespace cccl_cache::cli {
 
@@ -78,5 +78,10 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
   if (!result.ok()) return FailBuild(result.error(), plan, common);
   return Report(*result, plan, common);
 }
+
+/// Understands --toolchain: a major ("13"), a version ("12.9"), or an id or its beginning (at least
+/// 8 hexadecimal digits). Empty leaves the choice to the daemon. CCCL_CACHE_INVALID_REQUEST for
+/// anything else.
+[[nodiscard]] Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options);
 
 }  // namespace cccl_cache::cli

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compile_options.h"
+#include "cli/build_options.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "cli/driver.h"
 #include "cli/files.h"
-#include "cli/toolchain_choice.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -23,6 +22,24 @@ std::string Join(const std::vector<std::string>& words) {
   std::string joined;
   for (const std::string& word : words) joined += (joined.empty() ? "" : ", ") + word;
   return joined;
+}
+
+constexpr std::string_view kDigits = "0123456789";
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.size() <= 3 &&
+         text.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+bool IsVersion(std::string_view text) {
+  const size_t dot = text.find('.');
+  return dot != std::string_view::npos && IsNumber(text.substr(0, dot)) &&
+         IsNumber(text.substr(dot + 1));
+}
+
+bool IsId(std::string_view text) {
+  return text.size() >= 8 && text.size() <= 64 &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace
@@ -95,6 +112,23 @@ int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common)
 int FailPlan(const Error& error, const CommonOptions& common) {
   if (error.status != CCCL_CACHE_INVALID_REQUEST) return Fail(error, common);
   return FailUsage(error.message, common);
+}
+
+Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options) {
+  if (spec.empty()) return Done{};
+  if (IsNumber(spec)) {
+    options->toolchain_major = static_cast<uint32_t>(std::stoul(spec));
+  } else if (IsVersion(spec)) {
+    options->toolchain_version = spec;
+  } else if (IsId(spec)) {
+    options->toolchain_id = spec;
+  } else {
+    return Error{CCCL_CACHE_INVALID_REQUEST,
+                 "--toolchain " + spec +
+                     " is neither a major (13), nor a version (12.9), nor an id of at least 8 "
+                     "hexadecimal digits: `cccl-cache-cli toolchains` lists those present"};
+  }
+  return Done{};
 }
 
 }  // namespace cccl_cache::cli

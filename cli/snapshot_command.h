@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cccl_cache/snapshot.h"
 
@@ -33,5 +34,14 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
 /// "30m", "12h", "7d". None: it is none of these.
 [[nodiscard]] std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
                                                                   std::chrono::sys_seconds now);
+
+/// What `snapshot list` prints: the items of an open file.
+[[nodiscard]] Expected<std::string> ListText(int fd);
+[[nodiscard]] Expected<std::string> ListJson(int fd);
+
+/// What the other commands print. `done`: "written", ...
+[[nodiscard]] std::string SummaryText(const cccl_cache_snapshot_summary& summary,
+                                      std::string_view done, std::string_view left_out);
+[[nodiscard]] std::string SummaryJson(const cccl_cache_snapshot_summary& summary);
 
 }  // namespace cccl_cache::cli

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/driver_memory.h"
+#include "cli/driver_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
