@@ -82,8 +82,6 @@ Status Apply(const std::vector<Assignment>& assignments, LoadedConfiguration& lo
   return Ok{};
 }
 
-Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
-
 Result<std::string> ReadText(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;

@@ -15,11 +15,10 @@ namespace {
 
 using cccl_cache::Digest;
 
-//   record   = fingerprint closure entry
-//   fingerprint = 32 bytes
-//   closure  = string             a manifest of this one closure; empty: there is none
-//   entry    = string             docs/entry-format.md; compile_time is 0
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
+constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
+// As a client may name one.
+constexpr size_t kLongestNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {
   if (bytes.empty()) return Closure{};
@@ -39,18 +38,12 @@ bool IsSound(const Artifact& artifact) {
          });
 }
 
-using cccl_cache::Digest;
-
-//   deposit  = fields name_space contents
-//   fields   = 32 bytes          the digest of the fields (proto/deposit_key.cc)
-//   name_space, contents = string
-constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
-// As a client may name one.
-constexpr size_t kLongestNamespace = 128;
-
 }  // namespace
 
+//   record   = fingerprint closure entry
+//   fingerprint = 32 bytes
+//   closure  = string             a manifest of this one closure; empty: there is none
+//   entry    = string             docs/entry-format.md; compile_time is 0
 std::string EncodeArtifactRecord(const ArtifactRecord& record) {
   std::string bytes(record.fingerprint.View());
   std::string closure;
@@ -77,6 +70,9 @@ std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key, std::strin
   return record;
 }
 
+//   deposit  = fields name_space contents
+//   fields   = 32 bytes          the digest of the fields (proto/deposit_key.cc)
+//   name_space, contents = string
 std::string EncodeDepositCopy(const DepositCopy& copy) {
   std::string bytes(copy.fields.View());
   AppendString(bytes, copy.name_space);

@@ -102,18 +102,18 @@ Status RenounceRights() {
   return Ok{};
 }
 
-struct Toolchain {
+struct LoadedToolchain {
   CompilerLibraries libraries;
   Sandbox sandbox;
 };
 
-Result<Toolchain> Load(const ZygoteHello& hello) {
+Result<LoadedToolchain> Load(const ZygoteHello& hello) {
   if (Status renounced = RenounceRights(); !renounced) return renounced.error();
   Result<CompilerLibraries> libraries = LoadLibraries(hello);
   if (!libraries) return libraries.error();
   Result<Sandbox> sandbox = Sandbox::Prepare(hello.trusted_directories);
   if (!sandbox) return sandbox.error();
-  return Toolchain{*std::move(libraries), *std::move(sandbox)};
+  return LoadedToolchain{*std::move(libraries), *std::move(sandbox)};
 }
 
 std::chrono::microseconds CpuTime(const rusage& usage) {
@@ -177,7 +177,7 @@ Result<Zygote> Zygote::Start(FileDescriptor control) {
         SendPacket(control.get(), EncodeControlAnswer(LoadFailed{hello.error().message}));
     return hello.error();
   }
-  Result<Toolchain> loaded = Load(*hello);
+  Result<LoadedToolchain> loaded = Load(*hello);
   const ControlAnswer answer =
       loaded ? ControlAnswer(ZygoteReady{loaded->sandbox.kind(), loaded->sandbox.Description()})
              : ControlAnswer(LoadFailed{loaded.error().message});

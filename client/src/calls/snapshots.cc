@@ -36,10 +36,8 @@ void AppendRequest(CcclCache__V1__SnapshotFilter* filter, std::string_view keys,
   AppendMessage(request.base, body);
 }
 
-// The protocol's bound for the data of one message.
-constexpr size_t kLargestPiece = size_t{1} << 20;
 // Number in snapshot.proto.
-constexpr uint32_t kReplySummary = 1;
+constexpr uint32_t kInsertReplySummary = 1;
 
 }  // namespace
 
@@ -166,7 +164,7 @@ bool SnapshotUpload::Take(Message message) {
   WireReader reader(message.View());
   WireField field;
   while (reader.Next(&field)) {
-    if (field.number == kReplySummary && field.is_bytes) {
+    if (field.number == kInsertReplySummary && field.is_bytes) {
       summary_ = DecodeSnapshotSummary(field.bytes);
     }
   }

@@ -64,17 +64,18 @@ Status CheckKey(const char* field, const std::string& key) {
                fmt::format("{}: a key has 64 hexadecimal digits", field)};
 }
 
-namespace v1 = grpc::health::v1;
+namespace health_v1 = grpc::health::v1;
 
-void Check(const Health& health, const v1::HealthCheckRequest& request,
+void Check(const Health& health, const health_v1::HealthCheckRequest& request,
            const UnaryCall::Reply& answer) {
-  v1::HealthCheckResponse reply;
+  health_v1::HealthCheckResponse reply;
   if (!Health::Knows(request.service())) {
     answer({grpc::StatusCode::NOT_FOUND, "no such service"}, reply);
     return;
   }
   const bool well = request.service() == kReadyService ? health.ready() : health.serving();
-  reply.set_status(well ? v1::HealthCheckResponse::SERVING : v1::HealthCheckResponse::NOT_SERVING);
+  reply.set_status(well ? health_v1::HealthCheckResponse::SERVING
+                        : health_v1::HealthCheckResponse::NOT_SERVING);
   answer(grpc::Status::OK, reply);
 }
 
@@ -140,13 +141,13 @@ SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
   });
 }
 
-InfoService::InfoService(BuildBackend& backend, Account account,
-                         const cccl_cache::v1::InfoReply& reply, const Health& health) {
+InfoService::InfoService(BuildBackend& backend, Account account, const v1::InfoReply& reply,
+                         const Health& health) {
   Serve("/cccl_cache.v1.Info/Get",
-        UnaryCall::Maker<cccl_cache::v1::InfoRequest>(
+        UnaryCall::Maker<v1::InfoRequest>(
             backend, account,
             [&reply, &health](const auto& /*request*/, const UnaryCall::Reply& answer) {
-              cccl_cache::v1::InfoReply now = reply;
+              v1::InfoReply now = reply;
               now.set_problem(health.problem());
               answer(grpc::Status::OK, now);
             }));
@@ -154,7 +155,7 @@ InfoService::InfoService(BuildBackend& backend, Account account,
 
 HealthService::HealthService(BuildBackend& backend, Account account, Health& health) {
   Serve("/grpc.health.v1.Health/Check",
-        UnaryCall::Maker<v1::HealthCheckRequest>(
+        UnaryCall::Maker<health_v1::HealthCheckRequest>(
             backend, account, [&health](const auto& request, const UnaryCall::Reply& answer) {
               Check(health, request, answer);
             }));

@@ -82,8 +82,6 @@ bool IsPtx(std::string_view contents) {
 }
 
 using cccl_cache::ArtifactKind;
-using cccl_cache::LinkInputType;
-
 /// Our numbers are nvJitLinkInputType's; what we can't tell, the library may.
 constexpr int kAnyType = 10;
 

@@ -25,7 +25,7 @@
 namespace cccl_cache::daemon {
 
 /// What became of a job.
-struct Outcome {
+struct JobOutcome {
   int wait_status = -1;
   std::string reply;  ///< all that the worker wrote
 
@@ -72,10 +72,10 @@ class RunningZygote {
   }
 
   /// `files`: the worker's end of its files socket, or -1.
-  [[nodiscard]] Outcome Do(const CompileJob& job, int files = -1) const {
+  [[nodiscard]] JobOutcome Do(const CompileJob& job, int files = -1) const {
     return Do(MemoryOf(job), files);
   }
-  [[nodiscard]] Outcome Do(const FileDescriptor& memory, int files = -1) const {
+  [[nodiscard]] JobOutcome Do(const FileDescriptor& memory, int files = -1) const {
     Ends reply = Connected(SOCK_STREAM);
     Ends status = Connected(SOCK_SEQPACKET);
     std::vector<int> fds = {memory.get(), reply.theirs.get(), status.theirs.get()};
@@ -86,7 +86,7 @@ class RunningZygote {
     const auto spawned = Next(status.ours);
     REQUIRE(std::holds_alternative<Spawned>(spawned.first));
     REQUIRE(spawned.second == 1);  // the worker's pidfd
-    Outcome outcome;
+    JobOutcome outcome;
     char chunk[4096];
     for (ssize_t size; (size = read(reply.ours.get(), chunk, sizeof(chunk))) > 0;) {
       outcome.reply.append(chunk, static_cast<size_t>(size));

@@ -31,7 +31,7 @@ constexpr int kDone = 100;  ///< no errno that is expected here has this number
 constexpr int kNoSandbox = 101;
 
 /// A call's outcome as an exit status.
-int Outcome(long answer) { return answer >= 0 ? kDone : errno; }
+int JobOutcome(long answer) { return answer >= 0 ? kDone : errno; }
 
 /// The exit status of a child that does this; minus the signal that ended it.
 int InChild(const std::function<int()>& action) {
@@ -55,12 +55,12 @@ int Sandboxed(const Sandbox& sandbox, const std::function<int()>& action) {
 }
 
 int OpenByCall(const std::string& path, int flags) {
-  return Outcome(syscall(SYS_openat, AT_FDCWD, path.c_str(), flags, 0600));
+  return JobOutcome(syscall(SYS_openat, AT_FDCWD, path.c_str(), flags, 0600));
 }
 
 int StatByCall(const std::string& path, int flags) {
   struct stat status;
-  return Outcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, flags));
+  return JobOutcome(syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, flags));
 }
 
 /// On a kernel that answers so to these calls, as far as this process can tell; for ever.
@@ -117,18 +117,18 @@ TEST_CASE("a sandboxed process is told nothing of a file by its name") {
     for (const int call : {SYS_stat, SYS_lstat}) {
       CHECK(Sandboxed(sandbox, [&] {
               struct stat status;
-              return Outcome(syscall(call, path.c_str(), &status));
+              return JobOutcome(syscall(call, path.c_str(), &status));
             }) == EACCES);
     }
     CHECK(Sandboxed(sandbox, [&] {
-            return Outcome(syscall(SYS_faccessat, AT_FDCWD, path.c_str(), F_OK));
+            return JobOutcome(syscall(SYS_faccessat, AT_FDCWD, path.c_str(), F_OK));
           }) == EACCES);
     CHECK(Sandboxed(sandbox, [&] { return OpenByCall(path, O_PATH); }) == EACCES);
   }
   CHECK(Sandboxed(sandbox, [&] {
           struct stat status;
           const long file = syscall(SYS_openat, AT_FDCWD, scene.header.c_str(), O_RDONLY);
-          return Outcome(syscall(SYS_fstat, file, &status));
+          return JobOutcome(syscall(SYS_fstat, file, &status));
         }) == kDone);
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a sandboxed process writes nowhere") {
   CHECK(Sandboxed(sandbox, [&] { return OpenByCall(scene.readable, O_RDWR | O_TMPFILE); }) ==
         EACCES);
   CHECK(Sandboxed(sandbox, [&] {
-          return Outcome(syscall(SYS_unlinkat, AT_FDCWD, scene.header.c_str(), 0));
+          return JobOutcome(syscall(SYS_unlinkat, AT_FDCWD, scene.header.c_str(), 0));
         }) == ENOSYS);
   CHECK(std::filesystem::file_size(scene.header) == 6);
 }
@@ -187,10 +187,11 @@ TEST_CASE("a compiler's own means work in the sandbox") {
   }
   SECTION("files in memory that were made before, and no others") {
     const FileDescriptor made(memfd_create("made", MFD_CLOEXEC));
-    CHECK(Sandboxed(sandbox, [&] { return Outcome(write(made.get(), "text", 4)); }) == kDone);
+    CHECK(Sandboxed(sandbox, [&] { return JobOutcome(write(made.get(), "text", 4)); }) == kDone);
     for (const unsigned flags : {unsigned{MFD_CLOEXEC}, MFD_CLOEXEC | MFD_HUGETLB}) {
-      CHECK(Sandboxed(sandbox, [&] { return Outcome(syscall(SYS_memfd_create, "more", flags)); }) ==
-            EMFILE);
+      CHECK(Sandboxed(sandbox, [&] {
+              return JobOutcome(syscall(SYS_memfd_create, "more", flags));
+            }) == EMFILE);
     }
   }
   SECTION("questions and answers through an inherited socket") {
@@ -201,7 +202,7 @@ TEST_CASE("a compiler's own means work in the sandbox") {
     CHECK(Sandboxed(sandbox, [&] {
             char byte = 'q';
             if (send(ends[0], &byte, 1, 0) != 1) return errno;
-            return Outcome(recv(ends[1], &byte, 1, 0));
+            return JobOutcome(recv(ends[1], &byte, 1, 0));
           }) == kDone);
   }
   SECTION("aborting") {
@@ -226,29 +227,29 @@ TEST_CASE("what only an attacker would do ends the process") {
   };
   for (const auto& [name, attempt] : attempts) {
     INFO(name);
-    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return Outcome(attempt()); }) == -SIGSYS);
+    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return JobOutcome(attempt()); }) == -SIGSYS);
   }
 }
 
 TEST_CASE("what a filter can't check, or nobody needs, does not exist") {
   const Sandbox sandbox = Scene().Prepared();
-  CHECK(Sandboxed(sandbox, [] { return Outcome(syscall(SYS_clone3, nullptr, 0)); }) == ENOSYS);
+  CHECK(Sandboxed(sandbox, [] { return JobOutcome(syscall(SYS_clone3, nullptr, 0)); }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
-          return Outcome(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", nullptr, 0));
+          return JobOutcome(syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", nullptr, 0));
         }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
           msghdr message{};  // descriptors could be sent with it
-          return Outcome(sendmsg(STDIN_FILENO, &message, 0));
+          return JobOutcome(sendmsg(STDIN_FILENO, &message, 0));
         }) == ENOSYS);
 }
 
 TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not count") {
   const Sandbox sandbox = Scene().Prepared();
   constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
-  CHECK(Sandboxed(sandbox, [] { return Outcome(Map(PROT_READ | PROT_WRITE, kOwn)); }) == kDone);
+  CHECK(Sandboxed(sandbox, [] { return JobOutcome(Map(PROT_READ | PROT_WRITE, kOwn)); }) == kDone);
   CHECK(Sandboxed(sandbox, [] {
-          return Outcome(mprotect(reinterpret_cast<void*>(Map(PROT_NONE, kOwn)), 4096,
-                                  PROT_READ | PROT_WRITE));
+          return JobOutcome(mprotect(reinterpret_cast<void*>(Map(PROT_NONE, kOwn)), 4096,
+                                     PROT_READ | PROT_WRITE));
         }) == kDone);
   const std::pair<const char*, std::function<long()>> attempts[] = {
       {"code", [] { return Map(PROT_READ | PROT_EXEC, kOwn); }},
@@ -270,7 +271,7 @@ TEST_CASE("no memory is executable, and none is had that RLIMIT_DATA does not co
   };
   for (const auto& [name, attempt] : attempts) {
     INFO(name);
-    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return Outcome(attempt()); }) == ENOSYS);
+    CHECK(Sandboxed(sandbox, [&attempt = attempt] { return JobOutcome(attempt()); }) == ENOSYS);
   }
 }
 

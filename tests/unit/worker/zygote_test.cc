@@ -168,12 +168,12 @@ TEST_CASE("a compile error is an answer") {
 
 TEST_CASE("a worker's end is told as it was, and the zygote goes on") {
   Scene scene;
-  const Outcome left = scene.zygote.Do(scene.Nvrtc("//fake: exit 7\n"));
+  const JobOutcome left = scene.zygote.Do(scene.Nvrtc("//fake: exit 7\n"));
   CHECK(WEXITSTATUS(left.wait_status) == 7);
   CHECK(left.reply.empty());
-  const Outcome aborted = scene.zygote.Do(scene.Nvrtc("//fake: abort\n"));
+  const JobOutcome aborted = scene.zygote.Do(scene.Nvrtc("//fake: abort\n"));
   CHECK(WTERMSIG(aborted.wait_status) == SIGABRT);
-  const Outcome refused = scene.zygote.Do(scene.Nvrtc("//fake: system-call setsid\n"));
+  const JobOutcome refused = scene.zygote.Do(scene.Nvrtc("//fake: system-call setsid\n"));
   CHECK(WTERMSIG(refused.wait_status) == SIGSYS);
   CHECK(scene.zygote.Do(scene.Nvrtc(kKernel)).Decoded().succeeded);
   CHECK(scene.zygote.End() == 0);
@@ -183,7 +183,7 @@ TEST_CASE("a job that can't be read is not begun") {
   Scene scene;
   const FileDescriptor junk(memfd_create("job", MFD_CLOEXEC));
   REQUIRE(write(junk.get(), "junk", 4) == 4);
-  const Outcome outcome = scene.zygote.Do(junk);
+  const JobOutcome outcome = scene.zygote.Do(junk);
   CHECK(WEXITSTATUS(outcome.wait_status) == kExitNotStarted);
   CHECK(outcome.reply.empty());
 }
