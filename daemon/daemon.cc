@@ -54,11 +54,10 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
   options.private_limits.find_account = std::move(find_account);
   options.memory = &stores->memory;
   options.report = [&log](std::string_view text) { log.Write(LogLevel::kWarning, "store", text); };
-  options.used_elsewhere = [&memory = stores->memory](const cccl_cache::Digest& key) {
+  options.used_elsewhere = [&memory = stores->memory](const Digest& key) {
     return memory.Holds(key);
   };
-  options.departed = [&departures = stores->departures](const cccl_cache::Digest& key,
-                                                        DepartureCause cause) {
+  options.departed = [&departures = stores->departures](const Digest& key, DepartureCause cause) {
     departures.Note(key, cause);
   };
   Result<std::unique_ptr<RocksdbStore>> disk =
@@ -83,7 +82,7 @@ Daemon::Daemon(Parts parts)
                   }),
       files_({.own_directories = std::move(parts.own_directories),
               .own_uid = geteuid(),
-              .own_view = cccl_cache::FilesViewOfThisThread(),
+              .own_view = FilesViewOfThisThread(),
               .memory = job_memory_}),
       sent_contents_(std::make_shared<SentContents>(std::chrono::steady_clock::now)),
       coordinator_({.toolchains = toolchains_,

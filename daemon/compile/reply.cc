@@ -16,10 +16,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::ArtifactKind;
-using cccl_cache::BuildKind;
-using cccl_cache::NvrtcProgram;
-
 constexpr size_t kMaxNativeName = 128;
 
 bool CanMake(BuildKind kind, ArtifactKind part) {

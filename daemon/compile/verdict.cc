@@ -18,8 +18,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::BuildKind;
-
 double Seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -156,7 +154,7 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
 CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time) {
   auto artifact = std::make_shared<Artifact>();
   for (WorkerReply::Part& part : reply.parts) {
-    const cccl_cache::Digest sha256 = cccl_cache::Sha256(part.bytes);
+    const Digest sha256 = Sha256(part.bytes);
     artifact->parts.push_back({part.kind, std::move(part.bytes), sha256});
   }
   artifact->lowered_names = std::move(reply.lowered_names);

@@ -35,7 +35,7 @@ Error UnknownArgument(const std::string& argument) {
   std::vector<std::string> flags = {"--config", "--print-config", "--version", "--help"};
   for (const Setting& setting : Settings()) flags.push_back(setting.Flag());
   const std::string name = argument.substr(0, argument.find('='));
-  return Bad(fmt::format("unknown argument {}{}", argument, cccl_cache::DidYouMean(name, flags)));
+  return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
 /// One CLI11 option per setting; texts[i] belongs to Settings()[i].

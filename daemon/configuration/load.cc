@@ -47,8 +47,8 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
     if (!name.starts_with(kPrefix) || name == kConfigVariable) continue;
     const auto found = known.find(name);
     if (found == known.end()) {
-      return Bad(fmt::format("unknown variable {} in the environment{}", name,
-                             cccl_cache::DidYouMean(name, names)));
+      return Bad(
+          fmt::format("unknown variable {} in the environment{}", name, DidYouMean(name, names)));
     }
     const Setting& setting = *found->second;
     std::vector<std::string> texts =
@@ -107,7 +107,7 @@ Result<toml::table> Parse(const std::string& text, const std::string& path) {
 std::string KnownKeys(std::string_view key) {
   std::vector<std::string> names;
   for (const Setting& setting : Settings()) names.emplace_back(setting.name);
-  return cccl_cache::DidYouMean(key, names);
+  return DidYouMean(key, names);
 }
 
 std::string Expected(const Setting& setting) {

@@ -98,7 +98,7 @@ Reached<FileContents> ContentsReader::Read(const Place& place) {
   return ReadOpen(std::get<FileDescriptor>(contents).get(), std::get<FileSystem>(checked));
 }
 
-std::optional<cccl_cache::Digest> ContentsReader::Known(const Place& place) {
+std::optional<Digest> ContentsReader::Known(const Place& place) {
   if (!IsLocal(place.file_system)) return std::nullopt;
   const auto known = memory_.digests.Find(ContentStamp::Of(place.status));
   if (!known || (known->has_access_list && rules_.AccessListsMatter())) return std::nullopt;
@@ -130,7 +130,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const auto counted = std::make_shared<const CountedBytes>(
       CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
   std::shared_ptr<const std::string> bytes(counted, &counted->bytes);
-  const cccl_cache::Digest digest = cccl_cache::Sha256(*bytes);
+  const Digest digest = Sha256(*bytes);
   if (IsWrittenBack(file_system, before) && LiesStill(stamp, begin)) {
     memory_.digests.Remember(stamp, {digest, HasAccessList(contents)});
   }

@@ -24,7 +24,7 @@ namespace cccl_cache::daemon {
 
 /// What is known of a file's contents under its stamp.
 struct KnownContents {
-  cccl_cache::Digest digest;
+  Digest digest;
   /// The file has an access list: its mode does not say alone who may read it.
   bool has_access_list = false;
 };
@@ -65,7 +65,7 @@ struct FileMemory {
 
 /// A file's contents as they were at one time.
 struct FileContents {
-  cccl_cache::Digest digest;
+  Digest digest;
   std::shared_ptr<const std::string> bytes;  ///< exactly those of the digest
   struct statx status {};
 };
@@ -89,7 +89,7 @@ class ContentsReader {
 
   /// The digest, if the file at a place where a regular file was found is known to be unchanged
   /// since it was read, and this requester may have it.
-  [[nodiscard]] std::optional<cccl_cache::Digest> Known(const Place& place);
+  [[nodiscard]] std::optional<Digest> Known(const Place& place);
 
  private:
   Reached<FileContents> ReadOpen(int contents, FileSystem file_system);

@@ -59,7 +59,7 @@ class HostFileAccess final : public FileAccess {
     /// nothing in them is given to anybody.
     std::vector<std::string> own_directories;
     uid_t own_uid = 0;  ///< the daemon's
-    std::optional<cccl_cache::FilesView> own_view =
+    std::optional<FilesView> own_view =
         std::nullopt;  ///< what paths mean to the daemon; none: nobody's files are opened
     /// Files whose digests are remembered, and absent names; some 200 bytes each.
     size_t max_remembered = 65536;

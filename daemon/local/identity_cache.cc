@@ -19,7 +19,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// No fact is longer: the digests of as many headers as a header directory may hold.
-constexpr size_t kMaxValueBytes = (kMaxHeaderFiles + 1) * sizeof(cccl_cache::Digest::bytes);
+constexpr size_t kMaxValueBytes = (kMaxHeaderFiles + 1) * sizeof(Digest::bytes);
 
 /// Nothing: an error, or more than a fact has.
 std::optional<std::string> ReadValue(int file) {

@@ -57,8 +57,6 @@ Peer ThisUser() {
   return peer;
 }
 
-using cccl_cache::BuildRequest;
-
 Status EnterWorkingDirectory(const std::string& directory) {
   if (directory.empty() || chdir(directory.c_str()) == 0) return Ok{};
   return Error{
@@ -69,7 +67,7 @@ Status EnterWorkingDirectory(const std::string& directory) {
 CompileJob JobFor(std::shared_ptr<const BuildRequest> request, ToolchainPtr toolchain) {
   CompileJob job;
   job.options = OptionsOf(*request);
-  if (const auto* program = std::get_if<cccl_cache::NvrtcProgram>(&request->program)) {
+  if (const auto* program = std::get_if<NvrtcProgram>(&request->program)) {
     job.program_name = program->name;
     for (const HeaderDirectory& headers : toolchain->headers) {
       if (!program->append_toolchain_headers) break;
@@ -100,9 +98,7 @@ LocalBuilder::LocalBuilder(Parts parts)
       compiler_(std::move(parts.worker), {.forks_ahead = false}, [](std::string_view) {}),
       toolchains_(ToolchainsOf(parts.configuration, parts.packages), identities_, compiler_,
                   [](const ToolchainReport&) {}),
-      files_({.own_directories = {},
-              .own_uid = geteuid(),
-              .own_view = cccl_cache::FilesViewOfThisThread()}),
+      files_({.own_directories = {}, .own_uid = geteuid(), .own_view = FilesViewOfThisThread()}),
       coordinator_({.toolchains = toolchains_,
                     .compiler = compiler_,
                     .files = files_,
@@ -112,7 +108,7 @@ LocalBuilder::LocalBuilder(Parts parts)
                     .observe = nullptr},
                    OneBuild()) {}
 
-Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const cccl_cache::BuildRequest> request) {
+Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const BuildRequest> request) {
   // The first look at the toolchains: a build that asks before has them looked at twice.
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
   if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
@@ -123,8 +119,7 @@ Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const cccl_cache::BuildR
   return answer.get_future().get();
 }
 
-Result<BuildAnswer> LocalBuilder::BuildPlainly(
-    std::shared_ptr<const cccl_cache::BuildRequest> request) {
+Result<BuildAnswer> LocalBuilder::BuildPlainly(std::shared_ptr<const BuildRequest> request) {
   const auto select = [&] {
     return toolchains_.Select(request->toolchain, request->driver_version, request->kind());
   };
@@ -142,8 +137,8 @@ Result<BuildAnswer> LocalBuilder::BuildPlainly(
 }
 
 bool NeedsPlainCompile(const BuildRequest& request) {
-  const auto parsed = cccl_cache::ParseOptions(request.kind(), OptionsOf(request));
-  const auto* refused = std::get_if<cccl_cache::RefusedOption>(&parsed);
+  const auto parsed = ParseOptions(request.kind(), OptionsOf(request));
+  const auto* refused = std::get_if<RefusedOption>(&parsed);
   return refused != nullptr && refused->taken_by_compiler;
 }
 

@@ -34,10 +34,10 @@ class LocalBuilder {
 
   explicit LocalBuilder(Parts parts);
 
-  Result<BuildAnswer> Build(std::shared_ptr<const cccl_cache::BuildRequest> request);
+  Result<BuildAnswer> Build(std::shared_ptr<const BuildRequest> request);
 
  private:
-  Result<BuildAnswer> BuildPlainly(std::shared_ptr<const cccl_cache::BuildRequest> request);
+  Result<BuildAnswer> BuildPlainly(std::shared_ptr<const BuildRequest> request);
 
   IdentityCache identities_;
   WorkerCompiler compiler_;
@@ -49,14 +49,14 @@ class LocalBuilder {
 };
 
 /// Whether the compiler would read or write files by itself, for which a daemon refuses it.
-[[nodiscard]] bool NeedsPlainCompile(const cccl_cache::BuildRequest& request);
+[[nodiscard]] bool NeedsPlainCompile(const BuildRequest& request);
 
 /// Calls the compiler in this process as the client itself would: with the client's names, options
 /// and working directory, and with the file system as it is. So the compiler reads and writes what
 /// its options say, as this user. The answer has no key and no fingerprint. Once in a process: it
 /// leaves the working directory and the compiler behind. An input that the
 /// compiler dies of ends the process.
-[[nodiscard]] Result<BuildAnswer> CompilePlainly(
-    std::shared_ptr<const cccl_cache::BuildRequest> request, ToolchainPtr toolchain);
+[[nodiscard]] Result<BuildAnswer> CompilePlainly(std::shared_ptr<const BuildRequest> request,
+                                                 ToolchainPtr toolchain);
 
 }  // namespace cccl_cache::daemon

@@ -41,7 +41,7 @@ Result<ConvertedRequest> Parse(std::string_view bytes) {
   return ReadBuild(input, NoLimits(), [](const auto&) { return nullptr; });
 }
 
-bool Wants(const ConvertedRequest& request, cccl_cache::ArtifactKind kind) {
+bool Wants(const ConvertedRequest& request, ArtifactKind kind) {
   return request.wanted.empty() || std::ranges::find(request.wanted, kind) != request.wanted.end();
 }
 

@@ -50,13 +50,13 @@ void AppendTextValue(std::string& line, const LogField& field) {
   }
 }
 
-std::string_view NameOf(cccl_cache::BuildKind kind) {
+std::string_view NameOf(BuildKind kind) {
   switch (kind) {
-    case cccl_cache::BuildKind::kNvrtc:
+    case BuildKind::kNvrtc:
       return "nvrtc";
-    case cccl_cache::BuildKind::kLink:
+    case BuildKind::kLink:
       return "link";
-    case cccl_cache::BuildKind::kNvvm:
+    case BuildKind::kNvvm:
       return "nvvm";
   }
   return "";

@@ -34,7 +34,7 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   cccl_cache::v1::InfoReply reply;
   reply.set_version(options.version);
   reply.set_api_minor(kApiMinor);
-  reply.set_fingerprint_layout(cccl_cache::kFingerprintLayout);
+  reply.set_fingerprint_layout(kFingerprintLayout);
   reply.set_uid(geteuid());
   const BuildLimits& build = options.build_limits;
   auto* limits = reply.mutable_limits();

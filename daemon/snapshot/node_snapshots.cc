@@ -20,14 +20,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
 
-using cccl_cache::Digest;
-using cccl_cache::SnapshotItem;
-using cccl_cache::SnapshotWriter;
-
 // What a hit is taken to save: snapshots do not say.
 constexpr std::chrono::seconds kCompileTime{1};
 
-std::string Text(const std::string& text) { return cccl_cache::IsSnapshotText(text) ? text : ""; }
+std::string Text(const std::string& text) { return IsSnapshotText(text) ? text : ""; }
 
 SnapshotItem ItemOf(const AnsweredBuild& build, uint64_t bytes) {
   SnapshotItem item;
@@ -41,7 +37,7 @@ SnapshotItem ItemOf(const AnsweredBuild& build, uint64_t bytes) {
 
 SnapshotItem ItemOf(const ChosenDeposit& deposit, uint64_t bytes) {
   SnapshotItem item;
-  item.kind = cccl_cache::SnapshotKind::kDeposit;
+  item.kind = SnapshotKind::kDeposit;
   item.key = deposit.identity;
   item.bytes = bytes;
   item.name_space = Text(deposit.record.name_space);
@@ -105,7 +101,7 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
   SnapshotSummary summary;
   const auto add = [&](const Result<std::optional<Packed>>& packed) -> Status {
     if (!packed) return packed.error();
-    if (!*packed || writer.count() == cccl_cache::kMostSnapshotRecords) {
+    if (!*packed || writer.count() == kMostSnapshotRecords) {
       ++summary.left_out;
     } else if (!writer.Add((*packed)->item, (*packed)->stored)) {
       return sunk.error();

@@ -72,7 +72,7 @@ class NodeSnapshots final : public Snapshots {
  private:
   /// A record as it stands in the file.
   struct Packed {
-    cccl_cache::SnapshotItem item;
+    SnapshotItem item;
     std::string stored;
   };
   /// None: it is not kept any more, or too large.
@@ -84,8 +84,8 @@ class NodeSnapshots final : public Snapshots {
   /// besides what all share.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
                                                        const AnsweredBuild& build);
-  [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const cccl_cache::Digest& key);
-  [[nodiscard]] ArtifactPtr FindShared(const cccl_cache::Digest& key);
+  [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const Digest& key);
+  [[nodiscard]] ArtifactPtr FindShared(const Digest& key);
   [[nodiscard]] Result<Inserted> Keep(std::optional<uid_t> owner, uint64_t generation,
                                       const ArtifactRecord& record);
   [[nodiscard]] Result<Inserted> KeepDeposit(uid_t uid, const DepositCopy& copy);

@@ -16,11 +16,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::SnapshotFile;
-using cccl_cache::SnapshotItem;
-using cccl_cache::SnapshotKind;
-using cccl_cache::SnapshotReader;
-
 // What keeping a record may cost beyond its bytes: limits are looked at before the first is kept.
 constexpr uint64_t kRecordOverhead = 1024;
 

@@ -39,17 +39,16 @@ class ReceivedSnapshot final : public IncomingSnapshot {
 
  private:
   using Record = std::variant<ArtifactRecord, DepositCopy>;
-  using Use = std::function<Status(const cccl_cache::SnapshotItem&, const Record&)>;
-  [[nodiscard]] static Result<Record> Decode(const cccl_cache::SnapshotItem& item,
-                                             std::string_view stored);
+  using Use = std::function<Status(const SnapshotItem&, const Record&)>;
+  [[nodiscard]] static Result<Record> Decode(const SnapshotItem& item, std::string_view stored);
   [[nodiscard]] Result<Inserted> Keep(const Record& record) const;
-  Status ForEachRecord(const cccl_cache::SnapshotReader& reader, const Use& use) const;
+  Status ForEachRecord(const SnapshotReader& reader, const Use& use) const;
   /// Whether a record may be read: looked at before any of it is.
-  [[nodiscard]] Status Admit(const cccl_cache::SnapshotItem& item) const;
+  [[nodiscard]] Status Admit(const SnapshotItem& item) const;
   /// Whether so much may be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
   /// Whether all deposits can be kept: those that came first would go for the last ones.
-  [[nodiscard]] Status CheckDeposits(const cccl_cache::SnapshotReader& reader) const;
+  [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;
 
   SpoolFile file_;
   uint64_t received_ = 0;

@@ -13,8 +13,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
 // As a client may name one.
@@ -34,7 +32,7 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
 bool IsSound(const Artifact& artifact) {
   return artifact.compile_time.count() == 0 && !artifact.parts.empty() &&
          std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {
-           return cccl_cache::Sha256(part.bytes) == part.sha256;
+           return Sha256(part.bytes) == part.sha256;
          });
 }
 

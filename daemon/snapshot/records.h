@@ -24,12 +24,12 @@ inline constexpr uint64_t kCopiesOfRecord = 5;
 /// What a snapshot holds of one artifact, before compression: with it goes what the key is made of,
 /// so that nothing is found under a key that it was not made for, and that builds find the key.
 struct ArtifactRecord {
-  cccl_cache::Digest fingerprint;
+  Digest fingerprint;
   Closure closure;
   ArtifactPtr artifact;
 
   /// Under which it is kept.
-  [[nodiscard]] cccl_cache::Digest key() const { return KeyOf(fingerprint, closure); }
+  [[nodiscard]] Digest key() const { return KeyOf(fingerprint, closure); }
 };
 
 /// docs/snapshot-format.md says it byte by byte. How long the compile took is left out: it is no
@@ -38,20 +38,18 @@ struct ArtifactRecord {
 
 /// None if anything is malformed, or another key than that of the index comes of it. `bytes` may
 /// come from anybody.
-[[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const cccl_cache::Digest& key,
+[[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key,
                                                                  std::string_view bytes);
 
 /// What a snapshot holds of one deposit, before compression: nothing of whose it was. Whoever
 /// inserts it has it alone.
 struct DepositCopy {
   std::string name_space;
-  cccl_cache::Digest fields;  ///< of what it was made from
-  DepositContents contents;   ///< never null
+  Digest fields;             ///< of what it was made from
+  DepositContents contents;  ///< never null
 
   /// Under which it stands in a snapshot.
-  [[nodiscard]] cccl_cache::Digest identity() const {
-    return cccl_cache::DepositIdentity(name_space, fields);
-  }
+  [[nodiscard]] Digest identity() const { return DepositIdentity(name_space, fields); }
 };
 
 /// docs/snapshot-format.md says it byte by byte.
@@ -63,7 +61,7 @@ struct DepositCopy {
 
 /// None if anything is malformed, or another identity than that of the index comes of it. `bytes`
 /// may come from anybody.
-[[nodiscard]] std::optional<DepositCopy> DecodeDepositCopy(const cccl_cache::Digest& identity,
+[[nodiscard]] std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity,
                                                            std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

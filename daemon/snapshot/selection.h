@@ -30,7 +30,7 @@ struct ChosenBuild {
 
 /// A deposit that goes into a snapshot.
 struct ChosenDeposit {
-  cccl_cache::Digest identity;
+  Digest identity;
   DepositRecord record;
 };
 

@@ -12,8 +12,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // No user has this number: its row counts all users' rows.
 constexpr uid_t kAll = static_cast<uid_t>(-1);
 // Keys are uniform, so a run of neighbours is a fair sample; the oldest quarter of it goes.
@@ -184,7 +182,7 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
   return builds;
 }
 
-bool AnsweredLedger::Has(uid_t uid, const cccl_cache::Digest& key) {
+bool AnsweredLedger::Has(uid_t uid, const Digest& key) {
   {
     const std::lock_guard lock(mutex_);
     const std::pair place(uid, key);

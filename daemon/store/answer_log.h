@@ -26,7 +26,7 @@ class AnsweredTable {
     uint64_t per_user = 65'536;
     uint64_t in_all = 524'288;
   };
-  using Rows = std::map<std::pair<uid_t, cccl_cache::Digest>, AnsweredBuild>;
+  using Rows = std::map<std::pair<uid_t, Digest>, AnsweredBuild>;
 
   explicit AnsweredTable(Limits limits) : limits_(limits) {}
 
@@ -36,7 +36,7 @@ class AnsweredTable {
 
   /// A user's rows are added to what is there already.
   static void Read(Database& database, uid_t uid, Rows* rows);
-  [[nodiscard]] static bool Has(Database& database, uid_t uid, const cccl_cache::Digest& key);
+  [[nodiscard]] static bool Has(Database& database, uid_t uid, const Digest& key);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:
@@ -65,7 +65,7 @@ class AnsweredLedger final : public AnsweredBuilds {
   explicit AnsweredLedger(DatabaseSlot& slot) : slot_(slot) {}
 
   void Note(uid_t uid, AnsweredBuild build) override;
-  bool Has(uid_t uid, const cccl_cache::Digest& key) override;
+  bool Has(uid_t uid, const Digest& key) override;
   std::vector<AnsweredBuild> Of(uid_t uid) override;
   std::vector<uid_t> Users() override;
 

@@ -10,8 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 constexpr std::string_view kTotalsName = "store.totals";
 constexpr std::string_view kMetaPrefix = "user.";
 // What an entry costs beyond its bytes: twice the key, the usage record, the place of its blob.
@@ -32,7 +30,7 @@ DatabaseError Unreadable() {
 
 }  // namespace
 
-void UsageLedger::Used(const cccl_cache::Digest& key) {
+void UsageLedger::Used(const Digest& key) {
   constexpr size_t kMaximum = 16384;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const std::lock_guard lock(mutex_);

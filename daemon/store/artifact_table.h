@@ -30,9 +30,9 @@ class UsageLedger {
     uint64_t hits = 0;
     std::chrono::sys_seconds last{};
   };
-  using Pending = std::unordered_map<cccl_cache::Digest, Uses, cccl_cache::DigestHash>;
+  using Pending = std::unordered_map<Digest, Uses, DigestHash>;
 
-  void Used(const cccl_cache::Digest& key);
+  void Used(const Digest& key);
   /// Everything since the last call.
   [[nodiscard]] Pending Take();
 
@@ -49,7 +49,7 @@ class ArtifactTable {
   struct Options {
     uint64_t limit_bytes = 0;
     /// Whether an entry is in use although this table is not asked for it. May be empty.
-    std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+    std::function<bool(const Digest&)> used_elsewhere;
     Departed departed;  ///< called once an entry was evicted; may be empty
   };
 
@@ -75,7 +75,7 @@ class ArtifactTable {
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
   /// Whether an entry is there, by its usage record. Thread-safe.
-  [[nodiscard]] static bool Holds(Database& database, const cccl_cache::Digest& key);
+  [[nodiscard]] static bool Holds(Database& database, const Digest& key);
   /// A value that a batch's meta put there. Thread-safe.
   [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
                                                            std::string_view name);
@@ -89,7 +89,7 @@ class ArtifactTable {
     TierSize totals;
   };
   struct Entry {
-    cccl_cache::Digest key;
+    Digest key;
     std::string bytes;  ///< as EncodeEntry made them
     UsageRecord record;
   };
@@ -104,7 +104,7 @@ class ArtifactTable {
 
   [[nodiscard]] Plan NewPlan() const { return {{}, size()}; }
   [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  [[nodiscard]] static Lookup FindUsage(Database& database, const cccl_cache::Digest& key);
+  [[nodiscard]] static Lookup FindUsage(Database& database, const Digest& key);
   static void Remove(Plan& plan, std::string_view key, const UsageRecord& record);
   [[nodiscard]] std::optional<DatabaseError> ApplySmallThings(Database& database,
                                                               const WriteQueue::Batch& batch);

@@ -10,8 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // Records lie side by side, so that all of them are read without the contents.
 constexpr char kContents = 'c';
 constexpr char kRecord = 'r';
@@ -61,8 +59,6 @@ std::optional<DatabaseError> ReadDepositRecords(Database& database, StoredDeposi
                          return true;
                        });
 }
-
-using cccl_cache::Digest;
 
 DepositContents RocksdbDeposits::Get(const Digest& key) {
   if (const auto queued = queue_.FindDeposit(key)) return *queued;

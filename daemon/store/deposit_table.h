@@ -19,13 +19,13 @@ namespace cccl_cache::daemon {
                                                          const WriteQueue::DepositChanges& changes);
 
 /// What is found of a deposit's contents: null if they do not verify.
-[[nodiscard]] Database::Found ReadDeposit(Database& database, const cccl_cache::Digest& key,
+[[nodiscard]] Database::Found ReadDeposit(Database& database, const Digest& key,
                                           DepositContents& contents);
 
 /// All records that verify, and the keys of those that don't.
 struct StoredDeposits {
   std::vector<DepositRecord> records;
-  std::vector<cccl_cache::Digest> broken;
+  std::vector<Digest> broken;
 };
 [[nodiscard]] std::optional<DatabaseError> ReadDepositRecords(Database& database,
                                                               StoredDeposits& stored);
@@ -39,11 +39,11 @@ class RocksdbDeposits final : public DepositStore {
   RocksdbDeposits(DatabaseSlot& slot, WriteQueue& queue, Statistics& statistics)
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 
-  DepositContents Get(const cccl_cache::Digest& key) override;
-  DepositContents GetAtOnce(const cccl_cache::Digest& key) override;
+  DepositContents Get(const Digest& key) override;
+  DepositContents GetAtOnce(const Digest& key) override;
   bool Put(const DepositRecord& record, DepositContents contents) override;
   void PutRecord(const DepositRecord& record) override;
-  void Remove(const cccl_cache::Digest& key) override;
+  void Remove(const Digest& key) override;
   std::vector<DepositRecord> Records() override;
 
  private:

@@ -7,8 +7,6 @@
 
 namespace cccl_cache::daemon {
 
-using cccl_cache::Digest;
-
 ArtifactPtr MemoryStore::Get(const Digest& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);

@@ -24,19 +24,19 @@ class MemoryStore final : public Tier {
   MemoryStore& operator=(const MemoryStore&) = delete;
 
   TierName name() const override { return TierName::kMemory; }
-  ArtifactPtr Get(const cccl_cache::Digest& key) override;
+  ArtifactPtr Get(const Digest& key) override;
   /// Tells a slower tier what is in use although it is never asked for it.
-  bool Holds(const cccl_cache::Digest& key) override;
+  bool Holds(const Digest& key) override;
   /// An artifact larger than the whole bound is not kept.
-  void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
+  void Put(const Digest& key, ArtifactPtr artifact) override;
 
-  void Remove(const cccl_cache::Digest& key) override;
+  void Remove(const Digest& key) override;
 
   [[nodiscard]] TierSize size() const;
 
  private:
   struct Entry {
-    cccl_cache::Digest key;
+    Digest key;
     ArtifactPtr artifact;
     uint64_t bytes = 0;
   };
@@ -49,9 +49,8 @@ class MemoryStore final : public Tier {
 
   mutable std::mutex mutex_;
   Entries entries_;  ///< most recently used first; guarded by mutex_
-  std::unordered_map<cccl_cache::Digest, Entries::iterator, cccl_cache::DigestHash>
-      by_key_;          ///< guarded by mutex_
-  uint64_t bytes_ = 0;  ///< guarded by mutex_
+  std::unordered_map<Digest, Entries::iterator, DigestHash> by_key_;  ///< guarded by mutex_
+  uint64_t bytes_ = 0;                                                ///< guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

@@ -14,8 +14,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // No user has this number: its row counts what all users have.
 constexpr uid_t kAll = static_cast<uid_t>(-1);
 // What an entry costs beyond its bytes.
@@ -24,7 +22,7 @@ constexpr uint64_t kEntryOverhead = 256;
 constexpr size_t kMostDropped = 4'096;
 
 Digest MemoryKey(uid_t uid, const Digest& key) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("private", key.View());
   hasher.AppendValue("uid", uid);
   return hasher.Finish();
@@ -52,8 +50,6 @@ Error NotWritten(const DatabaseError& error) {
 }
 
 }  // namespace
-
-using cccl_cache::Digest;
 
 bool PrivateKeys::MayHave(uid_t uid, const Digest& key) const {
   const auto user = users_.find(uid);

@@ -28,7 +28,7 @@ namespace cccl_cache::daemon {
 /// who has too many or whose keys nobody has read yet. Not thread-safe.
 class PrivateKeys {
  public:
-  using Keys = std::unordered_set<cccl_cache::Digest, cccl_cache::DigestHash>;
+  using Keys = std::unordered_set<Digest, DigestHash>;
   struct Bounds {
     size_t per_user = 64 << 10;
     size_t in_all = 256 << 10;  ///< 64 bytes each, or so
@@ -38,13 +38,13 @@ class PrivateKeys {
 
   /// The user has some, nobody knows which.
   void AddUser(uid_t uid) { users_.try_emplace(uid); }
-  [[nodiscard]] bool MayHave(uid_t uid, const cccl_cache::Digest& key) const;
+  [[nodiscard]] bool MayHave(uid_t uid, const Digest& key) const;
   /// Whether it would be of use to read the user's keys.
   [[nodiscard]] bool Lacks(uid_t uid) const;
   /// These are all that the user has.
   void Learn(uid_t uid, Keys keys);
-  void Add(uid_t uid, const cccl_cache::Digest& key);
-  void Remove(uid_t uid, const cccl_cache::Digest& key);
+  void Add(uid_t uid, const Digest& key);
+  void Remove(uid_t uid, const Digest& key);
   /// Nobody knows any more what the user has.
   void Forget(uid_t uid);
   [[nodiscard]] size_t most_per_user() const { return bounds_.per_user; }
@@ -86,25 +86,25 @@ class PrivateStore final : public PrivateEntries {
   /// Finds out who has entries in this database, and how much; nobody has any others.
   void Load(Database& database);
 
-  bool MayHave(uid_t uid, const cccl_cache::Digest& key) override;
-  Found Get(uid_t uid, const cccl_cache::Digest& key) override;
-  Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) override;
+  bool MayHave(uid_t uid, const Digest& key) override;
+  Found Get(uid_t uid, const Digest& key) override;
+  Found GetAtOnce(uid_t uid, const Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
   uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
-  Result<Inserted> Put(uid_t uid, const cccl_cache::Digest& key, const ArtifactPtr& artifact,
+  Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
                        uint64_t generation) override;
 
  private:
   /// Changes that were not written yet, and totals as they will be then.
   struct Plan {
     std::vector<ColumnWrite> writes;
-    std::vector<cccl_cache::Digest> changed;  ///< keys in memory of what they change
+    std::vector<Digest> changed;  ///< keys in memory of what they change
     std::map<uid_t, PrivateUsage> totals;
   };
   static PrivateUsage& TotalOf(Database& database, uid_t uid, Plan& plan);
   std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  static void Remove(Database& database, uid_t uid, const cccl_cache::Digest& key,
-                     const PrivateUsage& usage, Plan& plan);
+  static void Remove(Database& database, uid_t uid, const Digest& key, const PrivateUsage& usage,
+                     Plan& plan);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
   /// Drops the user's oldest, as many as are needed or go at once. False: there are none but of
   /// this generation, or the disk refuses.
@@ -113,7 +113,7 @@ class PrivateStore final : public PrivateEntries {
   /// Drops the oldest of the account's uid that has most, but for this one.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid,
                                       uint64_t surplus);
-  void Forget(uid_t uid, const cccl_cache::Digest& key);
+  void Forget(uid_t uid, const Digest& key);
   /// Reads which entries a user has, if that is not known and nothing is being changed now.
   void LearnKeys(Database& database, uid_t uid);
   [[nodiscard]] uint64_t Changes();

@@ -154,8 +154,6 @@ void StoreWriter::Reopen() {
   parts_.slot.Set(std::move(opened->database));
 }
 
-using cccl_cache::Digest;
-
 namespace {
 
 // A disk that takes so long for a batch takes nothing more.

@@ -102,7 +102,7 @@ struct RocksdbStoreOptions {
   Report report;
   /// Whether a faster tier holds the key: what is answered there is never asked for here, and must
   /// not look unused for that. Called on the writer's thread. May be empty.
-  std::function<bool(const cccl_cache::Digest&)> used_elsewhere;
+  std::function<bool(const Digest&)> used_elsewhere;
   /// What was evicted or found corrupt. Called on any thread. May be empty.
   Departed departed;
 };
@@ -120,10 +120,10 @@ class RocksdbStore final : public Tier, public MetaStore {
   ~RocksdbStore() override;
 
   TierName name() const override { return TierName::kDisk; }
-  ArtifactPtr Get(const cccl_cache::Digest& key) override;
-  bool Holds(const cccl_cache::Digest& key) override;
-  void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) override;
-  void Remove(const cccl_cache::Digest& key) override;
+  ArtifactPtr Get(const Digest& key) override;
+  bool Holds(const Digest& key) override;
+  void Put(const Digest& key, ArtifactPtr artifact) override;
+  void Remove(const Digest& key) override;
 
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;

@@ -13,8 +13,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 //   row key  = uid key        uid: u32, big endian, so that rows are in order; key: 32 bytes
 //   answered = fingerprint toolchain last toolchain_version arch
 //   fingerprint, toolchain = 32 bytes, last = u64 seconds since 1970, the rest = string (bytes.h)
@@ -118,7 +116,7 @@ std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes) {
   return PrivateUsage{*size, *generation};
 }
 
-std::string OrderRowKey(uid_t uid, uint64_t generation, const cccl_cache::Digest& key) {
+std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key) {
   std::string row = UserRowPrefix(uid);
   // Big endian, so that rows are in order.
   for (int shift = 56; shift >= 0; shift -= 8)
@@ -134,7 +132,7 @@ std::optional<OrderRow> DecodeOrderRow(std::string_view row_key) {
   for (const char byte : row_key.substr(0, sizeof(uint64_t))) {
     row.generation = row.generation << 8 | static_cast<uint8_t>(byte);
   }
-  const auto key = cccl_cache::Digest::FromBytes(row_key.substr(sizeof(uint64_t)));
+  const auto key = Digest::FromBytes(row_key.substr(sizeof(uint64_t)));
   if (!key) return std::nullopt;
   row.key = *key;
   return row;

@@ -16,13 +16,13 @@
 namespace cccl_cache::daemon {
 
 /// Rows of one user stand together, ascending by key. docs/entry-format.md has the layouts.
-[[nodiscard]] std::string UserRowKey(uid_t uid, const cccl_cache::Digest& key);
+[[nodiscard]] std::string UserRowKey(uid_t uid, const Digest& key);
 /// What the keys of a user's rows begin with; itself the key of a row about all of them.
 [[nodiscard]] std::string UserRowPrefix(uid_t uid);
 /// None: it is no such prefix, with or without what follows.
 [[nodiscard]] std::optional<uid_t> UserOfRow(std::string_view row_key);
 /// None: the row is about all of a user's.
-[[nodiscard]] std::optional<cccl_cache::Digest> KeyOfRow(std::string_view row_key);
+[[nodiscard]] std::optional<Digest> KeyOfRow(std::string_view row_key);
 
 /// What lies in a row besides the key.
 [[nodiscard]] std::string EncodeAnswered(const AnsweredBuild& build);
@@ -41,12 +41,11 @@ struct PrivateUsage {
 [[nodiscard]] std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes);
 
 /// A user's rows of this kind stand in the order of insertion.
-[[nodiscard]] std::string OrderRowKey(uid_t uid, uint64_t generation,
-                                      const cccl_cache::Digest& key);
+[[nodiscard]] std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key);
 
 struct OrderRow {
   uint64_t generation = 0;
-  cccl_cache::Digest key;
+  Digest key;
 };
 /// None for anything but the key of such a row.
 [[nodiscard]] std::optional<OrderRow> DecodeOrderRow(std::string_view row_key);

@@ -26,8 +26,6 @@ uint64_t Cost(const WriteQueue::DepositChange& change) {
 
 }  // namespace
 
-using cccl_cache::Digest;
-
 bool WriteQueue::Reserve(uint64_t bytes, uint64_t freed) {
   const uint64_t others = waiting_.bytes + writing_.bytes - freed;
   if (bytes > limit_bytes_ || others > limit_bytes_ - bytes) return false;

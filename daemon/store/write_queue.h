@@ -25,16 +25,15 @@ namespace cccl_cache::daemon {
 /// nothing is ever missing between the queue and the disk. Thread-safe.
 class WriteQueue {
  public:
-  using Artifacts = std::unordered_map<cccl_cache::Digest, ArtifactPtr, cccl_cache::DigestHash>;
-  using Keys = std::unordered_set<cccl_cache::Digest, cccl_cache::DigestHash>;
+  using Artifacts = std::unordered_map<Digest, ArtifactPtr, DigestHash>;
+  using Keys = std::unordered_set<Digest, DigestHash>;
 
   /// What is to become of one deposit.
   struct DepositChange {
     std::string record;        ///< encoded; empty: it is to be deleted
     DepositContents contents;  ///< null: those that are there stay
   };
-  using DepositChanges =
-      std::unordered_map<cccl_cache::Digest, DepositChange, cccl_cache::DigestHash>;
+  using DepositChanges = std::unordered_map<Digest, DepositChange, DigestHash>;
 
   struct Batch {
     Keys dropped;             ///< broken entries to delete, before anything is written
@@ -53,22 +52,22 @@ class WriteQueue {
   WriteQueue& operator=(const WriteQueue&) = delete;
 
   /// False: no room, nothing was queued.
-  [[nodiscard]] bool Put(const cccl_cache::Digest& key, ArtifactPtr artifact);
+  [[nodiscard]] bool Put(const Digest& key, ArtifactPtr artifact);
   [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
   /// Queues the deletion of a wrong or broken entry, and takes it back if it waits. False: it is
   /// queued already.
-  bool Drop(const cccl_cache::Digest& key);
+  bool Drop(const Digest& key);
 
   /// False: no room, nothing was queued. A record alone, for a deposit that is to be deleted, is
   /// forgotten.
-  [[nodiscard]] bool PutDeposit(const cccl_cache::Digest& key, DepositChange change);
-  void DropDeposit(const cccl_cache::Digest& key);
+  [[nodiscard]] bool PutDeposit(const Digest& key, DepositChange change);
+  void DropDeposit(const Digest& key);
 
-  [[nodiscard]] ArtifactPtr Find(const cccl_cache::Digest& key) const;
+  [[nodiscard]] ArtifactPtr Find(const Digest& key) const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
 
   /// None: what is on disk counts. Null: it is to be deleted.
-  [[nodiscard]] std::optional<DepositContents> FindDeposit(const cccl_cache::Digest& key) const;
+  [[nodiscard]] std::optional<DepositContents> FindDeposit(const Digest& key) const;
 
   /// For the writer: what to write next, empty after `timeout` or when closed. The same batch again
   /// until it was Written. Valid until the next call.
@@ -94,8 +93,8 @@ class WriteQueue {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Batch waiting_;                            ///< guarded by mutex_
-  std::deque<cccl_cache::Digest> in_order_;  ///< keys of waiting_.artifacts; guarded by mutex_
+  Batch waiting_;                ///< guarded by mutex_
+  std::deque<Digest> in_order_;  ///< keys of waiting_.artifacts; guarded by mutex_
   Batch
       writing_;  ///< changed under mutex_ and by the writer only, so the writer may read it without
   bool closed_ = false;  ///< guarded by mutex_

@@ -27,10 +27,10 @@ constexpr const char* kProgramName = "cccl_probe.cu";
 constexpr std::chrono::seconds kProbeTime{30};
 
 CompileJob EmptyProgram(const ToolchainPtr& toolchain, const std::string& option) {
-  cccl_cache::NvrtcProgram program;
+  NvrtcProgram program;
   program.name = kProgramName;
   if (!option.empty()) program.options = {option};
-  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  auto request = std::make_shared<BuildRequest>();
   request->program = program;
   CompileJob job;
   job.toolchain = toolchain;

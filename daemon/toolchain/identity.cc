@@ -17,9 +17,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-using cccl_cache::Hasher;
-
 /// Two ticks of the slowest kernel clock (HZ=100) and a little.
 constexpr std::chrono::milliseconds kStampResolution{25};
 
@@ -147,13 +144,12 @@ Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
   return TakeSurvey(installation, own_uid, observer);
 }
 
-std::optional<cccl_cache::Digest> DigestOfFile(const SurveyedFile& file,
-                                               const std::stop_token& stop) {
+std::optional<Digest> DigestOfFile(const SurveyedFile& file, const std::stop_token& stop) {
   // Read, not mapped: a file that shrinks under a mapping would kill the daemon.
   const FileDescriptor fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid() || !IsStill(fd, file.stamp)) return std::nullopt;
   std::vector<char> buffer(std::min<uint64_t>(file.stamp.size + 1, 1 << 20));
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   while (!stop.stop_requested()) {
     const ssize_t length = read(fd.get(), buffer.data(), buffer.size());
     if (length < 0 && errno == EINTR) continue;

@@ -20,10 +20,10 @@ namespace cccl_cache::daemon {
 
 /// What an installation is, by content alone: the same files elsewhere have the same digests.
 struct Identity {
-  cccl_cache::Digest nvrtc;  ///< library and builtins
-  cccl_cache::Digest nvjitlink;
-  cccl_cache::Digest nvvm;   ///< library and libdevice
-  cccl_cache::Digest whole;  ///< the headers too
+  Digest nvrtc;  ///< library and builtins
+  Digest nvjitlink;
+  Digest nvvm;   ///< library and libdevice
+  Digest whole;  ///< the headers too
   std::shared_ptr<const ToolchainHeaders> headers;
 };
 
@@ -43,7 +43,7 @@ class Identifier {
   Result<Identity> Identify(const Survey& survey, const std::stop_token& stop);
 
  private:
-  using Digests = std::vector<cccl_cache::Digest>;
+  using Digests = std::vector<Digest>;
 
   /// Of each file; none: one changed meanwhile, or can't be read.
   std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part, bool remember,
@@ -62,7 +62,7 @@ class Identifier {
 
 /// SHA-256 of a file's bytes; nothing if it isn't the surveyed file any more, before or after
 /// reading, if it can't be read, or when told to stop.
-[[nodiscard]] std::optional<cccl_cache::Digest> DigestOfFile(const SurveyedFile& file,
-                                                             const std::stop_token& stop);
+[[nodiscard]] std::optional<Digest> DigestOfFile(const SurveyedFile& file,
+                                                 const std::stop_token& stop);
 
 }  // namespace cccl_cache::daemon

@@ -22,8 +22,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::BuildKind;
-using cccl_cache::ToolchainSelector;
 using Clock = std::chrono::steady_clock;
 using Verdict = IdentifiedToolchain::Verdict;
 
@@ -118,8 +116,6 @@ class Lent final : public MetaStore, public Compiler {
   Compiler& compiler_;
   const ToolchainRegistry::ReportFunction report_;
 };
-
-using cccl_cache::BuildKind;
 
 constexpr size_t kShortId = 12;
 constexpr size_t kMaxListed = 16;
@@ -498,7 +494,7 @@ std::vector<RejectedToolchain> ToolchainRegistry::Rejected() {
 }
 
 Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
-  const cccl_cache::ToolchainSelector& selector = wish.selector;
+  const ToolchainSelector& selector = wish.selector;
   if (!selector.id.empty()) return ById(present, wish);
   if (!selector.version.empty()) return ByVersion(present, wish);
   if (selector.major != 0) {

@@ -66,11 +66,10 @@ class ToolchainRegistry final : public Toolchains {
   /// hangs; after a stop, at once on this one. Calls that come during a scan share the next one.
   void Rescan(std::function<void()> done);
 
-  std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
-                                             uint32_t driver_version,
-                                             cccl_cache::BuildKind kind) override;
-  void WhenKnown(const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
-                 cccl_cache::BuildKind kind, std::function<void()> done) override;
+  std::optional<Result<ToolchainPtr>> Select(const ToolchainSelector& selector,
+                                             uint32_t driver_version, BuildKind kind) override;
+  void WhenKnown(const ToolchainSelector& selector, uint32_t driver_version, BuildKind kind,
+                 std::function<void()> done) override;
   /// Goes by the object, not by its id: false for one that has been identified anew since, even if
   /// its files are what they were again.
   bool Unchanged(const Toolchain& toolchain) override;
@@ -93,9 +92,9 @@ class ToolchainRegistry final : public Toolchains {
 
 /// What one request needs of a toolchain.
 struct ToolchainWish {
-  const cccl_cache::ToolchainSelector& selector;
+  const ToolchainSelector& selector;
   uint32_t driver_version = 0;
-  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  BuildKind kind = BuildKind::kNvrtc;
 };
 
 /// An id may be named by so many of its hexadecimal digits.

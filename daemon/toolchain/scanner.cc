@@ -14,8 +14,7 @@ namespace {
 
 using IdentifiedPtr = ScanResult::IdentifiedPtr;
 
-CompilerLibrary LibraryOf(const FoundFile& file, std::string version,
-                          const cccl_cache::Digest& id) {
+CompilerLibrary LibraryOf(const FoundFile& file, std::string version, const Digest& id) {
   return {.path = file.path, .preload = {}, .version = std::move(version), .id = id};
 }
 

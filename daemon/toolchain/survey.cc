@@ -19,9 +19,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-using cccl_cache::Hasher;
-
 int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
 /// File systems where the local kernel sets ctime: ext, xfs, btrfs, zfs, f2fs, bcachefs, tmpfs,

@@ -47,7 +47,7 @@ struct SurveyedPart {
   std::string shape;
   std::vector<SurveyedFile> files;  ///< sorted by name
   bool linked = false;              ///< of headers: some lie elsewhere than their names say
-  cccl_cache::Digest stamps;        ///< over names and stamps
+  Digest stamps;                    ///< over names and stamps
 };
 
 /// All files of one installation with their stamps, each found to be trusted.
@@ -60,7 +60,7 @@ struct Survey {
   int64_t newest_change_ns = 0;
   /// Whether the local kernel sets the stamps of all files: only then do they prove anything later.
   bool stamps_are_local = true;
-  cccl_cache::Digest stamps;  ///< over all parts and aliases
+  Digest stamps;  ///< over all parts and aliases
 };
 
 /// Looks at every file of an installation without reading any. The error says which file or

@@ -11,13 +11,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::ArtifactKind;
-using cccl_cache::BuildKind;
-using cccl_cache::LinkInputType;
-using cccl_cache::LinkProgram;
-using cccl_cache::NvrtcProgram;
-using cccl_cache::NvvmProgram;
-
 constexpr size_t kEmptyText = 9;  // bytes of an encoded empty text
 
 template <typename Strings>
@@ -49,7 +42,7 @@ void WriteProgram(WireWriter& writer, const NvrtcProgram& program, const Compile
   writer.Text(job.program_name);
   writer.Text(program.source);
   writer.U32(static_cast<uint32_t>(program.headers.size()));
-  for (const cccl_cache::InlineHeader& header : program.headers) {
+  for (const InlineHeader& header : program.headers) {
     writer.Text(header.name);
     writer.Text(header.contents);
   }
@@ -89,7 +82,7 @@ void ReadLink(WireReader& reader, WorkerJob& job) {
 //   nvvm = count:u32 (lazy:u8 name:text contents:text){count} add-libdevice:u8
 void WriteProgram(WireWriter& writer, const NvvmProgram& program, const CompileJob&) {
   writer.U32(static_cast<uint32_t>(program.modules.size()));
-  for (const cccl_cache::NvvmModule& module : program.modules) {
+  for (const NvvmModule& module : program.modules) {
     writer.U8(module.lazy);
     writer.Text(module.name);
     writer.Text(module.contents);

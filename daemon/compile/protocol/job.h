@@ -24,7 +24,7 @@ struct WorkerJob {
     std::string_view contents;
   };
   struct LinkInput {
-    cccl_cache::LinkInputType type = cccl_cache::LinkInputType::kUnspecified;
+    LinkInputType type = LinkInputType::kUnspecified;
     std::string_view name;
     std::string_view contents;
   };
@@ -39,7 +39,7 @@ struct WorkerJob {
     std::string_view target;
   };
 
-  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  BuildKind kind = BuildKind::kNvrtc;
   std::vector<std::string_view> options;
   std::vector<MountPoint> mounts;
   std::string_view visible_working_directory;
@@ -63,7 +63,7 @@ struct WorkerJob {
 /// What a worker made of its job: to be disbelieved in everything but form.
 struct WorkerReply {
   struct Part {
-    cccl_cache::ArtifactKind kind = cccl_cache::ArtifactKind::kPtx;
+    ArtifactKind kind = ArtifactKind::kPtx;
     std::string bytes;
     bool operator==(const Part&) const = default;
   };

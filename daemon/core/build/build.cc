@@ -16,7 +16,7 @@ namespace {
 
 // As the compiler was told; empty: it was not.
 std::string ArchOf(const BuildPlan& plan) {
-  const auto names_arch = [](const cccl_cache::ParsedOption& option) {
+  const auto names_arch = [](const ParsedOption& option) {
     return option.rule != nullptr &&
            (option.rule->name == "--gpu-architecture" || option.rule->name == "-arch");
   };
@@ -102,7 +102,7 @@ void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
   Answer(std::move(waiter), std::move(answer), landing.keepable() && landing.output.succeeded);
 }
 
-void Responder::NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key) {
+void Responder::NoteAnswered(const Waiter& waiter, const Digest& key) {
   if (parts_.answered == nullptr) return;
   const BuildPlan& plan = *waiter.plan;
   const Toolchain& toolchain = *plan.job.toolchain;

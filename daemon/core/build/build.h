@@ -49,7 +49,7 @@ class Responder {
   void Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing);
 
   /// That this user is told of an artifact that is kept.
-  void NoteAnswered(const Waiter& waiter, const cccl_cache::Digest& key);
+  void NoteAnswered(const Waiter& waiter, const Digest& key);
 
   const Parts parts_;
 };

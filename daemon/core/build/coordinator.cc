@@ -69,8 +69,7 @@ class BuildCoordinator::Impl {
     for (WaiterPtr& waiter : table_.TakeAll()) responder_.Answer(std::move(waiter), Stopping());
   }
 
-  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
-               Done done) {
+  Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done) {
     parts_.statistics.Add(Counter::kBuilds);
     auto waiter = std::make_unique<Waiter>();
     const Ticket ticket = table_.Open();
@@ -100,7 +99,7 @@ class BuildCoordinator::Impl {
   // The main path: plan, look up, join.
   void Start(WaiterPtr waiter) {
     if (stopping_) return responder_.Answer(std::move(waiter), Stopping());
-    const cccl_cache::BuildRequest& request = *waiter->request;
+    const BuildRequest& request = *waiter->request;
     const std::optional<Result<ToolchainPtr>> toolchain =
         parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
     if (!toolchain) return StartLater(std::move(waiter));
@@ -262,7 +261,7 @@ class BuildCoordinator::Impl {
     if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), Unsettled());
     ++waiter->looks;
     const Ticket ticket = waiter->ticket;
-    const std::shared_ptr<const cccl_cache::BuildRequest> request = waiter->request;
+    const std::shared_ptr<const BuildRequest> request = waiter->request;
     table_.Park(std::move(waiter));
     parts_.toolchains.WhenKnown(request->toolchain, request->driver_version, request->kind(),
                                 [this, ticket] {
@@ -304,7 +303,7 @@ class BuildCoordinator::Impl {
 
   const Parts parts_;
   const BuildLimits limits_;
-  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
+  const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
   std::atomic<bool> stopping_{false};
   FlightTable table_;
   BuildMemory memory_;
@@ -319,8 +318,8 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
     : impl_(std::make_unique<Impl>(std::move(parts), limits)) {}
 BuildCoordinator::~BuildCoordinator() = default;
 
-BuildCoordinator::Ticket BuildCoordinator::Build(
-    std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller, Done done) {
+BuildCoordinator::Ticket BuildCoordinator::Build(std::shared_ptr<const BuildRequest> request,
+                                                 const Caller& caller, Done done) {
   return impl_->Build(std::move(request), caller, std::move(done));
 }
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }

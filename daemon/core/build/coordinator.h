@@ -33,9 +33,9 @@ class PrivateEntries;
 struct BuildAnswer {
   Outcome outcome = Outcome::kBuilt;
   TierName tier = TierName::kNone;
-  cccl_cache::Digest key;
-  cccl_cache::Digest fingerprint;
-  cccl_cache::Digest toolchain_id;
+  Digest key;
+  Digest fingerprint;
+  Digest toolchain_id;
   std::string toolchain_version;
   ArtifactPtr artifact;  ///< never null; without parts when the compile failed
   std::string log;       ///< under the caller's own names
@@ -72,7 +72,7 @@ struct BuildGauges {
 /// One line of the log: what became of one build.
 struct BuildRecord {
   Peer peer;
-  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  BuildKind kind = BuildKind::kNvrtc;
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
 };
@@ -111,8 +111,7 @@ class BuildCoordinator {
 
   /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread,
   /// never under a lock of the coordinator; after Leave it may or may not run.
-  Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request, const Caller& caller,
-               Done done);
+  Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
 
   /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and
   /// finished tickets are ignored.

@@ -40,8 +40,7 @@ WaiterPtr FlightTable::TakeParked(Ticket ticket) {
   return state == tickets_.end() ? nullptr : std::move(state->second.parked);
 }
 
-FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const cccl_cache::Digest& key,
-                                      bool shared) {
+FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const Digest& key, bool shared) {
   std::lock_guard lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end() || state->second.left) {
@@ -87,8 +86,7 @@ std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
                  .overtaken = first.overtaken};
 }
 
-std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid,
-                                               const cccl_cache::Digest& key) {
+std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const Digest& key) {
   std::vector<WaiterPtr> others;
   std::stop_source stop(std::nostopstate);
   {

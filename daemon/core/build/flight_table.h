@@ -24,7 +24,7 @@ namespace cccl_cache::daemon {
 /// looks things up for it, or the table while it waits in a flight or is parked.
 struct Waiter {
   BuildCoordinator::Ticket ticket = 0;
-  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  std::shared_ptr<const BuildRequest> request;
   Peer peer;
   CallerFilesPtr files;  ///< null: it sends none
   BuildCoordinator::Done done;
@@ -74,7 +74,7 @@ class FlightTable {
   /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if it
   /// left. A new flight that is not `shared` takes nobody in once its compile has begun: the next
   /// one who asks gets one of its own.
-  Joined Join(WaiterPtr waiter, const cccl_cache::Digest& key, bool shared);
+  Joined Join(WaiterPtr waiter, const Digest& key, bool shared);
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
@@ -90,7 +90,7 @@ class FlightTable {
 
   /// Takes everybody of another uid out of the flight, which is joined by `key` from now on. One
   /// in which nobody is left is cancelled and gone.
-  std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const cccl_cache::Digest& key);
+  std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);
 
   /// The flight is over: everybody who still waits in it. A compile that runs for it nevertheless,
   /// because it was answered otherwise, is cancelled.
@@ -119,7 +119,7 @@ class FlightTable {
 
  private:
   struct Flight {
-    cccl_cache::Digest key;
+    Digest key;
     std::vector<WaiterPtr> waiters;
     std::stop_source stop;
     bool shared = true;
@@ -141,14 +141,13 @@ class FlightTable {
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
-  uint64_t last_ticket_ = 0;                         // guarded by mutex_
-  uint64_t last_flight_ = 0;                         // guarded by mutex_
-  size_t waiting_ = 0;                               // guarded by mutex_: in all flights
-  bool cancelled_ = false;                           // guarded by mutex_: all, for good
-  std::unordered_map<Ticket, TicketState> tickets_;  // guarded by mutex_
-  std::unordered_map<uint64_t, Flight> flights_;     // guarded by mutex_
-  std::unordered_map<cccl_cache::Digest, uint64_t, cccl_cache::DigestHash>
-      joinable_;  // guarded by mutex_: key -> flight
+  uint64_t last_ticket_ = 0;                                   // guarded by mutex_
+  uint64_t last_flight_ = 0;                                   // guarded by mutex_
+  size_t waiting_ = 0;                                         // guarded by mutex_: in all flights
+  bool cancelled_ = false;                                     // guarded by mutex_: all, for good
+  std::unordered_map<Ticket, TicketState> tickets_;            // guarded by mutex_
+  std::unordered_map<uint64_t, Flight> flights_;               // guarded by mutex_
+  std::unordered_map<Digest, uint64_t, DigestHash> joinable_;  // guarded by mutex_: key -> flight
 };
 
 }  // namespace cccl_cache::daemon

@@ -14,7 +14,6 @@ namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using cccl_cache::Digest;
 
 // Of the request's texts: in the request itself and twice in each of two plans.
 constexpr size_t kCopiesInProof = 5;
@@ -25,7 +24,7 @@ constexpr int kMaxRestarts = 3;
 constexpr int kMaxOvertaken = 3;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("flight", plan.flight.View());
   hasher.AppendValue("view", plan.view.View());
   hasher.AppendValue("sent files", files == nullptr ? 0 : 1);
@@ -33,7 +32,7 @@ Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
 }
 
 Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("flight", plan.flight.View());
   hasher.AppendValue("uid", caller.peer.uid);
   hasher.AppendValue("sent files", caller.files == nullptr ? 0 : 1);
@@ -48,7 +47,7 @@ IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = qu
 
 // Of one caller alone.
 Digest FlightOfCaller(const Waiter& waiter) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("flight", waiter.plan->flight.View());
   hasher.AppendValue("ticket", waiter.ticket);
   return hasher.Finish();

@@ -59,7 +59,7 @@ class Flights {
   }
 
  private:
-  cccl_cache::Digest KeyFor(const Waiter& waiter);
+  Digest KeyFor(const Waiter& waiter);
   /// Whether this caller's files can be had without it, if it sends them.
   [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
   [[nodiscard]] size_t Busy() const {

@@ -9,8 +9,6 @@
 
 namespace cccl_cache::daemon {
 
-using cccl_cache::Digest;
-
 namespace {
 
 // The end of a search: a compiler that does not find a name in one root asks for it in the next.
@@ -53,14 +51,14 @@ bool IsOfToolchain(const Closure& closure) {
 }
 
 Digest KeyOf(const Digest& fingerprint, const Closure& closure) {
-  if (closure.entries.empty()) return cccl_cache::KeyWithoutClosure(fingerprint);
-  std::vector<cccl_cache::ClosureRecord> records;
+  if (closure.entries.empty()) return KeyWithoutClosure(fingerprint);
+  std::vector<ClosureRecord> records;
   records.reserve(closure.entries.size());
   for (const ClosureEntry& entry : closure.entries) {
     records.push_back({entry.name.root, entry.name.below, static_cast<uint8_t>(entry.kind),
                        entry.digest, entry.same_as});
   }
-  return cccl_cache::KeyWithClosure(fingerprint, records);
+  return KeyWithClosure(fingerprint, records);
 }
 
 std::optional<Error> FilesNeededFor(const ClosureEntry& entry, RequesterFiles& files) {

@@ -19,7 +19,7 @@ namespace cccl_cache::daemon {
 struct ClosureEntry {
   FileName name;
   FileKind kind = FileKind::kAbsent;
-  cccl_cache::Digest digest;  ///< where HasDigest says so; else zero
+  Digest digest;  ///< where HasDigest says so; else zero
   /// Where HasInode says so: place in the closure of the first entry that is the same inode, its
   /// own if there is none earlier. `#pragma once` joins hard links and symlinks, not copies.
   uint32_t same_as = 0;
@@ -47,8 +47,7 @@ inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
 [[nodiscard]] bool IsOfToolchain(const Closure& closure);
 
 /// Names exactly one artifact. Of a closure without entries: KeyWithoutClosure.
-[[nodiscard]] cccl_cache::Digest KeyOf(const cccl_cache::Digest& fingerprint,
-                                       const Closure& closure);
+[[nodiscard]] Digest KeyOf(const Digest& fingerprint, const Closure& closure);
 
 /// The user whose build had a closure. A caller that sends its files is asked for all names of its
 /// user's closures together. Of others' closures it is asked for one name after the other, up to

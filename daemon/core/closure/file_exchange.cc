@@ -11,8 +11,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // As much as the daemon reads of one file by itself.
 constexpr uint64_t kMaxFileBytes = 64u << 20;
 constexpr size_t kMaxRefusalBytes = 512;
@@ -217,7 +215,7 @@ Status FileExchange::Append(std::string_view contents) {
 void FileExchange::SettleContents() {
   if (incoming_->bytes.size() < incoming_->answer.size) return;
   auto bytes = std::make_shared<const std::string>(std::move(incoming_->bytes));
-  Contents contents{{FileKind::kFile, cccl_cache::Sha256(*bytes), incoming_->answer.inode}, bytes};
+  Contents contents{{FileKind::kFile, Sha256(*bytes), incoming_->answer.inode}, bytes};
   incoming_.reset();
   sent_->Keep(options_.uid, options_.counted_as.value_or(Account(options_.uid)),
               contents.seen.digest, std::move(bytes));

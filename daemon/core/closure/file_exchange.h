@@ -35,7 +35,7 @@ struct CallerAnswer {
   std::pair<uint64_t, uint64_t> inode{0, 0};
   uint64_t size = 0;  ///< of a file
   /// Of a file: none, if its contents come.
-  std::optional<cccl_cache::Digest> digest = std::nullopt;
+  std::optional<Digest> digest = std::nullopt;
   /// Why it is not told; empty: it is.
   std::string refusal = {};
 };

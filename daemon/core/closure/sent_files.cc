@@ -12,8 +12,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // One account may have an eighth of each: all that a build takes from a CCCL tree, and the digests
 // of several trees.
 constexpr size_t kContentsBytes = 256u << 20;
@@ -22,7 +20,7 @@ constexpr std::chrono::minutes kContentsLifetime{10};
 constexpr std::chrono::hours kDigestLifetime{24};
 
 Digest UsersKey(uid_t uid, const Digest& digest) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("uid", uid);
   hasher.AppendValue("sent", digest.View());
   return hasher.Finish();
@@ -91,7 +89,7 @@ Result<RequesterFiles::Contents> RecalledFiles::Read(const FileName& name) {
 }
 
 std::shared_ptr<const std::string> RecalledFiles::ContentsOf(const FileName& name,
-                                                             const cccl_cache::Digest& digest) {
+                                                             const Digest& digest) {
   if (auto bytes = sources_.sent->Find(sources_.uid, digest)) return bytes;
   const Result<Contents> opened = sources_.daemons->Read(name);
   if (!opened || opened->seen.kind != FileKind::kFile || opened->seen.digest != digest) {

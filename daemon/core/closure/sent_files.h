@@ -23,14 +23,13 @@ class SentContents {
  public:
   explicit SentContents(Now now);
 
-  void Keep(uid_t uid, Account account, const cccl_cache::Digest& digest,
+  void Keep(uid_t uid, Account account, const Digest& digest,
             std::shared_ptr<const std::string> bytes);
   /// Whether this user sent such contents. They may be forgotten already.
-  [[nodiscard]] bool WasSent(uid_t uid, const cccl_cache::Digest& digest);
+  [[nodiscard]] bool WasSent(uid_t uid, const Digest& digest);
   [[nodiscard]] bool SentAny(uid_t uid) { return WasSent(uid, {}); }
   /// Null: never sent by this user, or forgotten.
-  [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid,
-                                                        const cccl_cache::Digest& digest);
+  [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest);
 
  private:
   FailureMemory<std::shared_ptr<const std::string>> contents_;  // by uid and digest
@@ -67,7 +66,7 @@ class RecalledFiles final : public RequesterFiles {
 
  private:
   [[nodiscard]] std::shared_ptr<const std::string> ContentsOf(const FileName& name,
-                                                              const cccl_cache::Digest& digest);
+                                                              const Digest& digest);
 
   const AnsweredFilesPtr answered_;
   const RootDirectories directories_;

@@ -16,7 +16,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-std::string TextOf(FileKind kind, const cccl_cache::Digest& digest) {
+std::string TextOf(FileKind kind, const Digest& digest) {
   if (kind == FileKind::kAbsent) return "absent";
   return kind == FileKind::kDirectory ? "a directory" : digest.Hex();
 }
@@ -147,7 +147,7 @@ void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Differe
 }
 
 bool Shares(const std::vector<ContentMark>& some, const std::vector<ContentMark>& others) {
-  std::set<cccl_cache::Digest> digests;
+  std::set<Digest> digests;
   std::set<std::string_view> names;
   for (const ContentMark& other : others) {
     digests.insert(other.digest);
@@ -160,7 +160,7 @@ bool Shares(const std::vector<ContentMark>& some, const std::vector<ContentMark>
 
 bool Resembles(const PastBuild& build, const PastBuild& other) {
   if (build.kind != other.kind) return false;
-  if (build.kind != cccl_cache::BuildKind::kNvrtc) return Shares(build.inputs, other.inputs);
+  if (build.kind != BuildKind::kNvrtc) return Shares(build.inputs, other.inputs);
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 

@@ -16,8 +16,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 constexpr size_t kMostDifferences = 32;
 // Who edited a header looks for that one; a whole other checkout need not be listed.
 constexpr size_t kMostFiles = 8;
@@ -70,7 +68,7 @@ std::optional<Explanation> OwnReason(const PastBuild& build) {
 
 /// One call of OfRequest.
 struct Explainer::Question {
-  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  std::shared_ptr<const BuildRequest> request;
   Peer peer;
   Done done;
   int looks = 0;
@@ -150,7 +148,7 @@ Explanation Explainer::Answered(const Digest& key, uid_t uid) const {
   return explanation;
 }
 
-void Explainer::OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+void Explainer::OfRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                           Done done) const {
   auto question = std::make_shared<Question>();
   question->request = std::move(request);
@@ -161,7 +159,7 @@ void Explainer::OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> reques
 }
 
 void Explainer::Start(const QuestionPtr& question) const {
-  const cccl_cache::BuildRequest& request = *question->request;
+  const BuildRequest& request = *question->request;
   const auto toolchain =
       parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
   if (!toolchain) {

@@ -42,7 +42,7 @@ enum class Verdict : uint8_t {
 
 /// An earlier build, to name it.
 struct EarlierBuild {
-  cccl_cache::Digest key;
+  Digest key;
   Outcome outcome = Outcome::kBuilt;
   std::chrono::system_clock::time_point time;
 };
@@ -86,21 +86,20 @@ class Explainer {
   /// latter alone where the user was answered with it and no such build is remembered. The disk is
   /// asked: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
   /// Before this returns where they are full.
-  void OfKey(const cccl_cache::Digest& key, const Peer& peer, Done done) const;
+  void OfKey(const Digest& key, const Peer& peer, Done done) const;
 
   /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
   /// on another thread, or never if the file checks or the reads are closed before.
-  void OfRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
-                 Done done) const;
+  void OfRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer, Done done) const;
 
  private:
   struct Question;
   using QuestionPtr = std::shared_ptr<Question>;
   struct Looked;
 
-  [[nodiscard]] Explanation Known(const cccl_cache::Digest& key, uid_t uid) const;
+  [[nodiscard]] Explanation Known(const Digest& key, uid_t uid) const;
   /// Of a key that the history does not have.
-  [[nodiscard]] Explanation Answered(const cccl_cache::Digest& key, uid_t uid) const;
+  [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;
   void Start(const QuestionPtr& question) const;
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
                               bool force_path_dependent) const;
@@ -115,11 +114,11 @@ class Explainer {
   void Conclude(const Question& question, const Looked& looked) const;
 
   /// What became of an entry that is not there any more.
-  [[nodiscard]] std::optional<Explanation> GoneSince(const cccl_cache::Digest& key) const;
+  [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
 
   const Parts parts_;
   const Patience patience_;
-  const std::optional<cccl_cache::FilesView> own_view_ = cccl_cache::FilesViewOfThisThread();
+  const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
 };
 
 }  // namespace cccl_cache::daemon

@@ -9,9 +9,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::DepositScope;
-using cccl_cache::Digest;
-
 // The format, version 2. Integers are little endian; nothing is padded or aligned.
 //
 //   contents = "CCCLDEP\n" version key string checksum
@@ -39,7 +36,7 @@ std::string Begin(std::string_view magic, const Digest& key) {
 }
 
 std::string Seal(std::string bytes) {
-  bytes.append(cccl_cache::Sha256(bytes).View());
+  bytes.append(Sha256(bytes).View());
   return bytes;
 }
 
@@ -54,7 +51,7 @@ std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key
   if (header.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   if (header.Take(kDigestSize) != key.View()) return std::nullopt;
   // Last, because it alone costs something.
-  if (cccl_cache::Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
+  if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(magic.size() + sizeof(kVersion) + kDigestSize);
 }
 

@@ -8,8 +8,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 constexpr std::chrono::hours kUseWritten{1};
 
 }  // namespace

@@ -45,20 +45,18 @@ class DepositIndex {
   [[nodiscard]] static uint64_t Charge(uint64_t size) { return std::max(size, kLeastCharge); }
   /// As the most recently used; in place of one of the same key. Returns what had to go for it;
   /// what does not fit at all goes itself.
-  [[nodiscard]] std::vector<cccl_cache::Digest> Add(const DepositRecord& record);
+  [[nodiscard]] std::vector<Digest> Add(const DepositRecord& record);
   /// Which addition it came with: another one of the same key has another number.
-  [[nodiscard]] std::optional<uint64_t> Find(const cccl_cache::Digest& key) const;
+  [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
   /// It was handed out. Returns its record if that is to be written down: once an hour.
-  [[nodiscard]] std::optional<DepositRecord> Use(const cccl_cache::Digest& key,
-                                                 std::chrono::sys_seconds now);
+  [[nodiscard]] std::optional<DepositRecord> Use(const Digest& key, std::chrono::sys_seconds now);
   /// False, and nothing happens, if another addition has replaced that one, or nothing is there.
-  [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uint64_t addition);
+  [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);
   /// False, and nothing happens, unless this user deposited it.
-  [[nodiscard]] bool RemoveOwn(const cccl_cache::Digest& key, uid_t uid);
+  [[nodiscard]] bool RemoveOwn(const Digest& key, uid_t uid);
   /// What this user deposited, in the order of the keys, at most `count`, from the first one behind
   /// `after`; with none from the first.
-  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid,
-                                                const std::optional<cccl_cache::Digest>& after,
+  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const;
   [[nodiscard]] TierSize size() const;
 
@@ -79,7 +77,7 @@ class DepositIndex {
   const Limits limits_;
   mutable std::mutex mutex_;
   std::unordered_map<uid_t, User> users_;  // guarded by mutex_, as all below
-  std::unordered_map<cccl_cache::Digest, Entries::iterator, cccl_cache::DigestHash> by_key_;
+  std::unordered_map<Digest, Entries::iterator, DigestHash> by_key_;
   AccountUsage usage_;
   uint64_t additions_ = 0;
 };

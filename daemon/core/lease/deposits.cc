@@ -10,8 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 /// A run of the daemon grants fewer leases than this: at a hundred thousand a second, in months.
 constexpr int kFenceBits = 40;
 /// A holder may miss so many heartbeats.
@@ -192,13 +190,13 @@ Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, cons
   const auto now = WallTime();
   DepositRecord record{.key = {},
                        .uid = uid,
-                       .scope = {cccl_cache::DepositScope::Kind::kUser, uid},
+                       .scope = {DepositScope::Kind::kUser, uid},
                        .name_space = name_space,
                        .fields = fields,
                        .size = contents->size(),
                        .made = now,
                        .used = now};
-  record.key = cccl_cache::DepositKey(record.scope, IdentityOf(record));
+  record.key = DepositKey(record.scope, IdentityOf(record));
   const std::lock_guard lock(changing_);
   if (index_.Find(record.key)) return Inserted::kBefore;
   if (!parts_.store.Put(record, std::move(contents))) {

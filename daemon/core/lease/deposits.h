@@ -29,12 +29,12 @@ namespace cccl_cache::daemon {
 
 /// Who wants what. The key was made from the scope, so knowing it is no way to another's deposit.
 struct DepositClaim {
-  cccl_cache::Digest key;
+  Digest key;
   uid_t uid = 0;
   std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
-  cccl_cache::DepositScope scope;
+  DepositScope scope;
   std::string name_space;
-  cccl_cache::Digest fields;
+  Digest fields;
   std::chrono::milliseconds wait{0};  ///< 0: without end
 };
 
@@ -93,23 +93,20 @@ class Deposits {
                                     const DepositFound& made);
 
   /// See DepositIndex.
-  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid,
-                                                const std::optional<cccl_cache::Digest>& after,
+  [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const {
     return index_.List(uid, after, count);
   }
   /// False: this user deposited nothing under the key.
-  [[nodiscard]] bool Remove(const cccl_cache::Digest& key, uid_t uid);
+  [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
 
   /// The contents of one that List told of, which is no use of it. Null: it is there no more. Reads
   /// the disk.
-  [[nodiscard]] DepositContents Read(const cccl_cache::Digest& key) {
-    return parts_.store.Get(key);
-  }
+  [[nodiscard]] DepositContents Read(const Digest& key) { return parts_.store.Get(key); }
   /// Keeps for this user alone what was deposited elsewhere. kOverloaded: larger than a user's
   /// quota; kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
-                                        const cccl_cache::Digest& fields, DepositContents contents);
+                                        const Digest& fields, DepositContents contents);
 
   /// Nobody waits and nobody holds a lease from now on: all are told that the daemon stops.
   void Stop();
@@ -121,7 +118,7 @@ class Deposits {
   /// One call of Acquire.
   struct Call {
     Seat seat;
-    cccl_cache::Digest key;
+    Digest key;
     Account account;
     std::optional<LeaseTable::Time> until;
     Tell tell;
@@ -136,8 +133,8 @@ class Deposits {
   /// False: the caller has left.
   [[nodiscard]] bool StopReading(Seat seat);
   /// Waits for the disk.
-  [[nodiscard]] DepositContents Look(const cccl_cache::Digest& key);
-  void NoteUse(const cccl_cache::Digest& key);
+  [[nodiscard]] DepositContents Look(const Digest& key);
+  void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
   /// Requires changing_ held, or nobody else to know this object yet.
   void Take(const DepositRecord& record);

@@ -7,7 +7,6 @@
 #include <optional>
 
 namespace cccl_cache::daemon {
-using cccl_cache::Digest;
 
 LeaseTable::Seat LeaseTable::NewSeat() {
   const std::lock_guard lock(mutex_);

@@ -69,7 +69,7 @@ class LeaseTable {
   [[nodiscard]] Seat NewSeat();
   /// Tells the caller of its lease, perhaps before this returns, or that it must wait: by silence.
   /// Who waits beyond `until` is told kTimedOut.
-  void Enter(Seat seat, const cccl_cache::Digest& key, std::optional<Time> until, Tell tell);
+  void Enter(Seat seat, const Digest& key, std::optional<Time> until, Tell tell);
   /// The caller is gone: it is told nothing more, but what is being told just now. Nothing happens
   /// if it has no seat any more.
   void Leave(Seat seat);
@@ -98,7 +98,7 @@ class LeaseTable {
 
  private:
   struct Place {
-    cccl_cache::Digest key;
+    Digest key;
     Tell tell;
     std::optional<Time> due;  // when it waited long enough, or loses the lease
     uint64_t fence = 0;       // 0: it waits
@@ -130,7 +130,7 @@ class LeaseTable {
   Seat last_seat_ = 0;
   std::optional<Error> stopped_;
   std::unordered_map<Seat, Place> places_;
-  std::unordered_map<cccl_cache::Digest, Line, cccl_cache::DigestHash> lines_;
+  std::unordered_map<Digest, Line, DigestHash> lines_;
   std::set<std::pair<Time, Seat>> due_;
 };
 

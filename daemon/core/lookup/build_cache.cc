@@ -12,7 +12,6 @@ namespace cccl_cache::daemon {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using cccl_cache::Digest;
 
 // Bounds of what is remembered, of all users together.
 constexpr size_t kFailureBytes = 64 << 20;
@@ -24,14 +23,14 @@ constexpr std::chrono::hours kExpectationLifetime{24};
 constexpr size_t kRememberedLogBytes = 64 << 10;
 
 Digest UsersKey(std::string_view what, const Digest& digest, uid_t uid) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue(what, digest.View());
   hasher.AppendValue("uid", uid);
   return hasher.Finish();
 }
 
 Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("view", plan.view.View());
   hasher.AppendValue("fingerprint", UsersKey("fingerprint", plan.fingerprint, uid).View());
   return hasher.Finish();
@@ -172,7 +171,7 @@ bool BuildMemory::LooksOutside(const BuildPlan& plan) {
 }
 
 bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {
-  if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return false;
+  if (plan.job.request->kind() != BuildKind::kNvrtc) return false;
   if (closure != nullptr && closure->shows_paths) return true;
   return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
          (plan.include_view && may_show_paths_.Find(*plan.include_view));

@@ -53,7 +53,7 @@ struct Landing {
   std::shared_ptr<const void> memory = nullptr;
   std::string uncacheable_reason;   ///< empty: may be kept
   TierName tier = TierName::kNone;  ///< where it was found rather than compiled
-  cccl_cache::Digest key = {};      ///< under which it was found
+  Digest key = {};                  ///< under which it was found
   bool private_to_user = false;     ///< it was found among the user's own entries
   Closure closure;                  ///< what the compiler was answered about files outside
   /// The compiler asked for files outside: only those for whom the closure is true may have it.
@@ -95,17 +95,17 @@ class BuildMemory {
 
   /// An artifact for one user, whose own entries come before what all share, as a landing that only
   /// has to be told. Puts what it finds into the tiers above.
-  [[nodiscard]] std::optional<Landing> Find(const cccl_cache::Digest& key, uid_t uid);
+  [[nodiscard]] std::optional<Landing> Find(const Digest& key, uid_t uid);
   /// The same without waiting for a disk: what it does not find, Find may, if MayWait says so.
-  [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key, uid_t uid);
+  [[nodiscard]] std::optional<Landing> FindAtOnce(const Digest& key, uid_t uid);
   /// Of what all users share.
-  [[nodiscard]] std::optional<Landing> FindAtOnce(const cccl_cache::Digest& key);
+  [[nodiscard]] std::optional<Landing> FindAtOnce(const Digest& key);
   /// Whether Find may wait for a disk to find this for the user.
-  [[nodiscard]] bool MayWait(const cccl_cache::Digest& key, uid_t uid) const;
+  [[nodiscard]] bool MayWait(const Digest& key, uid_t uid) const;
   /// The same of Find and ManifestOf, for a plan.
   [[nodiscard]] bool MayWait(const BuildPlan& plan, uid_t uid) const;
   /// In which tier this user's build would find an artifact: what lies on a disk is read, verified.
-  [[nodiscard]] std::optional<TierName> WhereIs(const cccl_cache::Digest& key, uid_t uid);
+  [[nodiscard]] std::optional<TierName> WhereIs(const Digest& key, uid_t uid);
   /// As this user has it. Never null.
   [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
@@ -117,7 +117,7 @@ class BuildMemory {
   /// Which of a manifest's closures this user's own builds had, as far as that is known.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
   /// A build of this user had a closure: the one of this key.
-  void NoteHad(const cccl_cache::Digest& key, const Peer& peer);
+  void NoteHad(const Digest& key, const Peer& peer);
   /// A compile failure of this program that came from nothing but the request.
   [[nodiscard]] std::optional<CompileOutput> FailureOf(const BuildPlan& plan);
   /// What the compiler died on when this uid built this plan last. It counts as long as the files
@@ -135,21 +135,20 @@ class BuildMemory {
   /// the disk did not tell.
   void Keep(const BuildPlan& plan, const Peer& peer, const Landing& landing, const Manifest* known);
   /// An artifact from elsewhere, for all users. kUnavailable: there is no room for it now.
-  Result<Inserted> Insert(const cccl_cache::Digest& fingerprint, const Closure& closure,
+  Result<Inserted> Insert(const Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
   /// The same for one user: see PrivateEntries::Put.
-  Result<Inserted> InsertFor(uid_t uid, const cccl_cache::Digest& fingerprint,
-                             const Closure& closure, const ArtifactPtr& artifact,
-                             uint64_t generation);
+  Result<Inserted> InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
+                             const ArtifactPtr& artifact, uint64_t generation);
   /// An artifact that a shadow check found wrong.
-  void Drop(const cccl_cache::Digest& key);
+  void Drop(const Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, Account account);
   /// `compile_time`: of the artifact under the real paths. `known`: as above.
   void NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
                       std::chrono::microseconds compile_time, const Manifest* known);
 
  private:
-  [[nodiscard]] bool MayHaveOwn(uid_t uid, const cccl_cache::Digest& key) const {
+  [[nodiscard]] bool MayHaveOwn(uid_t uid, const Digest& key) const {
     return own_ != nullptr && own_->MayHave(uid, key);
   }
 

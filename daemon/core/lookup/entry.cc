@@ -13,9 +13,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::ArtifactKind;
-using cccl_cache::Digest;
-
 // The format, version 1. Integers are little endian; nothing is padded or aligned.
 //
 //   entry   = magic version key body checksum
@@ -75,7 +72,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   if (header.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   if (header.Take(kDigestSize) != key_asked.View()) return std::nullopt;
   // Last, because it alone costs something.
-  if (cccl_cache::Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
+  if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(kMagic.size() + sizeof(kVersion) + kDigestSize);
 }
 
@@ -128,7 +125,7 @@ std::string EncodeEntry(const Digest& key, const Artifact& artifact) {
     AppendString(entry, expression);
     AppendString(entry, lowered);
   }
-  entry.append(cccl_cache::Sha256(entry).View());
+  entry.append(Sha256(entry).View());
   return entry;
 }
 

@@ -13,11 +13,11 @@ namespace cccl_cache::daemon {
 /// The form in which an artifact leaves the process: self-describing, sealed by a checksum, bound
 /// to its key. docs/entry-format.md says it byte by byte. Equal artifacts under equal keys give
 /// equal bytes.
-[[nodiscard]] std::string EncodeEntry(const cccl_cache::Digest& key, const Artifact& artifact);
+[[nodiscard]] std::string EncodeEntry(const Digest& key, const Artifact& artifact);
 
 /// The artifact, or null when anything does not verify: another key inside, a wrong checksum,
 /// another format version, a length out of bounds, an unknown kind, bytes left over. `bytes` may
 /// come from anybody.
-[[nodiscard]] ArtifactPtr DecodeEntry(const cccl_cache::Digest& key_asked, std::string_view bytes);
+[[nodiscard]] ArtifactPtr DecodeEntry(const Digest& key_asked, std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

@@ -10,7 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 

@@ -26,7 +26,7 @@ enum class DepartureCause : uint8_t {
 };
 
 /// What a tier calls when it drops an entry by itself, on any thread. May be empty.
-using Departed = std::function<void(const cccl_cache::Digest& key, DepartureCause cause)>;
+using Departed = std::function<void(const Digest& key, DepartureCause cause)>;
 
 /// Which entries left the tiers lately, when and why: in memory, the last few thousand of each
 /// cause, so that many of one push out none of another. The last of them can be kept over a
@@ -44,9 +44,9 @@ class Departures {
 
   explicit Departures(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
 
-  void Note(const cccl_cache::Digest& key, DepartureCause cause);
+  void Note(const Digest& key, DepartureCause cause);
   /// The last one.
-  [[nodiscard]] std::optional<Departure> Find(const cccl_cache::Digest& key) const;
+  [[nodiscard]] std::optional<Departure> Find(const Digest& key) const;
 
   /// How many were noted so far: another number says that there is something new to serialise.
   [[nodiscard]] uint64_t noted() const;
@@ -62,17 +62,17 @@ class Departures {
     uint64_t number = 0;
   };
   struct Place {
-    cccl_cache::Digest key;
+    Digest key;
     uint64_t number = 0;
   };
 
   // Requires mutex_ held.
-  void Add(const cccl_cache::Digest& key, const Departure& departure);
+  void Add(const Digest& key, const Departure& departure);
 
   const size_t kept_per_cause_;
   mutable std::mutex mutex_;
   uint64_t last_number_ = 0;  // guarded by mutex_, as all below
-  std::unordered_map<cccl_cache::Digest, Noted, cccl_cache::DigestHash> by_key_;
+  std::unordered_map<Digest, Noted, DigestHash> by_key_;
   std::array<std::deque<Place>, static_cast<size_t>(DepartureCause::kCount)> oldest_first_;
 };
 

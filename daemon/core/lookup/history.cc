@@ -23,12 +23,12 @@ uint64_t LinesOf(std::string_view text) {
 }
 
 ContentMark MarkOfText(std::string_view name, std::string_view text) {
-  return {std::string(name), cccl_cache::Sha256(text), LinesOf(text), 0};
+  return {std::string(name), Sha256(text), LinesOf(text), 0};
 }
 
 std::vector<std::string> OptionsOf(const BuildPlan& plan) {
   std::vector<std::string> options;
-  for (const cccl_cache::ParsedOption& option : plan.options) {
+  for (const ParsedOption& option : plan.options) {
     const bool directory = option.rule != nullptr && option.rule->names_directory;
     if (!directory) options.push_back(option.canonical);
   }
@@ -37,45 +37,42 @@ std::vector<std::string> OptionsOf(const BuildPlan& plan) {
 
 std::vector<std::string> PathOptionsOf(const BuildPlan& plan) {
   std::vector<std::string> options;
-  for (const cccl_cache::ParsedOption& option : plan.options) {
+  for (const ParsedOption& option : plan.options) {
     if (option.rule != nullptr && option.rule->shows_paths) options.push_back(option.canonical);
   }
   return options;
 }
 
-std::string MeaningOf(const cccl_cache::FingerprintRoot& root) {
+std::string MeaningOf(const FingerprintRoot& root) {
   if (!root.toolchain_directory.empty()) return "toolchain " + root.toolchain_directory;
   return root.path.empty() ? "nowhere" : "outside";
 }
 
-void AddProgram(const cccl_cache::NvrtcProgram& program, const BuildPlan& plan, PastBuild* build) {
+void AddProgram(const NvrtcProgram& program, const BuildPlan& plan, PastBuild* build) {
   const std::string_view name = ProgramName(program);
   build->program = name.substr(name.rfind('/') + 1);
   build->source = MarkOfText(name, program.source);
-  for (const cccl_cache::InlineHeader& header : program.headers) {
+  for (const InlineHeader& header : program.headers) {
     build->headers.push_back(MarkOfText(header.name, header.contents));
   }
   build->name_expressions = program.name_expressions;
   build->client_prefixes = plan.client_prefixes;
   for (size_t i = 0; i < plan.fingerprint_roots.size(); ++i) {
-    const cccl_cache::FingerprintRoot& root = plan.fingerprint_roots[i];
+    const FingerprintRoot& root = plan.fingerprint_roots[i];
     build->directories.push_back({plan.client_prefixes[i], MeaningOf(root), root.path});
   }
 }
 
-void AddProgram(const cccl_cache::LinkProgram& program, const BuildPlan& /*plan*/,
-                PastBuild* build) {
+void AddProgram(const LinkProgram& program, const BuildPlan& /*plan*/, PastBuild* build) {
   for (const cccl_cache::LinkInput& input : program.inputs) {
     build->inputs.push_back(
-        {input.name, cccl_cache::Sha256(input.contents), 0, static_cast<uint32_t>(input.type)});
+        {input.name, Sha256(input.contents), 0, static_cast<uint32_t>(input.type)});
   }
 }
 
-void AddProgram(const cccl_cache::NvvmProgram& program, const BuildPlan& /*plan*/,
-                PastBuild* build) {
-  for (const cccl_cache::NvvmModule& module : program.modules) {
-    build->inputs.push_back(
-        {module.name, cccl_cache::Sha256(module.contents), 0, module.lazy ? 1U : 0U});
+void AddProgram(const NvvmProgram& program, const BuildPlan& /*plan*/, PastBuild* build) {
+  for (const NvvmModule& module : program.modules) {
+    build->inputs.push_back({module.name, Sha256(module.contents), 0, module.lazy ? 1U : 0U});
   }
   if (program.add_libdevice) build->options.emplace_back("the toolchain's libdevice");
 }
@@ -99,7 +96,7 @@ constexpr size_t kCompared = 4;
 
 PastBuild MarkOf(const BuildPlan& plan) {
   PastBuild build;
-  const cccl_cache::BuildRequest& request = *plan.job.request;
+  const BuildRequest& request = *plan.job.request;
   const Toolchain& toolchain = *plan.job.toolchain;
   build.kind = request.kind();
   build.options = OptionsOf(plan);
@@ -161,7 +158,7 @@ void BuildHistory::Add(uid_t uid, Account account, PastBuild build) {
   if (user.newest_first.size() > kMostBuilds) DropOldest(uid);
 }
 
-bool BuildHistory::Knows(uid_t uid, const cccl_cache::Digest& key) const {
+bool BuildHistory::Knows(uid_t uid, const Digest& key) const {
   const std::lock_guard lock(mutex_);
   const auto user = users_.find(uid);
   if (user == users_.end()) return false;

@@ -27,7 +27,7 @@ namespace cccl_cache::daemon {
 /// A text or binary of a request, by what tells it from another one: never the contents.
 struct ContentMark {
   std::string name;
-  cccl_cache::Digest digest;
+  Digest digest;
   uint64_t lines = 0;  ///< of a text; 0 for binaries
   uint32_t form = 0;   ///< a link input's type, 1 for a module that is added lazily
 
@@ -45,7 +45,7 @@ struct SearchDirectory {
 
 /// What of a build can differ from another one, small enough to be kept for a while.
 struct PastBuild {
-  cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc;
+  BuildKind kind = BuildKind::kNvrtc;
   std::string program;  ///< NVRTC: base name
   ContentMark source;   ///< NVRTC
   std::vector<ContentMark> headers;
@@ -56,14 +56,14 @@ struct PastBuild {
   bool path_dependent = false;
   std::vector<std::string> path_options;  ///< canonical: those that have the output show paths
   std::string working_directory;
-  cccl_cache::Digest compiler;  ///< identity of the library
-  std::string toolchain;        ///< version and id, for a person
+  Digest compiler;        ///< identity of the library
+  std::string toolchain;  ///< version and id, for a person
   std::vector<std::string> client_prefixes;
   /// Null: not known yet, or too large to be kept.
   std::shared_ptr<const Closure> closure;
 
-  cccl_cache::Digest fingerprint;
-  cccl_cache::Digest key;
+  Digest fingerprint;
+  Digest key;
   Outcome outcome = Outcome::kBuilt;
   std::string reason;  ///< why uncacheable or failed
   std::chrono::system_clock::time_point time;
@@ -102,7 +102,7 @@ class BuildHistory {
   /// the overflow uid, which stands for many users.
   void Add(uid_t uid, Account account, PastBuild build);
 
-  [[nodiscard]] bool Knows(uid_t uid, const cccl_cache::Digest& key) const;
+  [[nodiscard]] bool Knows(uid_t uid, const Digest& key) const;
   /// This user's, the newest first.
   [[nodiscard]] std::vector<PastBuildPtr> Of(uid_t uid) const;
 

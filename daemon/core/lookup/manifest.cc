@@ -10,8 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 // The format, version 4 (values: bytes.h).
 //
 //   manifest = u32 version, u32 count, count * closure
@@ -136,7 +134,7 @@ bool Manifest::SaysMoreThan(const Manifest& before) const {
 }
 
 Digest ManifestKey(const Digest& fingerprint) {
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("manifest", fingerprint.View());
   return hasher.Finish();
 }

@@ -56,7 +56,7 @@ struct KnownClosure {
   std::optional<uid_t> owner = std::nullopt;
   /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
   /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
-  cccl_cache::Digest key = {};
+  Digest key = {};
   /// Of a closure of nothing but a toolchain's headers: whether all that it says is true.
   TrueOfToolchain true_of = {};
 
@@ -104,7 +104,7 @@ struct UsersManifest {
 };
 
 /// Under which the tiers keep the manifest of a fingerprint.
-[[nodiscard]] cccl_cache::Digest ManifestKey(const cccl_cache::Digest& fingerprint);
+[[nodiscard]] Digest ManifestKey(const Digest& fingerprint);
 
 [[nodiscard]] std::string EncodeManifest(const Manifest& manifest);
 /// None if anything is malformed. `bytes` may come from anybody.

@@ -7,7 +7,6 @@
 
 namespace cccl_cache::daemon {
 
-using cccl_cache::Digest;
 using std::chrono::microseconds;
 
 namespace {
@@ -56,7 +55,7 @@ ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& finge
   if (own_ == nullptr || !own_->MayHave(uid, key)) return nullptr;
   const ArtifactPtr entry = own_->Get(uid, key).artifact;
   if (entry == nullptr) return nullptr;
-  cccl_cache::Hasher place;
+  Hasher place;
   place.AppendValue("fingerprint", fingerprint.View());
   place.AppendValue("uid", uid);
   return Decode(place.Finish(), fingerprint, entry);

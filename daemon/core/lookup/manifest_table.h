@@ -25,21 +25,21 @@ class ManifestTable {
       : tiers_(std::move(tiers)), at_once_(TiersAtOnce(tiers_)), own_(own) {}
 
   /// Never null; empty if nothing is known. With the keys of all closures.
-  [[nodiscard]] std::shared_ptr<const Manifest> Find(const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] std::shared_ptr<const Manifest> Find(const Digest& fingerprint);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
-  [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const Digest& fingerprint);
   /// `compile_time`: of the artifact that the closure leads to.
-  void Add(const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+  void Add(const Digest& fingerprint, const KnownClosure& closure,
            std::chrono::microseconds compile_time);
   /// The same without waiting for a disk. `known`: what Find said, for what memory has not any
   /// more; null: that is not known, so what a disk has of the fingerprint stays as it is there.
-  void AddAtOnce(const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+  void AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
                  std::chrono::microseconds compile_time, const Manifest* known);
 
   /// The same as one user has it: what is that user's own comes first.
-  [[nodiscard]] UsersManifest FindFor(uid_t uid, const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);
   /// To the user's own: see PrivateEntries::Put.
-  Status AddFor(uid_t uid, const cccl_cache::Digest& fingerprint, const KnownClosure& closure,
+  Status AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
                 std::chrono::microseconds compile_time, uint64_t generation);
 
  private:
@@ -49,14 +49,13 @@ class ManifestTable {
     ManifestPtr manifest;
   };
   /// Null: none of these tiers has one.
-  [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers,
-                                   const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
   /// Null: the user has none.
-  [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const cccl_cache::Digest& fingerprint);
+  [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const Digest& fingerprint);
   /// `place`: where it is remembered.
-  [[nodiscard]] ManifestPtr Decode(const cccl_cache::Digest& place,
-                                   const cccl_cache::Digest& fingerprint, const ArtifactPtr& entry);
-  void Remember(const cccl_cache::Digest& place, Decoded decoded);
+  [[nodiscard]] ManifestPtr Decode(const Digest& place, const Digest& fingerprint,
+                                   const ArtifactPtr& entry);
+  void Remember(const Digest& place, Decoded decoded);
 
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
@@ -66,9 +65,8 @@ class ManifestTable {
   std::mutex adding_own_;  // the same of users' own, which wait for the disk: no build waits for it
   std::mutex mutex_;
   /// What entries held when they were last read, so that hits need not decode them again.
-  std::unordered_map<cccl_cache::Digest, Decoded, cccl_cache::DigestHash>
-      decoded_;               // guarded by mutex_
-  size_t decoded_bytes_ = 0;  // guarded by mutex_: of their entries
+  std::unordered_map<Digest, Decoded, DigestHash> decoded_;  // guarded by mutex_
+  size_t decoded_bytes_ = 0;                                 // guarded by mutex_: of their entries
 };
 
 }  // namespace cccl_cache::daemon

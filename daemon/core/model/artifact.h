@@ -19,9 +19,9 @@ enum class Outcome : uint8_t { kHit = 1, kBuilt = 2, kJoined = 3, kUncacheable =
 
 /// One output of a compile.
 struct ArtifactPart {
-  cccl_cache::ArtifactKind kind = cccl_cache::ArtifactKind::kPtx;
+  ArtifactKind kind = ArtifactKind::kPtx;
   std::string bytes;
-  cccl_cache::Digest sha256;  ///< of bytes
+  Digest sha256;  ///< of bytes
 };
 
 /// Everything that one compile produced. Immutable once made: shared between threads as

@@ -49,7 +49,7 @@ class Precompiled {
 /// roots or the toolchain was decided by the plan.
 struct CompileJob {
   ToolchainPtr toolchain;
-  std::shared_ptr<const cccl_cache::BuildRequest> request;
+  std::shared_ptr<const BuildRequest> request;
   std::vector<std::string> options;  ///< handed to the compiler as they are
   std::string program_name;          ///< NVRTC: as the compiler sees it
   /// NVRTC: longest visible prefix wins. A name under none of them lies outside.

@@ -35,7 +35,7 @@ class FailureMemory {
   FailureMemory(std::chrono::steady_clock::duration lifetime, size_t capacity_bytes, Now now)
       : lifetime_(lifetime), capacity_(capacity_bytes), now_(std::move(now)) {}
 
-  [[nodiscard]] std::optional<Failure> Find(const cccl_cache::Digest& key) {
+  [[nodiscard]] std::optional<Failure> Find(const Digest& key) {
     std::lock_guard lock(mutex_);
     const auto found = by_key_.find(key);
     if (found == by_key_.end() || found->second->expires <= now_()) return std::nullopt;
@@ -43,7 +43,7 @@ class FailureMemory {
   }
 
   /// `bytes`: of the failure's texts.
-  void Remember(const cccl_cache::Digest& key, Account account, Failure failure, size_t bytes) {
+  void Remember(const Digest& key, Account account, Failure failure, size_t bytes) {
     std::lock_guard lock(mutex_);
     DropExpired();
     if (const auto found = by_key_.find(key); found != by_key_.end()) Drop(found->second);
@@ -59,7 +59,7 @@ class FailureMemory {
 
  private:
   struct Entry {
-    cccl_cache::Digest key;
+    Digest key;
     Account account;
     size_t bytes;
     Failure failure;
@@ -108,10 +108,9 @@ class FailureMemory {
   const Now now_;
 
   std::mutex mutex_;
-  std::map<Account, Share> shares_;  // guarded by mutex_
-  size_t bytes_ = 0;                 // guarded by mutex_
-  std::unordered_map<cccl_cache::Digest, Place, cccl_cache::DigestHash>
-      by_key_;  // guarded by mutex_
+  std::map<Account, Share> shares_;                       // guarded by mutex_
+  size_t bytes_ = 0;                                      // guarded by mutex_
+  std::unordered_map<Digest, Place, DigestHash> by_key_;  // guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

@@ -42,7 +42,7 @@ class FilesOfBoth final : public RequesterFiles {
     return OnlyTheCallerKnows(seen) ? callers_->Look(name) : std::move(seen);
   }
 
-  Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& digest) override {
+  Result<SeenFile> Compare(const FileName& name, const Digest& digest) override {
     Result<SeenFile> seen = DaemonsLook(name);
     return OnlyTheCallerKnows(seen) ? callers_->Compare(name, digest) : std::move(seen);
   }
@@ -82,7 +82,7 @@ std::optional<SeenFile> SeenIn(const ToolchainHeaders& toolchain, const FileName
     if (directory == nullptr) return std::nullopt;
     place.replace(0, directory->path.size(), directory->place);
   }
-  const std::optional<cccl_cache::Digest> digest = toolchain.Find(place);
+  const std::optional<Digest> digest = toolchain.Find(place);
   if (!digest) return SeenFile{};
   return SeenFile{.kind = FileKind::kToolchain, .digest = *digest};
 }

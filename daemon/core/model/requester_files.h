@@ -51,7 +51,7 @@ enum class FileKind : uint8_t { kAbsent = 0, kFile = 1, kDirectory = 2, kToolcha
 /// What lies under a name.
 struct SeenFile {
   FileKind kind = FileKind::kAbsent;
-  cccl_cache::Digest digest;  ///< of a file's contents, or of the toolchain's headers
+  Digest digest;  ///< of a file's contents, or of the toolchain's headers
   /// Device and inode of a file or directory: equal for hard links and for symlinks to one file.
   std::pair<uint64_t, uint64_t> inode{0, 0};
 };
@@ -65,7 +65,7 @@ struct SeenFile {
 struct ExpectedFile {
   const FileName* name;
   /// Of the contents that the entry has. Null: contents are not to be asked for yet.
-  const cccl_cache::Digest* digest = nullptr;
+  const Digest* digest = nullptr;
 };
 
 /// The directories of one build in search order. An empty path: nowhere, every name in it is
@@ -74,7 +74,7 @@ struct RootDirectories {
   std::vector<std::string> roots;
   std::string working_directory;
   /// What these paths mean to the requester; none: unknown.
-  std::optional<cccl_cache::FilesView> view = std::nullopt;
+  std::optional<FilesView> view = std::nullopt;
   /// Of the toolchain that serves the build; null: no name is in it.
   std::shared_ptr<const ToolchainHeaders> toolchain = nullptr;
 
@@ -100,7 +100,7 @@ class RequesterFiles {
 
   /// The same, to compare it with a file of this digest. A file with another digest may come with
   /// the one that its owner claims: nothing but the difference is certain then.
-  virtual Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& /*digest*/) {
+  virtual Result<SeenFile> Compare(const FileName& name, const Digest& /*digest*/) {
     return Look(name);
   }
 

@@ -29,7 +29,7 @@ struct SnapshotFilter {
   std::string name_space;                         ///< of deposits
   std::vector<uid_t> uids;  ///< whose; others' for an administrator only. None: the caller's
   bool all_users = false;
-  std::vector<cccl_cache::Digest> known;  ///< left out; ascending
+  std::vector<Digest> known;  ///< left out; ascending
 };
 
 struct SnapshotSummary {

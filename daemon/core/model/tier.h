@@ -30,13 +30,13 @@ class Tier {
   virtual TierName name() const = 0;
   /// Null is a miss. Never an error: what can't be read or does not verify is a miss, counted and
   /// dropped.
-  virtual ArtifactPtr Get(const cccl_cache::Digest& key) = 0;
+  virtual ArtifactPtr Get(const Digest& key) = 0;
   /// Whether Get would probably find it: reads no artifact, verifies nothing, and is no use of it.
-  virtual bool Holds(const cccl_cache::Digest& key) = 0;
+  virtual bool Holds(const Digest& key) = 0;
   /// Keeps the artifact if it can. Never waits for a disk.
-  virtual void Put(const cccl_cache::Digest& key, ArtifactPtr artifact) = 0;
+  virtual void Put(const Digest& key, ArtifactPtr artifact) = 0;
   /// Forgets what is wrong. Never waits for a disk.
-  virtual void Remove(const cccl_cache::Digest& key) = 0;
+  virtual void Remove(const Digest& key) = 0;
 };
 
 /// What a tier holds now.
@@ -78,10 +78,10 @@ class PrivateEntries {
 
   /// Whether Get may find something. A wrong yes is possible where memory does not know. Costs next
   /// to nothing: asked at each look-up.
-  virtual bool MayHave(uid_t uid, const cccl_cache::Digest& key) = 0;
-  virtual Found Get(uid_t uid, const cccl_cache::Digest& key) = 0;
+  virtual bool MayHave(uid_t uid, const Digest& key) = 0;
+  virtual Found Get(uid_t uid, const Digest& key) = 0;
   /// The same without a look at the disk: what it finds nothing of, Get may find.
-  virtual Found GetAtOnce(uid_t uid, const cccl_cache::Digest& key) = 0;
+  virtual Found GetAtOnce(uid_t uid, const Digest& key) = 0;
 
   /// What one user may have, all entries together.
   [[nodiscard]] virtual uint64_t limit_bytes() const = 0;
@@ -91,16 +91,16 @@ class PrivateEntries {
   /// Keeps the entry, in place of one of this key; what the user inserted in the oldest
   /// generations, all of them before this one, goes for it, the oldest first. kOverloaded: there is
   /// no room; kUnavailable: the disk refused. Waits for the disk.
-  virtual Result<Inserted> Put(uid_t uid, const cccl_cache::Digest& key,
-                               const ArtifactPtr& artifact, uint64_t generation) = 0;
+  virtual Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
+                               uint64_t generation) = 0;
 };
 
 /// What a user was answered with, by its key: what it takes to find it again and to choose among
 /// many. No names of files, no texts.
 struct AnsweredBuild {
-  cccl_cache::Digest key;
-  cccl_cache::Digest fingerprint;
-  cccl_cache::Digest toolchain;
+  Digest key;
+  Digest fingerprint;
+  Digest toolchain;
   std::string toolchain_version;
   std::string arch;                 ///< "sm_90"; empty: the options named none
   std::chrono::sys_seconds last{};  ///< when it was answered last
@@ -120,7 +120,7 @@ class AnsweredBuilds {
   /// One user's, ascending by key. Reads the disk.
   virtual std::vector<AnsweredBuild> Of(uid_t uid) = 0;
   /// Whether the user was answered with this one. Reads the disk, once.
-  virtual bool Has(uid_t uid, const cccl_cache::Digest& key) = 0;
+  virtual bool Has(uid_t uid, const Digest& key) = 0;
   /// Who was answered with anything, ascending. Reads the disk.
   virtual std::vector<uid_t> Users() = 0;
 };

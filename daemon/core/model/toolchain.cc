@@ -10,8 +10,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-using cccl_cache::Hasher;
 using File = ToolchainHeaders::File;
 
 std::string_view Rest(const File& file, size_t from) {
@@ -124,16 +122,16 @@ std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t inde
 
 std::string Toolchain::version() const { return fmt::format("{}.{}", major, minor); }
 
-const CompilerLibrary* Toolchain::Library(cccl_cache::BuildKind kind) const {
+const CompilerLibrary* Toolchain::Library(BuildKind kind) const {
   const auto pointer = [](const std::optional<CompilerLibrary>& library) {
     return library ? &*library : nullptr;
   };
   switch (kind) {
-    case cccl_cache::BuildKind::kNvrtc:
+    case BuildKind::kNvrtc:
       return pointer(nvrtc);
-    case cccl_cache::BuildKind::kLink:
+    case BuildKind::kLink:
       return pointer(nvjitlink);
-    case cccl_cache::BuildKind::kNvvm:
+    case BuildKind::kNvvm:
       return pointer(nvvm);
   }
   return nullptr;

@@ -25,7 +25,7 @@ class ToolchainHeaders {
  public:
   struct File {
     std::string place;
-    cccl_cache::Digest contents;
+    Digest contents;
     std::pair<uint64_t, uint64_t> inode;  ///< equal for two places of one file
   };
   struct Directory {
@@ -41,7 +41,7 @@ class ToolchainHeaders {
   /// The digest at a place without ".." in it: of a directory over names and contents of all files
   /// in it, of "" over all files; none: no file lies there. Files that are one inode at several
   /// places have digests of their own, for compilers notice.
-  [[nodiscard]] std::optional<cccl_cache::Digest> Find(std::string_view place) const;
+  [[nodiscard]] std::optional<Digest> Find(std::string_view place) const;
 
   /// The places that decide what a name leads to, which may have ".." in it: the directories that
   /// are left again, then the last. "", all headers, where the letters can't tell.
@@ -53,7 +53,7 @@ class ToolchainHeaders {
  private:
   [[nodiscard]] bool IsDirectory(const std::string& place) const;
 
-  std::map<std::string, cccl_cache::Digest, std::less<>> digests_;
+  std::map<std::string, Digest, std::less<>> digests_;
   std::vector<Directory> directories_;
   bool linked_ = false;
 };
@@ -64,7 +64,7 @@ struct CompilerLibrary {
   std::vector<std::string> preload;  ///< opened before it, in order (NVRTC's builtins)
   std::string version;               ///< "13.0"
   /// SHA-256 over the bytes of its files: equal ones elsewhere have the same.
-  cccl_cache::Digest id;
+  Digest id;
 };
 
 /// One header directory that belongs to a toolchain.
@@ -90,7 +90,7 @@ struct Capabilities {
 
 /// One installed CUDA. Immutable: a change on disk makes a new object.
 struct Toolchain {
-  cccl_cache::Digest id;  ///< over all components
+  Digest id;  ///< over all components
   /// Unique in this process for each time that files were identified. What has loaded the files (a
   /// zygote) goes by it: files that change and change back have one id twice, with others between.
   uint64_t serial = 0;
@@ -108,7 +108,7 @@ struct Toolchain {
 
   [[nodiscard]] std::string version() const;
   /// The library that a kind of build uses; null if this toolchain lacks it.
-  [[nodiscard]] const CompilerLibrary* Library(cccl_cache::BuildKind kind) const;
+  [[nodiscard]] const CompilerLibrary* Library(BuildKind kind) const;
 };
 
 using ToolchainPtr = std::shared_ptr<const Toolchain>;
@@ -132,13 +132,12 @@ class Toolchains {
   /// kToolchainNotFound lists those present; kUnavailable: a file system hangs.
   /// A change on disk is seen at once where the kernel tells of it; where it does not (other hosts
   /// may write there, inotify is used up), within about a second.
-  virtual std::optional<Result<ToolchainPtr>> Select(const cccl_cache::ToolchainSelector& selector,
-                                                     uint32_t driver_version,
-                                                     cccl_cache::BuildKind kind) = 0;
+  virtual std::optional<Result<ToolchainPtr>> Select(const ToolchainSelector& selector,
+                                                     uint32_t driver_version, BuildKind kind) = 0;
   /// Looks at the files that Select needs and then calls `done`, once, on another thread or at once
   /// on this one; after a bounded time also if a file system hangs.
-  virtual void WhenKnown(const cccl_cache::ToolchainSelector& selector, uint32_t driver_version,
-                         cccl_cache::BuildKind kind, std::function<void()> done) = 0;
+  virtual void WhenKnown(const ToolchainSelector& selector, uint32_t driver_version, BuildKind kind,
+                         std::function<void()> done) = 0;
   /// Whether all its files are still those that were identified, at this moment. Called before and
   /// after each compile; waits for a bounded time. False if a file system hangs.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;

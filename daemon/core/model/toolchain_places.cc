@@ -30,7 +30,7 @@ class FilesAndToolchain final : public RequesterFiles {
   Result<SeenFile> Look(const FileName& name) override {
     return name.root == kToolchainRoot ? LookInToolchain(name) : files_->Look(name);
   }
-  Result<SeenFile> Compare(const FileName& name, const cccl_cache::Digest& digest) override {
+  Result<SeenFile> Compare(const FileName& name, const Digest& digest) override {
     return name.root == kToolchainRoot ? LookInToolchain(name) : files_->Compare(name, digest);
   }
   Result<Contents> Read(const FileName& name) override { return files_->Read(name); }

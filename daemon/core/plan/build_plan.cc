@@ -17,12 +17,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::BuildKind;
-using cccl_cache::BuildRequest;
-using cccl_cache::NvrtcProgram;
-using cccl_cache::OptionEffect;
-using cccl_cache::ParsedOption;
-
 // Names in the rule table that the daemon itself passes unless the client does.
 bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
   return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
@@ -34,7 +28,7 @@ bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
 void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
               const std::function<void(std::string_view)>& visit) {
   visit(program.source);
-  for (const cccl_cache::InlineHeader& header : program.headers) visit(header.contents);
+  for (const InlineHeader& header : program.headers) visit(header.contents);
   for (const ParsedOption& option : options) visit(option.canonical);
   for (const std::string& expression : program.name_expressions) visit(expression);
 }
@@ -110,14 +104,14 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
     options.push_back(fmt::format("--include-path={}", roots[root].for_compiler));
   }
   if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
-    options.push_back(fmt::format("-frandom-seed={}", cccl_cache::RandomSeed(program, parsed)));
+    options.push_back(fmt::format("-frandom-seed={}", RandomSeed(program, parsed)));
   }
   if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
   return options;
 }
 
-cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
-  cccl_cache::Hasher hasher;
+Digest ViewOf(const BuildPlan& plan, uid_t uid) {
+  Hasher hasher;
   hasher.AppendValue("uid", uid);
   hasher.AppendValue("working directory", plan.directories.working_directory);
   for (const std::string& root : plan.directories.roots) hasher.AppendValue("root", root);
@@ -130,8 +124,8 @@ cccl_cache::Digest ViewOf(const BuildPlan& plan, uid_t uid) {
   return hasher.Finish();
 }
 
-std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, uid_t uid) {
-  cccl_cache::Hasher hasher;
+std::optional<Digest> IncludeViewOf(const std::vector<Root>& roots, uid_t uid) {
+  Hasher hasher;
   hasher.AppendValue("uid", uid);
   bool any = false;
   for (size_t i = 1; i < roots.size(); ++i) {
@@ -143,9 +137,9 @@ std::optional<cccl_cache::Digest> IncludeViewOf(const std::vector<Root>& roots, 
   return hasher.Finish();
 }
 
-cccl_cache::Digest FlightOf(const BuildPlan& plan) {
-  if (plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc) return plan.fingerprint;
-  cccl_cache::Hasher hasher;
+Digest FlightOf(const BuildPlan& plan) {
+  if (plan.job.request->kind() != BuildKind::kNvrtc) return plan.fingerprint;
+  Hasher hasher;
   hasher.AppendValue("fingerprint", plan.fingerprint.View());
   hasher.AppendValue("headers", plan.job.toolchain->contents->Find("")->View());
   return hasher.Finish();
@@ -199,9 +193,6 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   }
 }
 
-using cccl_cache::BuildRequest;
-using cccl_cache::NvrtcProgram;
-
 // NVRTC appends the words of this variable to the options of every compile of the process, if the
 // other one has this very value (12.9 and 13.0).
 constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
@@ -225,8 +216,8 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
                             const PlanOptions& options) {
   const BuildKind kind = request->kind();
   if (const Status texts = CheckTexts(*request); !texts) return texts.error();
-  auto outcome = cccl_cache::ParseOptions(kind, OptionsOf(*request));
-  if (const auto* refused = std::get_if<cccl_cache::RefusedOption>(&outcome)) {
+  auto outcome = ParseOptions(kind, OptionsOf(*request));
+  if (const auto* refused = std::get_if<RefusedOption>(&outcome)) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("option {}: {}", refused->option, refused->reason)};
   }
@@ -253,12 +244,12 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.include_view = IncludeViewOf(roots, options.uid);
 
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
-  plan.fingerprint = cccl_cache::Fingerprint({*request, toolchain->Library(kind)->id, parsed,
-                                              plan.fingerprint_roots, plan.path_dependent});
+  plan.fingerprint = Fingerprint({*request, toolchain->Library(kind)->id, parsed,
+                                  plan.fingerprint_roots, plan.path_dependent});
   if (const auto twins = TwinRoots(roots)) {
-    plan.fingerprint = cccl_cache::FingerprintWithTwins(plan.fingerprint, *twins);
+    plan.fingerprint = FingerprintWithTwins(plan.fingerprint, *twins);
   }
-  plan.key = cccl_cache::KeyWithoutClosure(plan.fingerprint);
+  plan.key = KeyWithoutClosure(plan.fingerprint);
   plan.flight = FlightOf(plan);
   return plan;
 }
@@ -269,10 +260,10 @@ NameParts NamePartsOf(const BuildPlan& plan) {
 }
 
 std::vector<std::string> OptionsOf(const BuildRequest& request) {
-  if (const auto* link = std::get_if<cccl_cache::LinkProgram>(&request.program)) {
+  if (const auto* link = std::get_if<LinkProgram>(&request.program)) {
     return link->options;
   }
-  if (const auto* nvvm = std::get_if<cccl_cache::NvvmProgram>(&request.program)) {
+  if (const auto* nvvm = std::get_if<NvvmProgram>(&request.program)) {
     return nvvm->options;
   }
   const auto& program = std::get<NvrtcProgram>(request.program);
@@ -299,7 +290,7 @@ Status CheckTexts(const BuildRequest& request) {
   if (const size_t at = program->source.find('\0'); at != program->source.npos) {
     return refuse("nvrtc.source", at);
   }
-  for (const cccl_cache::InlineHeader& header : program->headers) {
+  for (const InlineHeader& header : program->headers) {
     if (const size_t at = header.contents.find('\0'); at != header.contents.npos) {
       return refuse(fmt::format("nvrtc.headers[\"{}\"]", header.name), at);
     }

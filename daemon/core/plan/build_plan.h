@@ -25,16 +25,16 @@ namespace cccl_cache::daemon {
 
 /// What follows from a request and the toolchain that serves it, before anything is looked up.
 struct BuildPlan {
-  cccl_cache::Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
-  cccl_cache::Digest key;
+  Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
+  Digest key;
   /// Of the fingerprint and, where a compiler reads headers, all of the toolchain's: builds with
   /// the same one are the same as long as nothing comes from outside.
-  cccl_cache::Digest flight;
+  Digest flight;
   /// Hash of the places where this requester's files lie, and of whose they are: what was made of
   /// the files of one build is an answer to another only if these agree, or once it was checked.
-  cccl_cache::Digest view;
+  Digest view;
   /// The same of the -I directories outside the toolchain alone; none if there are none.
-  std::optional<cccl_cache::Digest> include_view;
+  std::optional<Digest> include_view;
   RootDirectories directories;             ///< where the requester's files lie
   std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
   CompileJob job;
@@ -47,8 +47,8 @@ struct BuildPlan {
   /// /cccl-root-N/.
   std::vector<std::string> client_prefixes;
   // What the fingerprint is made of besides the request.
-  std::vector<cccl_cache::ParsedOption> options;
-  std::vector<cccl_cache::FingerprintRoot> fingerprint_roots;
+  std::vector<ParsedOption> options;
+  std::vector<FingerprintRoot> fingerprint_roots;
 };
 
 struct PlanOptions {
@@ -56,12 +56,12 @@ struct PlanOptions {
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
   /// What paths mean to the daemon: a client to whom they mean something else has no directories of
   /// the toolchain's. None: unknown, they mean the same.
-  std::optional<cccl_cache::FilesView> own_view = std::nullopt;
+  std::optional<FilesView> own_view = std::nullopt;
 };
 
 /// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
 /// the field or option. Pure.
-[[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const cccl_cache::BuildRequest> request,
+[[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
 /// In all texts of the plan's request: what its files can be pasted together with.
@@ -69,9 +69,9 @@ struct PlanOptions {
 
 /// The options that the compiler goes by: the request's own, then those that NVRTC takes from the
 /// environment.
-[[nodiscard]] std::vector<std::string> OptionsOf(const cccl_cache::BuildRequest& request);
+[[nodiscard]] std::vector<std::string> OptionsOf(const BuildRequest& request);
 
 /// kInvalidRequest names the text that NVRTC would not read to its end.
-[[nodiscard]] Status CheckTexts(const cccl_cache::BuildRequest& request);
+[[nodiscard]] Status CheckTexts(const BuildRequest& request);
 
 }  // namespace cccl_cache::daemon

@@ -11,10 +11,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::BuildRequest;
-using cccl_cache::NvrtcProgram;
-using cccl_cache::ParsedOption;
-
 std::string_view WithoutTrailingSlashes(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   return path;
@@ -92,8 +88,6 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   return root;
 }
 
-using cccl_cache::ArtifactKind;
-
 std::string NumbersOf(std::string_view text, std::string_view separator) {
   std::string numbers;
   for (char c : text) numbers += fmt::format("{}{}", numbers.empty() ? "" : separator, int{c});
@@ -151,7 +145,7 @@ std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
 }
 
 bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
-  const bool nvrtc = plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc;
+  const bool nvrtc = plan.job.request->kind() == BuildKind::kNvrtc;
   if (plan.path_dependent || !nvrtc) return false;
   static const ShownText kShown(kCanonicalPrefix);
   return kShown.In(artifact);

@@ -22,7 +22,7 @@ inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
 /// One directory in which an NVRTC build looks for headers. Root 0 is that of the program's name,
 /// then each -I, then the toolchain's own where the client asked for them.
 struct Root {
-  cccl_cache::FingerprintRoot fingerprint;
+  FingerprintRoot fingerprint;
   Mount mount;  ///< target empty: nowhere (a relative name without a working directory)
   std::string for_compiler;   ///< the value of --include-path; empty for root 0
   std::string client_prefix;  ///< what the client's own names in it begin with
@@ -36,12 +36,12 @@ struct RootLayout {
 
 /// The roots of an NVRTC build in search order. A toolchain's directories are known by their names
 /// alone: nothing is looked up on disk, which may hang and which differs between users.
-[[nodiscard]] std::vector<Root> LayOutRoots(const cccl_cache::BuildRequest& request,
-                                            const std::vector<cccl_cache::ParsedOption>& options,
+[[nodiscard]] std::vector<Root> LayOutRoots(const BuildRequest& request,
+                                            const std::vector<ParsedOption>& options,
                                             const Toolchain& toolchain, const RootLayout& layout);
 
 /// NVRTC's name for a program without one.
-[[nodiscard]] std::string_view ProgramName(const cccl_cache::NvrtcProgram& program);
+[[nodiscard]] std::string_view ProgramName(const NvrtcProgram& program);
 
 /// The compiler's text with the client's own names in place of the canonical ones.
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);

@@ -220,7 +220,7 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
-  if (plan.job.request->kind() == cccl_cache::BuildKind::kNvrtc) {
+  if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
   prepared.job.background = order.purpose == CompilePurpose::kShadowCheck;

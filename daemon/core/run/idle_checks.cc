@@ -24,7 +24,7 @@ constexpr size_t kCopiesInPlan = 3;
 
 // Without a seed NVRTC gives unnamed entities other names each time.
 bool Repeatable(const BuildPlan& plan) {
-  return plan.job.request->kind() != cccl_cache::BuildKind::kNvrtc ||
+  return plan.job.request->kind() != BuildKind::kNvrtc ||
          plan.job.toolchain->capabilities.random_seed;
 }
 
@@ -69,7 +69,7 @@ bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
 // Which root a name is said to lie in may depend on the view.
 bool SameFiles(const Closure& one, const Closure& other) {
   const auto digests = [](const Closure& closure) {
-    std::vector<cccl_cache::Digest> found;
+    std::vector<Digest> found;
     for (const ClosureEntry& entry : closure.entries) {
       if (entry.kind == FileKind::kFile) found.push_back(entry.digest);
     }

@@ -175,7 +175,7 @@ class OpenProofs {
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<uid_t, cccl_cache::Digest>, std::shared_ptr<Open>>
+  std::map<std::pair<uid_t, Digest>, std::shared_ptr<Open>>
       open_;  // guarded by mutex_: by the fingerprint under canonical names
 };
 

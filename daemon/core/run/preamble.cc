@@ -15,8 +15,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::NvrtcProgram;
-
 constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 
 /// Differs with each source. The compiler takes it for what it makes, not for what it parses.
@@ -49,9 +47,9 @@ bool LiesInToolchain(const CompileJob& job) {
          });
 }
 
-cccl_cache::Digest KeyOf(const BuildPlan& plan, std::string_view text) {
+Digest KeyOf(const BuildPlan& plan, std::string_view text) {
   const CompileJob& job = plan.job;
-  cccl_cache::Hasher hasher;
+  Hasher hasher;
   hasher.AppendValue("toolchain", job.toolchain->serial);
   hasher.AppendValue("view", plan.view.View());
   for (const std::string& option : job.options) {
@@ -90,7 +88,7 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
 
 CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   const auto& program = std::get<NvrtcProgram>(job.request->program);
-  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  auto request = std::make_shared<BuildRequest>();
   request->program =
       NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
   CompileJob result = job;
@@ -109,7 +107,7 @@ uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan) {
   const auto add = [&](std::string_view text) { bytes += sizeof(std::string) + text.size(); };
   const auto& program = std::get<NvrtcProgram>(preamble_job.request->program);
   add(program.source);
-  for (const cccl_cache::InlineHeader& header : program.headers) {
+  for (const InlineHeader& header : program.headers) {
     add(header.name);
     add(header.contents);
   }

@@ -19,7 +19,7 @@ struct Preamble {
   /// Of all that the compiler gets but what follows the preamble, and of whose files it gets:
   /// builds of one key can share what was parsed, if the files are the same still. Only ever of one
   /// user.
-  cccl_cache::Digest key;
+  Digest key;
   size_t length = 0;  ///< bytes of the source
 };
 

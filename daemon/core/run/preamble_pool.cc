@@ -9,8 +9,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::Digest;
-
 constexpr std::chrono::milliseconds kLookAgain{100};
 constexpr size_t kMostFailures = 1024;
 

@@ -69,17 +69,17 @@ class PreamblePool {
   PreamblePool& operator=(const PreamblePool&) = delete;
 
   /// Null: it is not there.
-  [[nodiscard]] ParsedPreamblePtr Find(const cccl_cache::Digest& key);
+  [[nodiscard]] ParsedPreamblePtr Find(const Digest& key);
   /// A program of this user that begins so was compiled without. The first time, the preamble is
   /// parsed once nothing else is compiled; the second time, beside what is compiled, and as that
   /// one was. `bytes`: what `make` keeps in memory.
-  void Want(const cccl_cache::Digest& key, Account account, uint64_t bytes, MakeOrder make);
+  void Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make);
   /// It is not to be used any more: its files have changed, or a build that used it ended in a way
   /// that says nothing of it.
-  void Drop(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed);
+  void Drop(const Digest& key, const ParsedPreamblePtr& parsed);
   /// A build that it was to spare its includes failed because of it: not to be used, nor tried
   /// again soon.
-  void Blame(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed);
+  void Blame(const Digest& key, const ParsedPreamblePtr& parsed);
 
   /// Ends what runs and asks nobody whether anything is idle any more.
   void Stop();
@@ -99,7 +99,7 @@ class PreamblePool {
     uint64_t last_use = 0;
   };
   struct Taken {
-    cccl_cache::Digest key;
+    Digest key;
     Wish wish;
   };
   using Dropped = std::vector<ParsedPreamblePtr>;
@@ -116,8 +116,8 @@ class PreamblePool {
   /// Asks each preamble whether it is usable, without mutex_: the answer may end a process.
   void DropUnusable();
   // These need mutex_.
-  void Remove(const cccl_cache::Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
-  void NoteFailure(const cccl_cache::Digest& key);
+  void Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
+  void NoteFailure(const Digest& key);
   /// Until this user and all keep the bounds again.
   void GiveUpWishes(Account account, GivenUp* given_up);
   void Shrink(Dropped* dropped);
@@ -130,10 +130,10 @@ class PreamblePool {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<cccl_cache::Digest, Wish> wishes_;  // guarded by mutex_, as all below
-  std::map<cccl_cache::Digest, Kept> kept_;
-  std::map<cccl_cache::Digest, Clock::time_point> failed_;  // until when
-  std::optional<cccl_cache::Digest> parsing_;
+  std::map<Digest, Wish> wishes_;  // guarded by mutex_, as all below
+  std::map<Digest, Kept> kept_;
+  std::map<Digest, Clock::time_point> failed_;  // until when
+  std::optional<Digest> parsing_;
   uint64_t uses_ = 0;
   Account last_served_{0};
   std::jthread thread_;  // last: ends before what it uses

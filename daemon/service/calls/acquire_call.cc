@@ -300,7 +300,7 @@ void AcquireCall::OnDone() {
 }
 
 Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
-  using Kind = cccl_cache::DepositScope::Kind;
+  using Kind = DepositScope::Kind;
   DepositClaim claim;
   claim.uid = peer.uid;
   claim.counted_as = peer.counted_as;
@@ -317,9 +317,8 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   }
   claim.name_space = ask.name_space;
   claim.wait = ask.wait;
-  claim.fields = cccl_cache::DepositFieldsDigest(ask.fields);
-  claim.key = cccl_cache::DepositKey(claim.scope,
-                                     cccl_cache::DepositIdentity(claim.name_space, claim.fields));
+  claim.fields = DepositFieldsDigest(ask.fields);
+  claim.key = DepositKey(claim.scope, DepositIdentity(claim.name_space, claim.fields));
   return claim;
 }
 

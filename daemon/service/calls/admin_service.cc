@@ -52,7 +52,7 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
 using Default = std::optional<Result<ToolchainPtr>>;
 
 Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {
-  return toolchains.Select({}, driver_version, cccl_cache::BuildKind::kNvrtc);
+  return toolchains.Select({}, driver_version, BuildKind::kNvrtc);
 }
 
 void DescribeAll(Toolchains& from, const Default& selected, v1::ToolchainsReply& to) {
@@ -114,7 +114,7 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
   if (toolchains.Looked() && selected) {
     describe(selected);
   } else {
-    toolchains.WhenKnown({}, driver_version, cccl_cache::BuildKind::kNvrtc,
+    toolchains.WhenKnown({}, driver_version, BuildKind::kNvrtc,
                          [&toolchains, driver_version, describe = std::move(describe)] {
                            describe(DefaultFor(toolchains, driver_version));
                          });

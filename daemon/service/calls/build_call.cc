@@ -20,8 +20,8 @@ Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
 }  // namespace
 
 bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
-                         std::shared_ptr<const cccl_cache::BuildRequest> request,
-                         const Caller& caller, Answer answer) {
+                         std::shared_ptr<const BuildRequest> request, const Caller& caller,
+                         Answer answer) {
   // The caller's own reference may go while the builder answers.
   const std::shared_ptr<PendingBuild> self = pending;
   {

@@ -35,8 +35,8 @@ class PendingBuild {
   /// Asks the builder; `answer` runs at most once, perhaps before this returns, and then all that
   /// it refers to may be gone already. False, and nothing is asked, if the caller has left before.
   [[nodiscard]] static bool Start(const std::shared_ptr<PendingBuild>& pending,
-                                  std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                  const Caller& caller, Answer answer);
+                                  std::shared_ptr<const BuildRequest> request, const Caller& caller,
+                                  Answer answer);
 
   /// The caller leaves. True if that ended the wait: `answer` will not run. False: it has run or is
   /// running, or Start is still to come and will return false.

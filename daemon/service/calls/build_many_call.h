@@ -42,7 +42,7 @@ class BuildManyCall final : public RawCall {
   /// One build that is under way.
   struct Member {
     std::shared_ptr<PendingBuild> pending;
-    std::vector<cccl_cache::ArtifactKind> wanted;
+    std::vector<ArtifactKind> wanted;
     Share call;
     Share bytes;  ///< of the request
   };

@@ -56,7 +56,7 @@ Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes, const Servic
   bytes.Clear();
   ExplainQuestion question;
   if (!build) {
-    question.key = cccl_cache::Digest::FromHex(key);
+    question.key = Digest::FromHex(key);
     if (question.key) return question;
     return Error{ErrorCode::kInvalidRequest, "key: a key has 64 hexadecimal digits"};
   }
@@ -147,7 +147,7 @@ bool ExplainCall::BeginWait() {
   return false;
 }
 
-void ExplainCall::AskOfKey(const cccl_cache::Digest& key) {
+void ExplainCall::AskOfKey(const Digest& key) {
   if (!BeginWait()) return;
   backend_.builder.ExplainKey(
       key, peer_, [wait = wait_](const Result<Explanation>& answer) { wait->Answer(answer); });

@@ -21,7 +21,7 @@ namespace cccl_cache::daemon {
 
 /// What is to be explained: a key, or the build.
 struct ExplainQuestion {
-  std::optional<cccl_cache::Digest> key;
+  std::optional<Digest> key;
   ConvertedRequest build;
 };
 
@@ -44,7 +44,7 @@ class ExplainCall final : public SmallCall {
   void OnRequest(grpc::ByteBuffer& request) override;
   void OnLeft() override;
   [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
-  void AskOfKey(const cccl_cache::Digest& key);
+  void AskOfKey(const Digest& key);
   void AskOfBuild(ExplainQuestion question);
   /// False: the caller has left, and is told so.
   [[nodiscard]] bool BeginWait();

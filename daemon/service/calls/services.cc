@@ -24,7 +24,6 @@ namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using cccl_cache::Digest;
 
 /// Descriptions in one reply.
 constexpr size_t kPage = 1000;
@@ -36,7 +35,7 @@ uint64_t Seconds(std::chrono::sys_seconds time) {
 void Describe(const DepositRecord& from, v1::DepositDescription& to) {
   to.set_key(from.key.Hex());
   to.set_namespace_(from.name_space);
-  if (from.scope.kind == cccl_cache::DepositScope::Kind::kGroup) {
+  if (from.scope.kind == DepositScope::Kind::kGroup) {
     to.mutable_group()->set_gid(from.scope.id);
   }
   to.set_size(from.size);

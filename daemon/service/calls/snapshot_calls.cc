@@ -82,7 +82,7 @@ Status InsertSnapshotCall::Work() {
 namespace {
 
 constexpr int kMostUsers = 4'096;
-constexpr size_t kKeyBytes = sizeof(cccl_cache::Digest::bytes);
+constexpr size_t kKeyBytes = sizeof(Digest::bytes);
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }
 
@@ -99,7 +99,7 @@ Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) 
   for (const auto& [name, text] : {std::pair{"toolchain", &message.toolchain()},
                                    {"arch", &message.arch()},
                                    {"name_space", &message.name_space()}}) {
-    if (!cccl_cache::IsSnapshotText(*text)) {
+    if (!IsSnapshotText(*text)) {
       return Invalid(fmt::format("{} of the filter: at most 255 printable characters", name));
     }
   }
@@ -123,12 +123,12 @@ Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) 
 Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter) {
   const size_t count = keys.size() / kKeyBytes;
   if (keys.size() % kKeyBytes != 0) return Invalid("known_keys: 32 bytes for each key");
-  if (count > cccl_cache::kMostSnapshotRecords - filter.known.size()) {
-    return Invalid(fmt::format("known_keys: more than the {} that a snapshot can hold",
-                               cccl_cache::kMostSnapshotRecords));
+  if (count > kMostSnapshotRecords - filter.known.size()) {
+    return Invalid(
+        fmt::format("known_keys: more than the {} that a snapshot can hold", kMostSnapshotRecords));
   }
   for (; !keys.empty(); keys.remove_prefix(kKeyBytes)) {
-    filter.known.push_back(*cccl_cache::Digest::FromBytes(keys.substr(0, kKeyBytes)));
+    filter.known.push_back(*Digest::FromBytes(keys.substr(0, kKeyBytes)));
   }
   return Ok{};
 }

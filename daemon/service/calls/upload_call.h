@@ -38,9 +38,9 @@ class UploadCall final : public RawCall {
   Share kept_;
   grpc::ByteBuffer message_;
   std::string bytes_;
-  cccl_cache::Hasher hasher_;
+  Hasher hasher_;
   bool left_ = false;
-  std::optional<cccl_cache::Digest> digest_;  ///< once it is kept
+  std::optional<Digest> digest_;  ///< once it is kept
 };
 
 }  // namespace cccl_cache::daemon

@@ -23,15 +23,14 @@ class Builder {
  public:
   virtual ~Builder() = default;
 
-  virtual BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
+  virtual BuildCoordinator::Ticket Build(std::shared_ptr<const BuildRequest> request,
                                          const Caller& caller, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
   /// Why builds are misses: the contract of both is that of Explainer.
-  virtual void ExplainKey(const cccl_cache::Digest& key, const Peer& peer,
-                          Explainer::Done done) = 0;
-  virtual void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                              const Peer& peer, Explainer::Done done) = 0;
+  virtual void ExplainKey(const Digest& key, const Peer& peer, Explainer::Done done) = 0;
+  virtual void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
+                              Explainer::Done done) = 0;
 };
 
 /// The daemon's Builder. The coordinator must outlive it.
@@ -39,15 +38,15 @@ class CoordinatorBuilder final : public Builder {
  public:
   explicit CoordinatorBuilder(BuildCoordinator& coordinator) : coordinator_(coordinator) {}
 
-  BuildCoordinator::Ticket Build(std::shared_ptr<const cccl_cache::BuildRequest> request,
-                                 const Caller& caller, BuildCoordinator::Done done) override {
+  BuildCoordinator::Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller,
+                                 BuildCoordinator::Done done) override {
     return coordinator_.Build(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
-  void ExplainKey(const cccl_cache::Digest& key, const Peer& peer, Explainer::Done done) override {
+  void ExplainKey(const Digest& key, const Peer& peer, Explainer::Done done) override {
     coordinator_.explainer().OfKey(key, peer, std::move(done));
   }
-  void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
+  void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                       Explainer::Done done) override {
     coordinator_.explainer().OfRequest(std::move(request), peer, std::move(done));
   }

@@ -4,14 +4,14 @@
 
 namespace cccl_cache::daemon {
 
-void Uploads::Keep(uid_t uid, const cccl_cache::Digest& digest, std::string bytes, Share share,
+void Uploads::Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
                    Clock::time_point now) {
   Blob blob{std::make_shared<const std::string>(std::move(bytes)), std::move(share), now + kept_};
   std::lock_guard lock(mutex_);
   blobs_[{uid, digest}] = std::move(blob);
 }
 
-std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const cccl_cache::Digest& digest,
+std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const Digest& digest,
                                                  Clock::time_point now) {
   std::lock_guard lock(mutex_);
   const auto found = blobs_.find({uid, digest});
@@ -19,7 +19,7 @@ std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const cccl_cache::Di
   return found->second.bytes;
 }
 
-void Uploads::Drop(uid_t uid, const cccl_cache::Digest& digest) {
+void Uploads::Drop(uid_t uid, const Digest& digest) {
   std::lock_guard lock(mutex_);
   blobs_.erase({uid, digest});
 }

@@ -25,14 +25,14 @@ class Uploads {
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
   /// Keeps a blob whose digest was computed here. The same blob again starts its time anew.
-  void Keep(uid_t uid, const cccl_cache::Digest& digest, std::string bytes, Share share,
+  void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
   /// Null: never sent by this uid, or forgotten.
-  [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const cccl_cache::Digest& digest,
+  [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest,
                                                         Clock::time_point now = Clock::now());
   /// For an upload whose caller was never told of it: the same blob, sent by another, has to be
   /// sent again.
-  void Drop(uid_t uid, const cccl_cache::Digest& digest);
+  void Drop(uid_t uid, const Digest& digest);
   /// Frees what is older than its time: called now and then.
   void Forget(Clock::time_point now = Clock::now());
 
@@ -45,7 +45,7 @@ class Uploads {
 
   const std::chrono::seconds kept_;
   std::mutex mutex_;
-  std::map<std::pair<uid_t, cccl_cache::Digest>, Blob> blobs_;  // guarded by mutex_
+  std::map<std::pair<uid_t, Digest>, Blob> blobs_;  // guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

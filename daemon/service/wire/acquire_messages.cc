@@ -126,7 +126,7 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
 namespace v1 = cccl_cache::v1;
 
 grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
-                             const cccl_cache::Digest& key) {
+                             const Digest& key) {
   v1::AcquireReply reply;
   reply.mutable_lease()->set_fence(fence);
   reply.mutable_lease()->set_heartbeat_ms(static_cast<uint32_t>(heartbeat.count()));
@@ -134,7 +134,7 @@ grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat
   return Encode(reply);
 }
 
-grpc::ByteBuffer EncodeFound(uint64_t size, const cccl_cache::Digest& key) {
+grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key) {
   v1::AcquireReply reply;
   reply.mutable_found()->set_size(size);
   reply.mutable_found()->set_key(key.Hex());

@@ -25,7 +25,7 @@ inline constexpr uint64_t kAcquireChunkBytes = 1u << 20;
 /// The first message of an acquire.
 struct DepositAsk {
   std::string name_space;
-  std::vector<cccl_cache::DepositField> fields;
+  std::vector<DepositField> fields;
   std::optional<uint32_t> gid;
   std::chrono::milliseconds wait{0};
 };
@@ -49,8 +49,8 @@ using AcquireMessage =
 // Each is one AcquireReply.
 
 [[nodiscard]] grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
-                                           const cccl_cache::Digest& key);
-[[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const cccl_cache::Digest& key);
+                                           const Digest& key);
+[[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key);
 /// Some of these contents, where they lie.
 [[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
                                               std::string_view bytes);

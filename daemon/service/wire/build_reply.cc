@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kLongestLog = 4u << 20;
 
 /// A failure, for one, has no key.
-std::string HexOrNothing(const cccl_cache::Digest& digest) {
-  return digest == cccl_cache::Digest{} ? std::string() : digest.Hex();
+std::string HexOrNothing(const Digest& digest) {
+  return digest == Digest{} ? std::string() : digest.Hex();
 }
 
 std::string EncodeToolchain(const BuildAnswer& answer) {

@@ -37,16 +37,16 @@ class RequestReader {
   Result<ConvertedRequest> Read();
 
  private:
-  void ReadField(uint32_t number, cccl_cache::BuildRequest& request);
-  cccl_cache::NvrtcProgram Nvrtc();
-  cccl_cache::LinkProgram Link();
-  cccl_cache::NvvmProgram Nvvm();
-  cccl_cache::InlineHeader Header();
+  void ReadField(uint32_t number, BuildRequest& request);
+  NvrtcProgram Nvrtc();
+  LinkProgram Link();
+  NvvmProgram Nvvm();
+  InlineHeader Header();
   std::pair<std::string, std::string> Variable();
   cccl_cache::LinkInput Input();
-  cccl_cache::NvvmModule Module();
-  cccl_cache::ToolchainSelector Toolchain();
-  cccl_cache::FilesView View();
+  NvvmModule Module();
+  ToolchainSelector Toolchain();
+  FilesView View();
   std::string WorkingDirectory();
   Blob ReadBlob();
   void ReadWanted();
@@ -57,13 +57,13 @@ class RequestReader {
   WireInput& input_;
   const ServiceLimits& limits_;
   RequestFields fields_;
-  std::vector<cccl_cache::ArtifactKind> wanted_;
+  std::vector<ArtifactKind> wanted_;
   uint32_t min_api_minor_ = 0;
   size_t programs_ = 0;
 };
 
 Result<ConvertedRequest> RequestReader::Read() {
-  auto request = std::make_shared<cccl_cache::BuildRequest>();
+  auto request = std::make_shared<BuildRequest>();
   while (const uint32_t number = input_.Next()) ReadField(number, *request);
   if (!input_.well_formed()) return NotARequest();
   // Whoever asks for more than this daemon knows hears that, and not what it does not understand.
@@ -78,7 +78,7 @@ Result<ConvertedRequest> RequestReader::Read() {
   return ConvertedRequest{std::move(request), std::move(wanted_), fields_.bytes()};
 }
 
-void RequestReader::ReadField(uint32_t number, cccl_cache::BuildRequest& request) {
+void RequestReader::ReadField(uint32_t number, BuildRequest& request) {
   if (number == 1) request.program = Nvrtc();
   if (number == 2) request.program = Link();
   if (number == 3) request.program = Nvvm();
@@ -90,9 +90,9 @@ void RequestReader::ReadField(uint32_t number, cccl_cache::BuildRequest& request
   if (number == 15) request.files_view = View();
 }
 
-cccl_cache::NvrtcProgram RequestReader::Nvrtc() {
+NvrtcProgram RequestReader::Nvrtc() {
   ++programs_;
-  cccl_cache::NvrtcProgram program;
+  NvrtcProgram program;
   BoundedList options{"nvrtc.options", limits_.options};
   BoundedList headers{"nvrtc.headers", limits_.headers};
   BoundedList expressions{"nvrtc.name_expressions", limits_.options};
@@ -112,9 +112,9 @@ cccl_cache::NvrtcProgram RequestReader::Nvrtc() {
   return program;
 }
 
-cccl_cache::LinkProgram RequestReader::Link() {
+LinkProgram RequestReader::Link() {
   ++programs_;
-  cccl_cache::LinkProgram program;
+  LinkProgram program;
   BoundedList inputs{"link.inputs", limits_.options};
   BoundedList options{"link.options", limits_.options};
   const WireInput::Nested message(input_);
@@ -126,9 +126,9 @@ cccl_cache::LinkProgram RequestReader::Link() {
   return program;
 }
 
-cccl_cache::NvvmProgram RequestReader::Nvvm() {
+NvvmProgram RequestReader::Nvvm() {
   ++programs_;
-  cccl_cache::NvvmProgram program;
+  NvvmProgram program;
   BoundedList modules{"nvvm.modules", limits_.options};
   BoundedList options{"nvvm.options", limits_.options};
   const WireInput::Nested message(input_);
@@ -141,8 +141,8 @@ cccl_cache::NvvmProgram RequestReader::Nvvm() {
   return program;
 }
 
-cccl_cache::InlineHeader RequestReader::Header() {
-  cccl_cache::InlineHeader header;
+InlineHeader RequestReader::Header() {
+  InlineHeader header;
   const WireInput::Nested message(input_);
   while (const uint32_t number = input_.Next()) {
     if (number == 1) header.name = fields_.Name("nvrtc.headers.name", input_.Text());
@@ -167,10 +167,10 @@ cccl_cache::LinkInput RequestReader::Input() {
   while (const uint32_t number = input_.Next()) {
     if (number == 1) {
       const auto type = static_cast<int32_t>(input_.Number());
-      if (type < 0 || type > static_cast<int32_t>(cccl_cache::LinkInputType::kLibrary)) {
+      if (type < 0 || type > static_cast<int32_t>(LinkInputType::kLibrary)) {
         fields_.Refuse(fmt::format("link.inputs.type: {} is not a type of input", type));
       } else {
-        file.type = static_cast<cccl_cache::LinkInputType>(type);
+        file.type = static_cast<LinkInputType>(type);
       }
     }
     if (number == 2) file.name = fields_.Name("link.inputs.name", input_.Text());
@@ -179,8 +179,8 @@ cccl_cache::LinkInput RequestReader::Input() {
   return file;
 }
 
-cccl_cache::NvvmModule RequestReader::Module() {
-  cccl_cache::NvvmModule module;
+NvvmModule RequestReader::Module() {
+  NvvmModule module;
   const WireInput::Nested message(input_);
   while (const uint32_t number = input_.Next()) {
     if (number == 1) module.name = fields_.Name("nvvm.modules.name", input_.Text());
@@ -190,8 +190,8 @@ cccl_cache::NvvmModule RequestReader::Module() {
   return module;
 }
 
-cccl_cache::ToolchainSelector RequestReader::Toolchain() {
-  cccl_cache::ToolchainSelector selector;
+ToolchainSelector RequestReader::Toolchain() {
+  ToolchainSelector selector;
   const WireInput::Nested message(input_);
   while (const uint32_t number = input_.Next()) {
     if (number == 1) selector.id = fields_.Name("toolchain.id", input_.Text());
@@ -205,8 +205,8 @@ cccl_cache::ToolchainSelector RequestReader::Toolchain() {
   return selector;
 }
 
-cccl_cache::FilesView RequestReader::View() {
-  cccl_cache::FilesView view;
+FilesView RequestReader::View() {
+  FilesView view;
   const WireInput::Nested message(input_);
   while (const uint32_t number = input_.Next()) {
     if (number == 1) view.mount_namespace = input_.Number();
@@ -247,11 +247,11 @@ void RequestReader::ReadWanted() {
 void RequestReader::AddWanted(uint64_t number) {
   if (fields_.error()) return;  // a message has room for millions, and one is refused
   const auto value = static_cast<int32_t>(number);
-  if (value <= 0 || value > static_cast<int32_t>(cccl_cache::ArtifactKind::kOptixIr)) {
+  if (value <= 0 || value > static_cast<int32_t>(ArtifactKind::kOptixIr)) {
     fields_.Refuse(fmt::format("wanted: {} is not a kind of artifact", value));
     return;
   }
-  const auto kind = static_cast<cccl_cache::ArtifactKind>(value);
+  const auto kind = static_cast<ArtifactKind>(value);
   if (std::ranges::find(wanted_, kind) == wanted_.end()) wanted_.push_back(kind);
 }
 
@@ -323,7 +323,7 @@ void RequestFields::Count(std::string_view field, uint64_t size) {
 }
 
 std::string RequestFields::Uploaded(std::string_view field, const std::string& raw) {
-  const auto digest = cccl_cache::Digest::FromBytes(raw);
+  const auto digest = Digest::FromBytes(raw);
   if (!digest) {
     Refuse(fmt::format("{}.upload_sha256: {} bytes long, a SHA-256 has 32", field, raw.size()));
     return {};

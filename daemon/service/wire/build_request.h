@@ -25,7 +25,7 @@ struct Blob {
 };
 
 /// The blob that the caller uploaded, null if there is none.
-using FindUpload = std::function<std::shared_ptr<const std::string>(const cccl_cache::Digest&)>;
+using FindUpload = std::function<std::shared_ptr<const std::string>(const Digest&)>;
 
 /// Takes texts and contents out of the parts of one request, each within its bounds. Remembers the
 /// first thing that is wrong, after which it goes on doing nothing, so that who uses it reads as a
@@ -67,9 +67,9 @@ namespace cccl_cache::daemon {
 
 /// A request as the core takes it, and what only the service needs of it.
 struct ConvertedRequest {
-  std::shared_ptr<const cccl_cache::BuildRequest> request;
-  std::vector<cccl_cache::ArtifactKind> wanted;  ///< empty: all
-  uint64_t bytes = 0;                            ///< of all its texts and binaries
+  std::shared_ptr<const BuildRequest> request;
+  std::vector<ArtifactKind> wanted;  ///< empty: all
+  uint64_t bytes = 0;                ///< of all its texts and binaries
 };
 
 /// What a client hears whose bytes are no BuildRequest.

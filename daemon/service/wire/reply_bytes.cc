@@ -35,7 +35,7 @@ grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
 }
 
 std::vector<const ArtifactPart*> WantedParts(const BuildAnswer& answer,
-                                             const std::vector<cccl_cache::ArtifactKind>& wanted) {
+                                             const std::vector<ArtifactKind>& wanted) {
   std::vector<const ArtifactPart*> parts;
   if (answer.artifact == nullptr) return parts;
   for (const ArtifactPart& part : answer.artifact->parts) {
@@ -48,8 +48,8 @@ std::vector<const ArtifactPart*> WantedParts(const BuildAnswer& answer,
 
 }  // namespace
 
-grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
-                             const std::vector<cccl_cache::ArtifactKind>& wanted, uint64_t limit) {
+grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted,
+                             uint64_t limit) {
   const auto parts = WantedParts(answer, wanted);
   std::vector<grpc::Slice> slices;
   std::string head = EncodeReplyHead(answer);
@@ -69,8 +69,7 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
 }
 
 grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
-                                   const std::vector<cccl_cache::ArtifactKind>& wanted,
-                                   uint64_t limit) {
+                                   const std::vector<ArtifactKind>& wanted, uint64_t limit) {
   const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kLongestTag));
   std::string head;
   AppendNumber(kTagOfMany, tag, head);
@@ -82,8 +81,7 @@ grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
   return {slices.data(), slices.size()};
 }
 
-ReplyChunks::ReplyChunks(const BuildAnswer& answer,
-                         const std::vector<cccl_cache::ArtifactKind>& wanted)
+ReplyChunks::ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted)
     : artifact_(answer.artifact), parts_(WantedParts(answer, wanted)) {
   std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart* part : parts_) {

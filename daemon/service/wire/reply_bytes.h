@@ -17,13 +17,12 @@ namespace cccl_cache::daemon {
 /// kinds that are not `wanted` (empty: all) are left out; one that would make the message larger
 /// than `limit` goes without its bytes and is marked in_chunks.
 [[nodiscard]] grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
-                                           const std::vector<cccl_cache::ArtifactKind>& wanted,
-                                           uint64_t limit);
+                                           const std::vector<ArtifactKind>& wanted, uint64_t limit);
 
 /// The same as a BuildManyReply with this tag.
-[[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(
-    uint64_t tag, const BuildAnswer& answer, const std::vector<cccl_cache::ArtifactKind>& wanted,
-    uint64_t limit);
+[[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
+                                                 const std::vector<ArtifactKind>& wanted,
+                                                 uint64_t limit);
 
 /// The messages of BuildInChunks, one at a time: the reply without artifacts' bytes, then the
 /// bytes. Not thread-safe.
@@ -31,7 +30,7 @@ class ReplyChunks {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;
 
-  ReplyChunks(const BuildAnswer& answer, const std::vector<cccl_cache::ArtifactKind>& wanted);
+  ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted);
 
   /// What they hold together.
   [[nodiscard]] uint64_t bytes() const;

@@ -75,7 +75,7 @@ Result<CallerAnswer> FromProto(const v1::FileAnswer& message) {
   answer.inode = {message.device(), message.inode()};
   answer.size = message.size();
   if (message.sha256().empty()) return answer;
-  answer.digest = cccl_cache::Digest::FromBytes(message.sha256());
+  answer.digest = Digest::FromBytes(message.sha256());
   if (!answer.digest) return NotAnswers("a SHA-256 has 32 bytes");
   if (!message.contents().empty()) return NotAnswers("contents where their digest is");
   return answer;

@@ -75,11 +75,11 @@ Result<CompilerLibraries> CompilerLibraries::Load(const ZygoteHello& hello) {
 
 WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries, PchUse pch) {
   switch (job.kind) {
-    case cccl_cache::BuildKind::kNvrtc:
+    case BuildKind::kNvrtc:
       return libraries.nvrtc ? RunNvrtcJob(job, *libraries.nvrtc, pch) : NoLibrary("NVRTC");
-    case cccl_cache::BuildKind::kLink:
+    case BuildKind::kLink:
       return libraries.nvjitlink ? RunLinkJob(job, *libraries.nvjitlink) : NoLibrary("nvJitLink");
-    case cccl_cache::BuildKind::kNvvm:
+    case BuildKind::kNvvm:
       return libraries.nvvm ? RunNvvmJob(job, *libraries.nvvm, libraries.libdevice)
                             : NoLibrary("libNVVM");
   }

@@ -40,8 +40,6 @@ constexpr const char* kResultNames[] = {
     "NVJITLINK_ERROR_LTO_NOT_ENABLED",
 };
 
-using cccl_cache::LinkInputType;
-
 constexpr std::string_view kElfMagic{
     "\x7f"
     "ELF",
@@ -81,7 +79,6 @@ bool IsPtx(std::string_view contents) {
   return false;
 }
 
-using cccl_cache::ArtifactKind;
 /// Our numbers are nvJitLinkInputType's; what we can't tell, the library may.
 constexpr int kAnyType = 10;
 

@@ -37,6 +37,6 @@ struct NvJitLinkLibrary {
 };
 
 /// What a link input is, told from its first bytes; kUnspecified if they say nothing.
-[[nodiscard]] cccl_cache::LinkInputType LinkInputTypeOf(std::string_view contents);
+[[nodiscard]] LinkInputType LinkInputTypeOf(std::string_view contents);
 
 }  // namespace cccl_cache::daemon

@@ -28,8 +28,6 @@ std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
   return {"--gpu-architecture=sm_" + std::to_string(archs.front())};
 }
 
-using cccl_cache::ArtifactKind;
-
 std::vector<const char*> Pointers(const std::vector<std::string_view>& texts) {
   std::vector<const char*> pointers;
   pointers.reserve(texts.size());

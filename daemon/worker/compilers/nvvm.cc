@@ -13,8 +13,6 @@
 namespace cccl_cache::daemon {
 namespace {
 
-using cccl_cache::ArtifactKind;
-
 int AddModules(const WorkerJob& job, const NvvmLibrary& nvvm, const std::string& libdevice,
                NvvmLibrary::Program program) {
   for (const WorkerJob::Module& module : job.modules) {

@@ -36,7 +36,7 @@ class FileClient {
   [[nodiscard]] size_t Receive(char* buffer, size_t size);
 
   const int socket_;
-  cccl_cache::Glance glance_;
+  Glance glance_;
   std::unique_ptr<char[]> packet_;  ///< room for the first packet of an answer
   std::unordered_map<std::string, FileAnswer> answers_;
   std::unordered_set<std::string> announced_;

@@ -72,7 +72,7 @@ VisiblePaths::VisiblePaths(const WorkerJob& job)
   for (const WorkerJob::MountPoint& mount : job.mounts) {
     mounts_.push_back({WithoutDots(mount.visible), WithoutDots(mount.target)});
   }
-  if (job.kind != cccl_cache::BuildKind::kNvrtc) return;
+  if (job.kind != BuildKind::kNvrtc) return;
   for (const std::string_view name : kMadeUpByNvrtc) AddMadeUpName(name);
   AddMadeUpName(job.program_name);
   for (const WorkerJob::Header& header : job.headers) AddMadeUpName(header.name);
