@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "proto/nearest_name.h"
+#include "base/text.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::cli {
 namespace {

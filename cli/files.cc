@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
-#include "cli/file_descriptor.h"
 
 namespace cccl_cache::cli {
 

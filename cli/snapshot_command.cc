@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "cli/command.h"
-#include "cli/file_descriptor.h"
 #include "cli/files.h"
 #include "cli/json_writer.h"
 

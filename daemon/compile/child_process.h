@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/hung_reads.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

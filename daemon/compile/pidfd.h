@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 // By system call: the header of glibc 2.36 is not fit for C++.
 namespace cccl_cache::daemon {

@@ -4,7 +4,7 @@
 
 #include <stop_token>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <system_error>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/toolchain.h"
 
 namespace cccl_cache::daemon {

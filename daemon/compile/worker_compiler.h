@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/compile/zygote_pool.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"

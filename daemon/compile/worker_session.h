@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/reply.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

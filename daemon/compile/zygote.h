@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/frame.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "proto/nearest_name.h"
+#include "base/text.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -12,9 +12,9 @@
 #include <sstream>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/configuration/settings.h"
-#include "proto/nearest_name.h"
 
 namespace cccl_cache::daemon {
 namespace {

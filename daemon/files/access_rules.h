@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/file_systems.h"
 #include "daemon/files/path_error.h"
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/file_stamp.h"
 
 namespace cccl_cache::daemon {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/file_stamp.h"
 #include "daemon/files/path_error.h"

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/toolchain/survey.h"
 #include "daemon/toolchain/trusted_path.h"
 #include "proto/digest.h"

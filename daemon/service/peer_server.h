@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/admin_service.h"
 #include "daemon/service/calls/health.h"

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/peer_server.h"

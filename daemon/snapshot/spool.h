@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/own_directory.h"
 
 namespace cccl_cache::daemon {

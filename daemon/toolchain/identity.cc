@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/trusted_path.h"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/files/memory_files.h"
 
 namespace cccl_cache::daemon {

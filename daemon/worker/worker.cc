@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/job.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/file_functions.h"
 #include "daemon/worker/files/file_client.h"

@@ -22,7 +22,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/worker/files/real_files.h"
 #include "daemon/worker/spare_worker.h"
 #include "daemon/worker/worker.h"

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/files/memory_files.h"

@@ -10,7 +10,7 @@ import re
 import sys
 
 SOURCES = {".h", ".cc", ".c", ".cpp"}
-ROOTS = ("proto", "daemon", "client", "cli")
+ROOTS = ("base", "proto", "daemon", "client", "cli")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
 CORE = tuple(f"daemon/core/{part}/" for part in ("model", "closure", "plan", "lookup", "run", "build", "explain", "lease"))
@@ -20,8 +20,9 @@ WORKER_FILES = "daemon/worker/files/"
 SERVICE = tuple(f"daemon/service/{part}/" for part in ("transport", "limits", "wire", "calls"))
 TRANSPORT, LIMITS, WIRE, CALLS = SERVICE
 
-# Folder -> what of ours it may include, besides itself and proto/. The longest folder that fits a file counts.
+# Folder -> what of ours it may include, besides itself, base/ and (but for base/ itself) proto/. The longest folder that fits a file counts.
 LAYERS = {
+    "base": (),
     "proto": (),
     "daemon/core": (),
     "daemon/core/model": (),
@@ -121,7 +122,7 @@ def complaint(path, header):
         return "lies in no layer: add it to LAYERS"
     if header.startswith(tuple(root + "/" for root in ROOTS)):
         own = layer_of(header)
-        if own in (layer, "proto") or header.startswith(LAYERS[layer]):
+        if own in (layer, "base") or (own == "proto" and layer != "base") or header.startswith(LAYERS[layer]):
             return None
         return f"{layer} may not include {own or 'that'}"
     for pattern, allowed in ADAPTERS:

@@ -16,6 +16,7 @@ class Layering(unittest.TestCase):
             ("daemon/core/build/a.cc", "daemon/core/lookup/manifest.h"),
             ("daemon/service/calls/a.cc", "daemon/service/wire/build_reply.h"),
             ("daemon/core/a.cc", "proto/digest.h"),
+            ("cli/a.cc", "base/text.h"),
             ("daemon/files/a.cc", "daemon/core/model/requester_files.h"),
             ("daemon/worker/a.cc", "daemon/compile/protocol/frame.h"),
             ("daemon/main.cc", "daemon/service/server.h"),
@@ -43,6 +44,7 @@ class Layering(unittest.TestCase):
             ("client/src/a.cc", "daemon/core/model/result.h"),
             ("cli/a.cc", "client/src/transport/channel.h"),
             ("proto/a.h", "daemon/core/model/result.h"),
+            ("base/a.h", "proto/digest.h"),
         ):
             self.assertIsNotNone(layering.complaint(path, header), (path, header))
 

@@ -11,12 +11,12 @@
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::BuildBatch;
-using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::ReadStruct;
+using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
 
 struct cccl_cache_batch {
@@ -40,7 +40,7 @@ cccl_cache_status Add(cccl_cache_batch* batch, const Program* program,
     added = batch->batch->AddKnown(std::move(known), tag);
     return added.ok() ? CCCL_CACHE_OK : Fail(std::move(added).error(), error);
   }
-  auto request = std::make_shared<BuildRequest>();
+  auto request = std::make_shared<RequestMessage>();
   added = request->SetProgram(build.program());
   if (added.ok()) added = request->SetOptions(build.options());
   if (added.ok()) {

@@ -15,13 +15,13 @@
 #include "client/src/wire/build_request.h"
 
 using cccl_cache::AsThisProcess;
-using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FallbackPolicy;
 using cccl_cache::ReadStruct;
+using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
 using cccl_cache::ResultMemory;
 using cccl_cache::ToBytes;
@@ -41,7 +41,7 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
     *result = new cccl_cache_result{{.reply = std::move(known), .total = {}, .from_memory = true}};
     return CCCL_CACHE_OK;
   }
-  BuildRequest request;
+  RequestMessage request;
   Expected<Done> made = request.SetProgram(build.program());
   if (made.ok()) made = request.SetOptions(build.options());
   if (!made.ok()) return Fail(std::move(made).error(), error);

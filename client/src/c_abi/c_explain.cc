@@ -7,7 +7,6 @@
 #include "client/src/wire/build_reply.h"
 
 using cccl_cache::AsThisProcess;
-using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Done;
 using cccl_cache::Expected;
@@ -16,6 +15,7 @@ using cccl_cache::FillStruct;
 using cccl_cache::FromWire;
 using cccl_cache::MessagePtr;
 using cccl_cache::ReadStruct;
+using cccl_cache::RequestMessage;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
@@ -42,7 +42,7 @@ cccl_cache_status Explain(cccl_cache_client* client, const Program* program,
                           cccl_cache_explanation** explanation, cccl_cache_error** error) {
   const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
   const Deadline deadline = After(build.options().timeout_ms);
-  BuildRequest request;
+  RequestMessage request;
   Expected<Done> made = request.SetProgram(build.program());
   if (made.ok()) made = request.SetOptions(build.options());
   if (!made.ok()) return Fail(std::move(made).error(), error);

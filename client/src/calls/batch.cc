@@ -39,7 +39,7 @@ void LocalBuilds::GoOn() {
 }
 
 void LocalBuilds::Start(Waiting next) {
-  const std::shared_ptr<BuildRequest> request = builds_.Find(next.number)->request;
+  const std::shared_ptr<RequestMessage> request = builds_.Find(next.number)->request;
   auto compiler = fallback_.Start(request.get(), next.why);
   if (!compiler.ok()) return builds_.Finish(next.number, std::move(compiler).error());
   readiness_.Watch((*compiler)->socket(), true);
@@ -84,7 +84,7 @@ BuildBatch::BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultMemory* mem
              [this](uint64_t number, Error error) { Fail(number, std::move(error)); }),
       local_(fallback, &builds_, &readiness_) {}
 
-Expected<Done> BuildBatch::Add(std::shared_ptr<BuildRequest> request, RequestName name,
+Expected<Done> BuildBatch::Add(std::shared_ptr<RequestMessage> request, RequestName name,
                                uint64_t tag, Deadline deadline) {
   if (!owned()) return NotOurs();
   asked_.Add(builds_.Add(

@@ -45,7 +45,7 @@ class LocalBuilds {
   };
   /// One that is compiled now. Its end is that of its process.
   struct Running {
-    Running(Waiting for_whom, std::shared_ptr<BuildRequest> asked,
+    Running(Waiting for_whom, std::shared_ptr<RequestMessage> asked,
             std::unique_ptr<LocalCompiler> started, Readiness& watching)
         : what(std::move(for_whom)),
           request(std::move(asked)),
@@ -54,7 +54,7 @@ class LocalBuilds {
     ~Running();
 
     Waiting what;
-    std::shared_ptr<BuildRequest> request;  ///< what the compiler refers to
+    std::shared_ptr<RequestMessage> request;  ///< what the compiler refers to
     std::unique_ptr<LocalCompiler> compiler;
     Readiness& readiness;  ///< which watches the compiler's socket
   };
@@ -83,7 +83,7 @@ class BuildBatch {
   BuildBatch& operator=(const BuildBatch&) = delete;
 
   /// The request must own its contents.
-  Expected<Done> Add(std::shared_ptr<BuildRequest> request, RequestName name, uint64_t tag,
+  Expected<Done> Add(std::shared_ptr<RequestMessage> request, RequestName name, uint64_t tag,
                      Deadline deadline);
   /// What this process knows already.
   Expected<Done> AddKnown(std::shared_ptr<const BuildReply> reply, uint64_t tag);

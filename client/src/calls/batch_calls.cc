@@ -45,7 +45,7 @@ std::optional<Error> ReadError(std::string_view bytes) {
 
 }  // namespace
 
-void BatchStream::Ask(uint64_t number, std::shared_ptr<const BuildRequest> request) {
+void BatchStream::Ask(uint64_t number, std::shared_ptr<const RequestMessage> request) {
   awaited_.insert(number);
   to_say_.push_back({number, std::move(request)});
 }
@@ -146,14 +146,14 @@ void Exchange::Leave() {
   readiness_->Forget(connection_->socket());
 }
 
-OwnCall::OwnCall(uint64_t number, Step step, std::shared_ptr<BuildRequest> request,
+OwnCall::OwnCall(uint64_t number, Step step, std::shared_ptr<RequestMessage> request,
                  const DaemonStub& daemon)
     : number_(number), step_(step), request_(std::move(request)), conversation_(*request_) {
   if (step_ == Step::kLearnLimit) AppendEmptyMessage(&body_);
   if (step_ == Step::kBuild) request_->AppendWithFilesTo(&body_);
   if (step_ == Step::kBuildAlone) request_->AppendTo(&body_);
   if (step_ != Step::kSendAhead) return;
-  sent_ahead_ = daemon.NextToSendAhead(request_.get(), BuildRequest::kAround);
+  sent_ahead_ = daemon.NextToSendAhead(request_.get(), RequestMessage::kAround);
   daemon.AppendUpload(sent_ahead_->contents, &body_);
 }
 

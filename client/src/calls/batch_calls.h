@@ -35,7 +35,7 @@ class BatchStream final : public MessageSink, public MessageSource {
   explicit BatchStream(Answered answered) : answered_(std::move(answered)) {}
 
   /// The request is not copied: shared until it has been sent.
-  void Ask(uint64_t number, std::shared_ptr<const BuildRequest> request);
+  void Ask(uint64_t number, std::shared_ptr<const RequestMessage> request);
   /// The daemon is to forget a build, if it was asked for it; its answer is not told.
   void Cancel(uint64_t number);
   /// What was asked and has no answer yet.
@@ -52,7 +52,7 @@ class BatchStream final : public MessageSink, public MessageSource {
  private:
   struct Saying {
     uint64_t number = 0;
-    std::shared_ptr<const BuildRequest> request;  ///< null: cancel
+    std::shared_ptr<const RequestMessage> request;  ///< null: cancel
   };
 
   const Answered answered_;
@@ -128,7 +128,7 @@ class OwnCall {
   };
 
   /// The stub must outlive it.
-  OwnCall(uint64_t number, Step step, std::shared_ptr<BuildRequest> request,
+  OwnCall(uint64_t number, Step step, std::shared_ptr<RequestMessage> request,
           const DaemonStub& daemon);
 
   void Start(Channel::Taken taken, Deadline deadline, Readiness* readiness);
@@ -150,8 +150,8 @@ class OwnCall {
 
   const uint64_t number_;
   const Step step_;
-  const std::shared_ptr<BuildRequest> request_;  // what the body refers to
-  std::optional<BuildRequest::BlobUse> sent_ahead_;
+  const std::shared_ptr<RequestMessage> request_;  // what the body refers to
+  std::optional<RequestMessage::BlobUse> sent_ahead_;
   ByteChain body_;
   SingleMessage single_;
   BuildConversation conversation_;

@@ -29,7 +29,7 @@ class BuildLedger {
 
   struct Build {
     uint64_t tag;  ///< the program's name for it
-    std::shared_ptr<BuildRequest> request;
+    std::shared_ptr<RequestMessage> request;
     RequestName name;  ///< under which the answer is remembered
     Deadline deadline;
     Deadline patience;  ///< how long the daemon may take

@@ -39,7 +39,7 @@ DaemonBuilds::DaemonBuilds(DaemonStub* daemon, Fallback* fallback, BuildLedger* 
 void DaemonBuilds::Add(uint64_t number) {
   const BuildLedger::Build& build = *builds_.FindAsked(number);
   const bool apart =
-      build.apart || daemon_.elsewhere() || !daemon_.Fits(*build.request, BuildRequest::kAround);
+      build.apart || daemon_.elsewhere() || !daemon_.Fits(*build.request, RequestMessage::kAround);
   (apart ? apart_ : unsent_).push_back(number);
 }
 
@@ -154,7 +154,7 @@ void DaemonBuilds::StartOwnCalls() {
 
 OwnCall::Step DaemonBuilds::NextStep(BuildLedger::Build* build) const {
   if (build->too_large) return OwnCall::Step::kLearnLimit;
-  if (daemon_.NextToSendAhead(build->request.get(), BuildRequest::kAround)) {
+  if (daemon_.NextToSendAhead(build->request.get(), RequestMessage::kAround)) {
     return OwnCall::Step::kSendAhead;
   }
   return build->no_files ? OwnCall::Step::kBuildAlone : OwnCall::Step::kBuild;
@@ -190,7 +190,7 @@ void DaemonBuilds::EndOf(OwnCall* call) {
     case OwnCall::Step::kLearnLimit: {
       const Error too_large = *std::exchange(build.too_large, std::nullopt);
       daemon_.NoteLimit(call->message());
-      if (daemon_.Fits(*build.request, BuildRequest::kAround)) return failed_(number, too_large);
+      if (daemon_.Fits(*build.request, RequestMessage::kAround)) return failed_(number, too_large);
       return apart_.push_front(number);
     }
     case OwnCall::Step::kSendAhead:

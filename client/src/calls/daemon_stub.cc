@@ -56,7 +56,7 @@ void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
   cccl_cache__v1__info_reply__free_unpacked(reply, nullptr);
 }
 
-Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline) {
+Expected<TimedReply> DaemonStub::Build(RequestMessage* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
   Expected<BuildReply> reply = BuildOnce(request, deadline);
   if (!reply.ok() && reply.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
@@ -72,8 +72,8 @@ Expected<TimedReply> DaemonStub::Build(BuildRequest* request, Deadline deadline)
                     std::chrono::duration_cast<std::chrono::microseconds>(total)};
 }
 
-Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadline) {
-  Expected<Done> sent = SendAhead(request, BuildRequest::kAround, deadline);
+Expected<BuildReply> DaemonStub::BuildOnce(RequestMessage* request, Deadline deadline) {
+  Expected<Done> sent = SendAhead(request, RequestMessage::kAround, deadline);
   if (!sent.ok()) return std::move(sent).error();
   // An older daemon does not know the call.
   const auto known = [](const Expected<BuildReply>& reply) {
@@ -91,7 +91,7 @@ Expected<BuildReply> DaemonStub::BuildOnce(BuildRequest* request, Deadline deadl
   return answered;
 }
 
-Expected<BuildReply> DaemonStub::BuildByPath(const BuildRequest& request, Deadline deadline) {
+Expected<BuildReply> DaemonStub::BuildByPath(const RequestMessage& request, Deadline deadline) {
   ByteChain body;
   request.AppendTo(&body);
   Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
@@ -106,7 +106,7 @@ Expected<BuildReply> DaemonStub::BuildByPath(const BuildRequest& request, Deadli
   return reply;
 }
 
-Expected<BuildReply> DaemonStub::BuildWithFiles(const BuildRequest& request, Deadline deadline) {
+Expected<BuildReply> DaemonStub::BuildWithFiles(const RequestMessage& request, Deadline deadline) {
   ByteChain body;
   request.AppendWithFilesTo(&body);
   BuildConversation conversation(request);
@@ -135,15 +135,15 @@ bool DaemonStub::NoteLimit(const Message& message) {
   return true;
 }
 
-bool DaemonStub::Fits(const BuildRequest& request, size_t around) const {
+bool DaemonStub::Fits(const RequestMessage& request, size_t around) const {
   return request.PackedSize() + around <= message_limit_;
 }
 
-std::optional<BuildRequest::BlobUse> DaemonStub::NextToSendAhead(BuildRequest* request,
-                                                                 size_t around) const {
+std::optional<RequestMessage::BlobUse> DaemonStub::NextToSendAhead(RequestMessage* request,
+                                                                   size_t around) const {
   if (Fits(*request, around)) return std::nullopt;
-  const BuildRequest::BlobUse* largest = nullptr;
-  for (const BuildRequest::BlobUse& use : request->blobs()) {
+  const RequestMessage::BlobUse* largest = nullptr;
+  for (const RequestMessage::BlobUse& use : request->blobs()) {
     if (use.blob->upload_sha256.len > 0 || use.contents.size() <= kUploadName) continue;
     if (largest == nullptr || use.contents.size() > largest->contents.size()) largest = &use;
   }
@@ -151,7 +151,7 @@ std::optional<BuildRequest::BlobUse> DaemonStub::NextToSendAhead(BuildRequest* r
   return *largest;
 }
 
-Expected<Done> DaemonStub::SendAhead(BuildRequest* request, size_t around, Deadline deadline) {
+Expected<Done> DaemonStub::SendAhead(RequestMessage* request, size_t around, Deadline deadline) {
   request->InlineAll();
   while (const auto use = NextToSendAhead(request, around)) {
     Expected<std::string> sha256 = Upload(use->contents, deadline);
@@ -196,7 +196,7 @@ Expected<BuildReply> DaemonStub::BuildInChunks(const ByteChain& body, Deadline d
   return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
 }
 
-Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(BuildRequest* request,
+Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(RequestMessage* request,
                                                                       Deadline deadline) {
   Expected<Message> message = ExplainOnce(request, deadline);
   if (!message.ok() && message.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
@@ -205,8 +205,8 @@ Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(BuildReque
   return Unpack(cccl_cache__v1__explain_reply__unpack, message, "a question why");
 }
 
-Expected<Message> DaemonStub::ExplainOnce(BuildRequest* request, Deadline deadline) {
-  if (Expected<Done> sent = SendAhead(request, BuildRequest::kAround, deadline); !sent.ok()) {
+Expected<Message> DaemonStub::ExplainOnce(RequestMessage* request, Deadline deadline) {
+  if (Expected<Done> sent = SendAhead(request, RequestMessage::kAround, deadline); !sent.ok()) {
     return sent.error();
   }
   ByteChain body;

@@ -47,10 +47,10 @@ class DaemonStub {
   /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
   /// too large for the answer. How large a message may be is learned from the daemon that refuses
   /// one.
-  Expected<TimedReply> Build(BuildRequest* request, Deadline deadline);
+  Expected<TimedReply> Build(RequestMessage* request, Deadline deadline);
 
   /// Why a build is a miss, without building; large contents are sent ahead as for a build.
-  Expected<MessagePtr<CcclCache__V1__ExplainReply>> Explain(BuildRequest* request,
+  Expected<MessagePtr<CcclCache__V1__ExplainReply>> Explain(RequestMessage* request,
                                                             Deadline deadline);
   /// Why the build that was answered with this key was one.
   Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
@@ -70,10 +70,10 @@ class DaemonStub {
   static constexpr const char* kInChunksPath = "/cccl_cache.v1.Build/BuildInChunks";
   static constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
   /// Whether the request, with `around` bytes besides, may go as one message.
-  [[nodiscard]] bool Fits(const BuildRequest& request, size_t around) const;
+  [[nodiscard]] bool Fits(const RequestMessage& request, size_t around) const;
   /// What has to be sent ahead next, before the request may; none: nothing, or nothing would help.
-  [[nodiscard]] std::optional<BuildRequest::BlobUse> NextToSendAhead(BuildRequest* request,
-                                                                     size_t around) const;
+  [[nodiscard]] std::optional<RequestMessage::BlobUse> NextToSendAhead(RequestMessage* request,
+                                                                       size_t around) const;
   /// What is said to send it ahead, and the digest that is answered.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
@@ -89,13 +89,13 @@ class DaemonStub {
 
  private:
   /// Sends ahead what makes the request, with `around` bytes besides, too large for one message.
-  Expected<Done> SendAhead(BuildRequest* request, size_t around, Deadline deadline);
+  Expected<Done> SendAhead(RequestMessage* request, size_t around, Deadline deadline);
   /// Asks for the daemon's limit for one message. True: it is lower than was thought.
   bool LearnLimit(Deadline deadline);
-  Expected<BuildReply> BuildOnce(BuildRequest* request, Deadline deadline);
-  Expected<BuildReply> BuildByPath(const BuildRequest& request, Deadline deadline);
-  Expected<BuildReply> BuildWithFiles(const BuildRequest& request, Deadline deadline);
-  Expected<Message> ExplainOnce(BuildRequest* request, Deadline deadline);
+  Expected<BuildReply> BuildOnce(RequestMessage* request, Deadline deadline);
+  Expected<BuildReply> BuildByPath(const RequestMessage& request, Deadline deadline);
+  Expected<BuildReply> BuildWithFiles(const RequestMessage& request, Deadline deadline);
+  Expected<Message> ExplainOnce(RequestMessage* request, Deadline deadline);
   Expected<std::string> Upload(std::string_view contents, Deadline deadline);
   Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);

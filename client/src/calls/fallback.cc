@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Expected<TimedReply> Fallback::Build(DaemonStub* daemon, BuildRequest* request, Deadline deadline) {
+Expected<TimedReply> Fallback::Build(DaemonStub* daemon, RequestMessage* request,
+                                     Deadline deadline) {
   if (!policy_.local) return daemon->Build(request, deadline);
   const Clock::time_point start = Clock::now();
   Expected<TimedReply> reply = AskDaemon(daemon, request, deadline);
@@ -56,7 +57,7 @@ bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
   return policy_.local && status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
 }
 
-Expected<TimedReply> Fallback::AskDaemon(DaemonStub* daemon, BuildRequest* request,
+Expected<TimedReply> Fallback::AskDaemon(DaemonStub* daemon, RequestMessage* request,
                                          Deadline deadline) {
   if (auto resting = NotAsked(daemon->socket())) return *std::move(resting);
   const Clock::time_point start = Clock::now();
@@ -69,7 +70,7 @@ Expected<TimedReply> Fallback::AskDaemon(DaemonStub* daemon, BuildRequest* reque
   return reply;
 }
 
-Expected<std::unique_ptr<LocalCompiler>> Fallback::Start(BuildRequest* request,
+Expected<std::unique_ptr<LocalCompiler>> Fallback::Start(RequestMessage* request,
                                                          const Error& why) const {
   const Expected<std::string> compiler = FindLocalCompiler(policy_.compiler);
   if (!compiler.ok()) {
@@ -88,7 +89,7 @@ Error Fallback::AfterLocal(Error error, const Error& why) {
   return error;
 }
 
-Expected<BuildReply> Fallback::BuildHere(BuildRequest* request, Deadline deadline,
+Expected<BuildReply> Fallback::BuildHere(RequestMessage* request, Deadline deadline,
                                          const Error& why) const {
   auto compiler = Start(request, why);
   if (!compiler.ok()) return std::move(compiler).error();

@@ -28,7 +28,7 @@ class Fallback {
  public:
   explicit Fallback(FallbackPolicy policy) : policy_(std::move(policy)) {}
 
-  Expected<TimedReply> Build(DaemonStub* daemon, BuildRequest* request, Deadline deadline);
+  Expected<TimedReply> Build(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
 
   // The same in steps, for who has many builds under way (BuildBatch).
 
@@ -43,15 +43,16 @@ class Fallback {
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
   /// Begins with it. `why` the daemon did not: for the person who wonders. The request must outlive
   /// the compiler.
-  Expected<std::unique_ptr<LocalCompiler>> Start(BuildRequest* request, const Error& why) const;
+  Expected<std::unique_ptr<LocalCompiler>> Start(RequestMessage* request, const Error& why) const;
   /// What to say of a build that was compiled here, and failed.
   [[nodiscard]] static Error AfterLocal(Error error, const Error& why);
   /// Something was compiled here, because of that.
   void Note(const std::string& why) const;
 
  private:
-  Expected<TimedReply> AskDaemon(DaemonStub* daemon, BuildRequest* request, Deadline deadline);
-  Expected<BuildReply> BuildHere(BuildRequest* request, Deadline deadline, const Error& why) const;
+  Expected<TimedReply> AskDaemon(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
+  Expected<BuildReply> BuildHere(RequestMessage* request, Deadline deadline,
+                                 const Error& why) const;
 
   const FallbackPolicy policy_;
   DaemonRest rest_;

@@ -20,7 +20,7 @@
 #include <variant>
 #include <vector>
 
-#include "client/src/transport/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "client/src/wire/messages.h"
 #include "client/src/wire/wire_reader.h"
 #include "proto/options.h"
@@ -214,7 +214,7 @@ void AppendWords(std::string_view text, std::vector<std::string>* words) {
   }
 }
 
-std::optional<AskableFiles::Program> ProgramOf(const BuildRequest& request) {
+std::optional<AskableFiles::Program> ProgramOf(const RequestMessage& request) {
   const CcclCache__V1__BuildRequest& message = request.message();
   if (message.nvrtc == nullptr) return std::nullopt;
   const CcclCache__V1__NvrtcProgram& nvrtc = *message.nvrtc;
@@ -225,7 +225,7 @@ std::optional<AskableFiles::Program> ProgramOf(const BuildRequest& request) {
   for (size_t i = 0; i < nvrtc.n_environment; ++i) {
     AppendWords(nvrtc.environment[i]->value, &program.options);
   }
-  for (const BuildRequest::BlobUse& use : request.blobs()) program.texts.push_back(use.contents);
+  for (const RequestMessage::BlobUse& use : request.blobs()) program.texts.push_back(use.contents);
   return program;
 }
 
@@ -372,7 +372,7 @@ OwnFile LookAtOwnFile(const std::string& path, bool contents) {
   return Refused("it keeps changing while it is read: build when its writer is done");
 }
 
-BuildConversation::BuildConversation(const BuildRequest& request)
+BuildConversation::BuildConversation(const RequestMessage& request)
     : request_(request), askable_(std::in_place, ProgramOf(request)) {}
 
 void BuildConversation::Restart() {

@@ -81,7 +81,7 @@ struct OwnFile {
 class BuildConversation final : public MessageSink, public MessageSource {
  public:
   /// The request must outlive it.
-  explicit BuildConversation(const BuildRequest& request);
+  explicit BuildConversation(const RequestMessage& request);
 
   void Restart() override;
   bool Take(Message message) override;
@@ -99,7 +99,7 @@ class BuildConversation final : public MessageSink, public MessageSource {
   void AppendAnswers();
   [[nodiscard]] OwnFile LookAt(const Question& question);
 
-  const BuildRequest& request_;
+  const RequestMessage& request_;
   std::optional<AskableFiles> askable_;  ///< always there
   ChunkedReply reply_;
   std::deque<Question> questions_;

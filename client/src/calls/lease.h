@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/transport/channel.h"
-#include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/timing.h"
 
 namespace cccl_cache {

@@ -69,7 +69,7 @@ Error Missing(const std::string& tried) {
 // daemon/local/request_io.h says what goes over the socket.
 
 Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
-                                                              BuildRequest* request) {
+                                                              RequestMessage* request) {
   request->InlineAll();
   if (request->PackedSize() > UINT32_MAX) {
     return Error{CCCL_CACHE_TOO_LARGE, "the build's contents are more than 4 GiB"};
@@ -88,7 +88,7 @@ Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string&
 }
 
 LocalCompiler::LocalCompiler(FileDescriptor socket, SpawnedProcess process,
-                             const BuildRequest& request)
+                             const RequestMessage& request)
     : socket_(std::move(socket)), process_(std::move(process)), assembler_(kLargestReply) {
   request.AppendTo(&body_);
   unsent_ = body_.size();

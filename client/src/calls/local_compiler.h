@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
-#include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/message_assembler.h"
 #include "client/src/transport/spawned_process.h"
 #include "client/src/transport/timing.h"
@@ -27,7 +27,7 @@ class LocalCompiler {
  public:
   /// Sends all contents along; the request must outlive it.
   static Expected<std::unique_ptr<LocalCompiler>> Start(const std::string& path,
-                                                        BuildRequest* request);
+                                                        RequestMessage* request);
   LocalCompiler(const LocalCompiler&) = delete;
   LocalCompiler& operator=(const LocalCompiler&) = delete;
 
@@ -46,7 +46,7 @@ class LocalCompiler {
  private:
   enum class Step { kDone, kWaits, kClosed, kMalformed };
 
-  LocalCompiler(FileDescriptor socket, SpawnedProcess process, const BuildRequest& request);
+  LocalCompiler(FileDescriptor socket, SpawnedProcess process, const RequestMessage& request);
 
   Step Send();
   /// The next message of the answer.

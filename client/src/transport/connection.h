@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
+#include "base/glance.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
-#include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/http2_session.h"
 #include "client/src/transport/timing.h"
-#include "proto/glance.h"
 
 namespace cccl_cache {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <optional>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
-#include "client/src/transport/file_descriptor.h"
 #include "client/src/transport/timing.h"
 
 namespace cccl_cache {

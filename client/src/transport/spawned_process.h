@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/expected.h"
-#include "client/src/transport/file_descriptor.h"
 
 namespace cccl_cache {
 

@@ -37,7 +37,7 @@ std::string_view View(const std::vector<uint64_t>& numbers) {
 
 }  // namespace
 
-BuildRequest::BuildRequest() {
+RequestMessage::RequestMessage() {
   cccl_cache__v1__build_request__init(&request_);
   cccl_cache__v1__nvrtc_program__init(&nvrtc_);
   cccl_cache__v1__link_program__init(&link_);
@@ -46,7 +46,7 @@ BuildRequest::BuildRequest() {
   cccl_cache__v1__files_view__init(&files_view_);
 }
 
-Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvrtc& program) {
+Expected<Done> RequestMessage::SetProgram(const cccl_cache_nvrtc& program) {
   nvrtc_.source = Blob(program.source);
   nvrtc_.name = Text(program.name, "the program's name");
   nvrtc_.options = Texts(program.options, program.option_count, "an option")->data();
@@ -61,7 +61,7 @@ Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvrtc& program) {
   return Outcome();
 }
 
-void BuildRequest::SetHeaders(const cccl_cache_nvrtc& program) {
+void RequestMessage::SetHeaders(const cccl_cache_nvrtc& program) {
   headers_.resize(program.header_count);
   for (size_t i = 0; i < program.header_count; ++i) {
     cccl_cache__v1__inline_header__init(&headers_[i]);
@@ -72,7 +72,7 @@ void BuildRequest::SetHeaders(const cccl_cache_nvrtc& program) {
   nvrtc_.n_headers = headers_.size();
 }
 
-void BuildRequest::SetEnvironment(const cccl_cache_nvrtc& program) {
+void RequestMessage::SetEnvironment(const cccl_cache_nvrtc& program) {
   variables_.resize(program.environment_count);
   for (size_t i = 0; i < program.environment_count; ++i) {
     cccl_cache__v1__environment_variable__init(&variables_[i]);
@@ -83,7 +83,7 @@ void BuildRequest::SetEnvironment(const cccl_cache_nvrtc& program) {
   nvrtc_.n_environment = variables_.size();
 }
 
-Expected<Done> BuildRequest::SetProgram(const cccl_cache_link& program) {
+Expected<Done> RequestMessage::SetProgram(const cccl_cache_link& program) {
   inputs_.resize(program.input_count);
   for (size_t i = 0; i < program.input_count; ++i) {
     cccl_cache__v1__link_input__init(&inputs_[i]);
@@ -99,7 +99,7 @@ Expected<Done> BuildRequest::SetProgram(const cccl_cache_link& program) {
   return Outcome();
 }
 
-Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvvm& program) {
+Expected<Done> RequestMessage::SetProgram(const cccl_cache_nvvm& program) {
   modules_.resize(program.module_count);
   for (size_t i = 0; i < program.module_count; ++i) {
     cccl_cache__v1__nvvm_module__init(&modules_[i]);
@@ -116,7 +116,7 @@ Expected<Done> BuildRequest::SetProgram(const cccl_cache_nvvm& program) {
   return Outcome();
 }
 
-Expected<Done> BuildRequest::SetOptions(const cccl_cache_build_options& options) {
+Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& options) {
   toolchain_.id = Text(options.toolchain_id, "the toolchain's id");
   toolchain_.version = Text(options.toolchain_version, "the toolchain's version");
   toolchain_.major = options.toolchain_major;
@@ -132,7 +132,7 @@ Expected<Done> BuildRequest::SetOptions(const cccl_cache_build_options& options)
   return Outcome();
 }
 
-void BuildRequest::SetFilesView() {
+void RequestMessage::SetFilesView() {
   // Anew for each build: a thread may enter another mount namespace at any time.
   const std::optional<FilesView> view = FilesViewOfThisThread();
   if (!view) return;
@@ -143,31 +143,31 @@ void BuildRequest::SetFilesView() {
   request_.files_view = &files_view_;
 }
 
-size_t BuildRequest::PackedSize() const {
+size_t RequestMessage::PackedSize() const {
   return cccl_cache__v1__build_request__get_packed_size(&request_);
 }
 
-void BuildRequest::CopyContents() {
+void RequestMessage::CopyContents() {
   for (BlobUse& use : blobs_) use.contents = texts_.emplace_back(use.contents);
   InlineAll();
 }
 
-void BuildRequest::InlineAll() {
+void RequestMessage::InlineAll() {
   for (const BlobUse& use : blobs_) {
     use.blob->upload_sha256 = {};
     use.blob->inline_bytes = Binary(use.contents);
   }
 }
 
-void BuildRequest::NameUpload(const BlobUse& use, std::string sha256) {
+void RequestMessage::NameUpload(const BlobUse& use, std::string sha256) {
   std::string& kept = texts_.emplace_back(std::move(sha256));
   use.blob->inline_bytes = {};
   use.blob->upload_sha256 = Binary(kept);
 }
 
-void BuildRequest::AppendTo(ByteChain* body) const { AppendMessage(request_.base, body); }
+void RequestMessage::AppendTo(ByteChain* body) const { AppendMessage(request_.base, body); }
 
-void BuildRequest::AppendQuestionTo(ByteChain* body) const {
+void RequestMessage::AppendQuestionTo(ByteChain* body) const {
   CcclCache__V1__ExplainRequest question = CCCL_CACHE__V1__EXPLAIN_REQUEST__INIT;
   CcclCache__V1__BuildRequest build = request_;
   question.build = &build;
@@ -175,14 +175,14 @@ void BuildRequest::AppendQuestionTo(ByteChain* body) const {
   AppendMessage(question.base, body);
 }
 
-void BuildRequest::AppendWithFilesTo(ByteChain* body) const {
+void RequestMessage::AppendWithFilesTo(ByteChain* body) const {
   CcclCache__V1__BuildWithFilesRequest first = CCCL_CACHE__V1__BUILD_WITH_FILES_REQUEST__INIT;
   CcclCache__V1__BuildRequest build = request_;
   first.build = &build;
   AppendMessage(first.base, body);
 }
 
-void BuildRequest::AppendTaggedTo(uint64_t tag, ByteChain* body) const {
+void RequestMessage::AppendTaggedTo(uint64_t tag, ByteChain* body) const {
   CcclCache__V1__BuildManyRequest message = CCCL_CACHE__V1__BUILD_MANY_REQUEST__INIT;
   CcclCache__V1__BuildRequest build = request_;
   message.tag = tag;
@@ -190,21 +190,21 @@ void BuildRequest::AppendTaggedTo(uint64_t tag, ByteChain* body) const {
   AppendMessage(message.base, body);
 }
 
-char* BuildRequest::Text(cccl_cache_bytes text, const char* field) {
+char* RequestMessage::Text(cccl_cache_bytes text, const char* field) {
   const std::string_view view(text.data, text.size);
   if (view.find('\0') != std::string_view::npos) invalid_field_ = field;
   return texts_.emplace_back(view).data();
 }
 
-std::vector<char*>* BuildRequest::Texts(const cccl_cache_bytes* texts, size_t count,
-                                        const char* field) {
+std::vector<char*>* RequestMessage::Texts(const cccl_cache_bytes* texts, size_t count,
+                                          const char* field) {
   std::vector<char*>& list = text_lists_.emplace_back();
   list.reserve(count);
   for (size_t i = 0; i < count; ++i) list.push_back(Text(texts[i], field));
   return &list;
 }
 
-CcclCache__V1__Blob* BuildRequest::Blob(cccl_cache_bytes contents) {
+CcclCache__V1__Blob* RequestMessage::Blob(cccl_cache_bytes contents) {
   CcclCache__V1__Blob& blob = blob_messages_.emplace_back();
   cccl_cache__v1__blob__init(&blob);
   blob.inline_bytes = {contents.size, reinterpret_cast<uint8_t*>(const_cast<char*>(contents.data))};
@@ -212,7 +212,7 @@ CcclCache__V1__Blob* BuildRequest::Blob(cccl_cache_bytes contents) {
   return &blob;
 }
 
-Expected<Done> BuildRequest::Outcome() const {
+Expected<Done> RequestMessage::Outcome() const {
   if (invalid_field_ == nullptr) return Done{};
   return Error{CCCL_CACHE_INVALID_REQUEST,
                std::string(invalid_field_) + " holds a NUL: only contents may"};

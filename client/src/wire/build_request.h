@@ -17,10 +17,10 @@
 
 namespace cccl_cache {
 
-/// A BuildRequest made from the structs of the C interface. Contents of files are referred to, not
-/// copied: they must outlive it. CCCL_CACHE_INVALID_REQUEST names a text that holds a NUL. Not
-/// thread-safe, does not move.
-class BuildRequest {
+/// A BuildRequest of the protocol made from the structs of the C interface. Contents of files are
+/// referred to, not copied: they must outlive it. CCCL_CACHE_INVALID_REQUEST names a text that
+/// holds a NUL. Not thread-safe, does not move.
+class RequestMessage {
  public:
   /// Something that may be sent ahead as an upload.
   struct BlobUse {
@@ -28,9 +28,9 @@ class BuildRequest {
     std::string_view contents;
   };
 
-  BuildRequest();
-  BuildRequest(const BuildRequest&) = delete;
-  BuildRequest& operator=(const BuildRequest&) = delete;
+  RequestMessage();
+  RequestMessage(const RequestMessage&) = delete;
+  RequestMessage& operator=(const RequestMessage&) = delete;
 
   Expected<Done> SetProgram(const cccl_cache_nvrtc& program);
   Expected<Done> SetProgram(const cccl_cache_link& program);

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/service/calls/explain_call.h"
 #include "daemon/service/calls/unary_call.h"
-#include "daemon/service/wire/utf8.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/service/wire/build_request.h"
 #include "daemon/service/wire/messages.h"
-#include "daemon/service/wire/utf8.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

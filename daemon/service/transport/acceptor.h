@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/guarded_sockets.h"

@@ -15,7 +15,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/service/transport/stream_call.h"
 
 namespace cccl_cache::daemon {

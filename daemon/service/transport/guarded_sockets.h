@@ -14,7 +14,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/frame_rules.h"
 

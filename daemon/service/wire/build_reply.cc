@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "daemon/service/wire/utf8.h"
+#include "base/text.h"
 #include "daemon/service/wire/wire_output.h"
 
 namespace cccl_cache::daemon {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "daemon/service/wire/utf8.h"
+#include "base/text.h"
 
 namespace cccl_cache::daemon {
 namespace {

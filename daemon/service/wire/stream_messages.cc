@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "cccl_cache/v1/build.pb.h"
 #include "daemon/service/wire/messages.h"
-#include "daemon/service/wire/utf8.h"
 
 namespace cccl_cache::daemon {
 namespace {

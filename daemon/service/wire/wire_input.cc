@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/service/wire/utf8.h"
+#include "base/text.h"
 
 namespace cccl_cache::daemon {
 

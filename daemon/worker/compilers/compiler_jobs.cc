@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/worker/files/real_files.h"
 
 namespace cccl_cache::daemon {

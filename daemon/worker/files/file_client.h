@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/glance.h"
 #include "daemon/core/model/compiler.h"
-#include "proto/glance.h"
 
 namespace cccl_cache::daemon {
 

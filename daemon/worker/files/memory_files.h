@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
-#include "daemon/core/model/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {

@@ -19,7 +19,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -11,14 +11,14 @@
 namespace v1 = cccl_cache::v1;
 using cccl_cache::BatchStream;
 using cccl_cache::BuildReply;
-using cccl_cache::BuildRequest;
 using cccl_cache::Expected;
+using cccl_cache::RequestMessage;
 
 namespace {
 
 struct Scene {
   void Ask(uint64_t number) {
-    auto request = std::make_shared<BuildRequest>();
+    auto request = std::make_shared<RequestMessage>();
     cccl_cache_nvrtc program = {};
     program.struct_size = sizeof(program);
     program.source = {"source", 6};

@@ -68,7 +68,7 @@ struct Talk {
     conversation.emplace(request);
   }
 
-  cccl_cache::BuildRequest request;
+  cccl_cache::RequestMessage request;
   std::optional<BuildConversation> conversation;
 };
 

@@ -11,9 +11,9 @@
 
 using cccl_cache::BuildLedger;
 using cccl_cache::BuildReply;
-using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Message;
+using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
 using cccl_cache::ResultMemory;
 using namespace std::chrono_literals;
@@ -40,7 +40,7 @@ TEST_CASE("an answer that may have lain there since its build was asked for is a
   const auto now = BuildLedger::Clock::now();
   const auto answer_after = [&](std::chrono::seconds passed) {
     builds.Finish(builds.Add({.tag = 1,
-                              .request = std::make_shared<BuildRequest>(),
+                              .request = std::make_shared<RequestMessage>(),
                               .name = memory.NameOf(pieces),
                               .deadline = Deadline::After(1min),
                               .patience = Deadline::After(1min),

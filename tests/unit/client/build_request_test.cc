@@ -11,14 +11,14 @@
 #include "tests/unit/client/wire_bytes.h"
 
 namespace v1 = cccl_cache::v1;
-using cccl_cache::BuildRequest;
 using cccl_cache::ByteChain;
+using cccl_cache::RequestMessage;
 
 namespace {
 
 cccl_cache_bytes Of(std::string_view text) { return {text.data(), text.size()}; }
 
-v1::BuildRequest Packed(const BuildRequest& request) {
+v1::BuildRequest Packed(const RequestMessage& request) {
   ByteChain body;
   request.AppendTo(&body);
   CHECK(request.PackedSize() + 5 == body.size());
@@ -50,7 +50,7 @@ TEST_CASE("every field of CUDA C++ is in its request") {
   program.environment = variables;
   program.environment_count = 1;
   program.append_toolchain_headers = 1;
-  BuildRequest request;
+  RequestMessage request;
   REQUIRE(request.SetProgram(program).ok());
   const auto sent = Packed(request).nvrtc();
   CHECK(sent.source().inline_bytes() == "source");
@@ -68,7 +68,7 @@ TEST_CASE("every field of a link and of NVVM IR is in its request") {
   const cccl_cache_bytes options[] = {Of("-lto")};
   const cccl_cache_link_input inputs[] = {{CCCL_CACHE_INPUT_LTOIR, Of("a"), Of("A")},
                                           {CCCL_CACHE_INPUT_ANY, Of("b"), Of("B")}};
-  BuildRequest link;
+  RequestMessage link;
   REQUIRE(link.SetProgram(cccl_cache_link{sizeof(cccl_cache_link), inputs, 2, options, 1}).ok());
   const auto linked = Packed(link).link();
   CHECK(linked.inputs(0).type() == v1::LINK_INPUT_TYPE_LTOIR);
@@ -76,7 +76,7 @@ TEST_CASE("every field of a link and of NVVM IR is in its request") {
   CHECK(linked.inputs(1).contents().inline_bytes() == "B");
   CHECK(linked.options(0) == "-lto");
   const cccl_cache_nvvm_module modules[] = {{Of("m"), Of("M"), 0}, {Of("l"), Of("L"), 1}};
-  BuildRequest nvvm;
+  RequestMessage nvvm;
   REQUIRE(
       nvvm.SetProgram(cccl_cache_nvvm{sizeof(cccl_cache_nvvm), modules, 2, options, 1, 1}).ok());
   const auto compiled = Packed(nvvm).nvvm();
@@ -97,7 +97,7 @@ TEST_CASE("options name the toolchain, the driver, the directory and what is wan
   options.working_directory = Of("/w");
   options.wanted = wanted;
   options.wanted_count = 2;
-  BuildRequest request;
+  RequestMessage request;
   REQUIRE(request.SetOptions(options).ok());
   const auto sent = Packed(request);
   CHECK(sent.toolchain().id() == "0123abcd");
@@ -111,27 +111,27 @@ TEST_CASE("options name the toolchain, the driver, the directory and what is wan
 
 TEST_CASE("a text with a NUL is refused by the name of its field, contents may have them") {
   const std::string nul("a\0b", 3);
-  BuildRequest contents;
+  RequestMessage contents;
   CHECK(contents.SetProgram(Program(nul)).ok());
   CHECK(Packed(contents).nvrtc().source().inline_bytes() == nul);
   cccl_cache_nvrtc program = Program("source");
   const cccl_cache_bytes options[] = {Of(nul)};
   program.options = options;
   program.option_count = 1;
-  BuildRequest option;
+  RequestMessage option;
   const auto refused = option.SetProgram(program);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().status == CCCL_CACHE_INVALID_REQUEST);
   CHECK(refused.error().message == "an option holds a NUL: only contents may");
   cccl_cache_build_options given = {};
   given.working_directory = Of(nul);
-  BuildRequest directory;
+  RequestMessage directory;
   CHECK(directory.SetOptions(given).error().message.starts_with("the working directory holds"));
 }
 
 TEST_CASE("contents belong to the caller until they are copied") {
   std::string source = "source";
-  BuildRequest request;
+  RequestMessage request;
   REQUIRE(request.SetProgram(Program(source)).ok());
   source[0] = 'S';
   CHECK(Packed(request).nvrtc().source().inline_bytes() == "Source");
@@ -141,7 +141,7 @@ TEST_CASE("contents belong to the caller until they are copied") {
 }
 
 TEST_CASE("contents that were sent ahead are named by their digest, until all go along again") {
-  BuildRequest request;
+  RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   REQUIRE(request.blobs().size() == 1);
   request.NameUpload(request.blobs()[0], std::string(32, 'd'));
@@ -155,9 +155,9 @@ TEST_CASE("contents that were sent ahead are named by their digest, until all go
 }
 
 TEST_CASE("a request is part of other messages, which add little to it") {
-  BuildRequest request;
+  RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
-  const size_t most = request.PackedSize() + BuildRequest::kAround + 5;
+  const size_t most = request.PackedSize() + RequestMessage::kAround + 5;
   ByteChain question;
   request.AppendQuestionTo(&question);
   CHECK(Sent<v1::ExplainRequest>(question).build().nvrtc().source().inline_bytes() == "source");

@@ -11,11 +11,11 @@
 #include "tests/unit/client/fake_compiler.h"
 
 using cccl_cache::BuildReply;
-using cccl_cache::BuildRequest;
 using cccl_cache::Deadline;
 using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::LocalCompiler;
+using cccl_cache::RequestMessage;
 using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
 
@@ -25,7 +25,7 @@ struct Scene {
   /// One build by the script; `source` must outlive it.
   Expected<BuildReply> Run(const std::string& script, Deadline deadline = Deadline::After(60s),
                            std::string_view source = "source") {
-    BuildRequest request;
+    RequestMessage request;
     cccl_cache_nvrtc program = {sizeof(program), {source.data(), source.size()}};
     REQUIRE(request.SetProgram(program).ok());
     auto compiler = LocalCompiler::Start(WriteFakeCompiler(directory, script), &request);
@@ -139,7 +139,7 @@ TEST_CASE("a program that never waits for its children can build without a daemo
 
 TEST_CASE("what can't be run is named") {
   Scene scene;
-  BuildRequest request;
+  RequestMessage request;
   const auto reply = LocalCompiler::Start(scene.directory / "none", &request);
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().status == CCCL_CACHE_UNAVAILABLE);

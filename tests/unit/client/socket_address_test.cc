@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "base/file_descriptor.h"
 #include "client/src/transport/address.h"
-#include "client/src/transport/file_descriptor.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 

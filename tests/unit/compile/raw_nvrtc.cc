@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
 #include "daemon/worker/compilers/nvrtc.h"
 

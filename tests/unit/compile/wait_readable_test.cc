@@ -11,7 +11,7 @@
 #include <csignal>
 #include <thread>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cccl_cache::daemon {
 namespace {

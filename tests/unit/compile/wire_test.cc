@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/wire_reader.h"
 #include "daemon/compile/protocol/wire_writer.h"
-#include "daemon/core/model/file_descriptor.h"
 
 using namespace cccl_cache::daemon;
 

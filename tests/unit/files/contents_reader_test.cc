@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/contents.h"
 #include "tests/unit/files/file_tree.h"
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <set>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/file_stamp.h"
 #include "tests/unit/files/file_tree.h"
 

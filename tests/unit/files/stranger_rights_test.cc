@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/files/access_rules.h"
 #include "tests/unit/files/file_tree.h"
 

@@ -17,7 +17,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "tests/support/root.h"

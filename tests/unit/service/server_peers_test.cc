@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/v1/admin.grpc.pb.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/service/server.h"
 #include "tests/support/root.h"
 #include "tests/unit/service/running_server.h"

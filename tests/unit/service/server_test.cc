@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "cccl_cache/v1/info.grpc.pb.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "proto/fingerprint.h"
 #include "tests/support/no_more_threads.h"

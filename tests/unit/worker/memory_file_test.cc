@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <string>
 
-#include "daemon/core/model/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "daemon/worker/files/memory_files.h"
 
 namespace cccl_cache::daemon {

@@ -16,10 +16,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/core/model/file_descriptor.h"
 #include "daemon/worker/zygote.h"
 
 namespace cccl_cache::daemon {

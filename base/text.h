@@ -2,15 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 
+/// Whether the text is well-formed UTF-8.
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
 /// The text with each byte that is not part of well-formed UTF-8 replaced by '?': fields of type
 /// string must be UTF-8, and a compiler's log quotes sources in any encoding.
 [[nodiscard]] std::string ToUtf8(std::string_view text);
 
-}  // namespace cccl_cache::daemon
+/// "; did you mean X?" for the candidate that `name` was most likely meant to be; empty if none is
+/// near.
+[[nodiscard]] std::string DidYouMean(std::string_view name,
+                                     std::span<const std::string> candidates);
+
+}  // namespace cccl_cache

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 
 /// Owns one open file descriptor, or none (-1). Not thread-safe; move-only.
 class FileDescriptor {
@@ -37,4 +37,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "proto/glance.h"
+#include "base/glance.h"
 
 #include <poll.h>
 #include <sched.h>

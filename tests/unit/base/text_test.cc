@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/utf8.h"
+#include "base/text.h"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 namespace {
 
 TEST_CASE("well-formed text stays as it is") {
@@ -21,5 +23,15 @@ TEST_CASE("what is not UTF-8 becomes question marks, byte by byte") {
   CHECK(ToUtf8("\xE2\x82") == "??");            // cut off
 }
 
+TEST_CASE("a misspelled name is answered with the nearest one, a strange one with nothing") {
+  const std::vector<std::string> names = {"socket", "socket_mode", "jobs"};
+  CHECK(DidYouMean("sockt", names) == "; did you mean socket?");
+  CHECK(DidYouMean("socket-mode", names) == "; did you mean socket_mode?");
+  CHECK(DidYouMean("job", names) == "; did you mean jobs?");
+  CHECK(DidYouMean("colour", names).empty());
+  CHECK(DidYouMean("", names).empty());
+  CHECK(DidYouMean(std::string(100'000, 'x'), names).empty());
+}
+
 }  // namespace
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache

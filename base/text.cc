@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/wire/utf8.h"
+#include "base/text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 namespace {
 
 /// Length of the well-formed sequence at the start (Unicode 15, table 3-7), 0 if there is none.
@@ -30,6 +34,21 @@ size_t SequenceLength(std::string_view text) {
   return 0;
 }
 
+/// Insertions, deletions and replacements that turn one into the other.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 bool IsUtf8(std::string_view text) {
@@ -51,4 +70,19 @@ std::string ToUtf8(std::string_view text) {
   return result;
 }
 
-}  // namespace cccl_cache::daemon
+std::string DidYouMean(std::string_view name, std::span<const std::string> candidates) {
+  constexpr size_t kLongestName = 64;
+  if (name.size() > kLongestName) return {};
+  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
+  std::string_view nearest;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
+}
+
+}  // namespace cccl_cache
