@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kMoment{100};
 /// Of 2^6 waits at least one begins with a look.
-constexpr unsigned kMostInVain = 6;
+constexpr unsigned kMaxInVain = 6;
 
 bool IsReadable(int socket) {
   pollfd entry{socket, POLLIN, 0};
@@ -37,7 +37,7 @@ bool Glance::SeesReadable(int socket) {
     }
     sched_yield();  // to the daemon, if it has to run here
   } while (Clock::now() < end);
-  in_vain_ = std::min(in_vain_ + 1, kMostInVain);
+  in_vain_ = std::min(in_vain_ + 1, kMaxInVain);
   left_out_ = (1u << in_vain_) - 1;
   return false;
 }

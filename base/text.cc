@@ -71,8 +71,8 @@ std::string ToUtf8(std::string_view text) {
 }
 
 std::string DidYouMean(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t kLongestName = 64;
-  if (name.size() > kLongestName) return {};
+  constexpr size_t kMaxName = 64;
+  if (name.size() > kMaxName) return {};
   size_t best = std::max<size_t>(2, name.size() / 3) + 1;
   std::string_view nearest;
   for (const std::string& candidate : candidates) {

@@ -221,10 +221,10 @@ std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"}) {
     if (const auto date = ParseDate(text, format)) return date;
   }
-  constexpr int64_t kMost = 1'000'000'000'000;
+  constexpr int64_t kMax = 1'000'000'000'000;
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number <= 0 || number > kMost) return std::nullopt;
+  if (error != std::errc() || number <= 0 || number > kMax) return std::nullopt;
   const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
   if (rest.empty()) return std::chrono::sys_seconds(std::chrono::seconds(number));
   const auto unit = UnitOf(rest);

@@ -57,9 +57,8 @@ Result<std::unique_ptr<Stores>> Stores::Open(const Configuration& configuration,
   options.used_elsewhere = [&memory = stores->memory](const Digest& key) {
     return memory.Holds(key);
   };
-  options.departed = [&departures = stores->departures](const Digest& key, DepartureCause cause) {
-    departures.Note(key, cause);
-  };
+  options.on_evict = [&eviction_log = stores->eviction_log](
+                         const Digest& key, EvictionCause cause) { eviction_log.Note(key, cause); };
   Result<std::unique_ptr<RocksdbStore>> disk =
       RocksdbStore::Open(std::move(options), stores->statistics);
   if (!disk) return disk.error();
@@ -90,7 +89,7 @@ Daemon::Daemon(Parts parts)
                     .files = files_,
                     .tiers = {&parts.stores.memory, parts.stores.disk.get()},
                     .statistics = parts.stores.statistics,
-                    .departures = parts.stores.departures,
+                    .eviction_log = parts.stores.eviction_log,
                     .observe = [&log = log_](const BuildRecord& record) { LogBuild(log, record); },
                     .report = ReportTo(log_, "build"),
                     .answered = &parts.stores.disk->answered(),
@@ -128,7 +127,7 @@ Daemon::Daemon(Parts parts)
            .compiler = compiler_,
            .meta = *parts.stores.disk,
            .statistics = parts.stores.statistics,
-           .departures = parts.stores.departures,
+           .eviction_log = parts.stores.eviction_log,
            .log = log_,
            .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },
            .lease_problem =

@@ -41,7 +41,7 @@ class Stores {
   Stores& operator=(const Stores&) = delete;
 
   Statistics statistics;
-  Departures departures;
+  EvictionLog eviction_log;
   MemoryStore memory;
   std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it tells the others
 

@@ -44,10 +44,10 @@ Housekeeping::Housekeeping(Parts parts) : parts_(std::move(parts)) {
     parts_.statistics.Restore(*counters);
   }
   kept_ = parts_.statistics.Serialize();
-  if (const std::optional<std::string> departures = parts_.meta.GetMeta(kDeparturesName)) {
-    parts_.departures.Restore(*departures);
+  if (const std::optional<std::string> eviction_log = parts_.meta.GetMeta(kDeparturesName)) {
+    parts_.eviction_log.Restore(*eviction_log);
   }
-  kept_departures_ = parts_.departures.noted();
+  kept_departures_ = parts_.eviction_log.noted();
   errors_ = Errors(parts_.statistics);
   parts_.tell_problem(Problem());
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
@@ -131,9 +131,9 @@ void Housekeeping::KeepCounters() {
 }
 
 void Housekeeping::KeepDepartures() {
-  const uint64_t noted = parts_.departures.noted();
+  const uint64_t noted = parts_.eviction_log.noted();
   if (noted == kept_departures_) return;
-  parts_.meta.PutMeta(kDeparturesName, parts_.departures.Serialize());
+  parts_.meta.PutMeta(kDeparturesName, parts_.eviction_log.Serialize());
   kept_departures_ = noted;
 }
 

@@ -23,7 +23,7 @@ namespace cccl_cache::daemon {
 
 /// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
 /// first job, ends the zygotes of toolchains that are gone, keeps the counters and the last
-/// departures over a restart, also after a kill, and tells what keeps the daemon from all that it
+/// evictions over a restart, also after a kill, and tells what keeps the daemon from all that it
 /// is for. Everything handed in must outlive it.
 class Housekeeping {
  public:
@@ -32,7 +32,7 @@ class Housekeeping {
     WorkerCompiler& compiler;
     MetaStore& meta;
     Statistics& statistics;
-    Departures& departures;
+    EvictionLog& eviction_log;
     Log& log;
     /// Why the store can't be written just now; empty: it can.
     std::function<std::string()> store_problem;
@@ -42,7 +42,7 @@ class Housekeeping {
     std::function<void(std::string)> tell_problem;
   };
 
-  /// Takes the counters and the departures up where the last daemon left them.
+  /// Takes the counters and the evictions up where the last daemon left them.
   explicit Housekeeping(Parts parts);
   /// Keeps both one last time.
   ~Housekeeping();

@@ -15,8 +15,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
-constexpr uint64_t kLargestFile = 64ull << 20;     // that is read of a requester
+constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
+constexpr uint64_t kMaxFile = 64ull << 20;     // that is read of a requester
 
 /// None: the setting has no value.
 Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::string& name) {
@@ -26,7 +26,7 @@ Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::stri
   // All members of the group must fit.
   std::vector<char> buffer(1 << 16);
   while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
-         buffer.size() < kLargestGroup) {
+         buffer.size() < kMaxGroup) {
     buffer.resize(2 * buffer.size());
   }
   if (found == nullptr) {
@@ -66,7 +66,7 @@ Deposits::Options DepositOptionsOf(const Configuration& configuration,
 }
 
 Allowance JobMemoryOf(const Configuration& configuration) {
-  const uint64_t per_uid = std::max(kLargestFile, configuration.in_flight_limit_per_uid / 4);
+  const uint64_t per_uid = std::max(kMaxFile, configuration.in_flight_limit_per_uid / 4);
   return {.per_account = per_uid,
           .in_all = std::max(2 * per_uid, configuration.in_flight_limit / 4)};
 }

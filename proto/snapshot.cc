@@ -10,7 +10,7 @@ namespace cccl_cache {
 namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-constexpr size_t kMostText = 255;
+constexpr size_t kMaxText = 255;
 
 template <typename Integer>
 void AppendInteger(Integer value, std::string* out) {
@@ -18,7 +18,7 @@ void AppendInteger(Integer value, std::string* out) {
 }
 
 void AppendText(std::string_view text, std::string* out) {
-  assert(text.size() <= kMostText);
+  assert(text.size() <= kMaxText);
   out->push_back(static_cast<char>(text.size()));
   out->append(text);
 }
@@ -63,7 +63,7 @@ class Values {
 
 bool IsSnapshotText(std::string_view text) {
   const auto printable = [](char c) { return c >= 0x21 && c <= 0x7e; };
-  return text.size() <= kMostText && std::ranges::all_of(text, printable);
+  return text.size() <= kMaxText && std::ranges::all_of(text, printable);
 }
 
 bool SnapshotOrder(const SnapshotItem& one, const SnapshotItem& other) {
@@ -96,7 +96,7 @@ std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item) {
   item->bytes = values.Take<uint64_t>();
   item->sha256 = values.TakeDigest();
   item->toolchain = values.TakeDigest();
-  if (std::max(item->stored_bytes, item->bytes) > kMostSnapshotRecordBytes) {
+  if (std::max(item->stored_bytes, item->bytes) > kMaxSnapshotRecordBytes) {
     return "is larger than a record may be";
   }
   const bool texts = values.TakeText(&item->toolchain_version) && values.TakeText(&item->arch) &&
@@ -130,7 +130,7 @@ bool SnapshotWriter::Put(std::string_view bytes) {
 }
 
 bool SnapshotWriter::Add(SnapshotItem item, std::string_view stored) {
-  assert(tail_.count < kMostSnapshotRecords && stored.size() <= kMostSnapshotRecordBytes);
+  assert(tail_.count < kMaxSnapshotRecords && stored.size() <= kMaxSnapshotRecordBytes);
   assert(tail_.count == 0 || SnapshotOrder(last_, item));
   item.stored_bytes = stored.size();
   item.sha256 = Sha256(stored);

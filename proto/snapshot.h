@@ -44,7 +44,7 @@ struct SnapshotItem {
 //   item     = kind key stored_bytes bytes sha256 toolchain text text text
 //   kind     = u8                            SnapshotKind
 //   key, sha256, toolchain = 32 bytes
-//   stored_bytes, bytes = u64                at most kMostSnapshotRecordBytes
+//   stored_bytes, bytes = u64                at most kMaxSnapshotRecordBytes
 //   text     = u8 length, length bytes       toolchain_version, arch, name_space: 0x21 to 0x7e
 //   tail     = index_bytes count index_sha256 sha256 "CCCLEND\n"
 //   index_bytes = u64, count = u32
@@ -53,12 +53,12 @@ inline constexpr std::string_view kSnapshotHead("CCCLSNAP\2\0\0\0", 12);
 inline constexpr std::string_view kSnapshotEnd = "CCCLEND\n";
 inline constexpr size_t kSnapshotTailBytes = 8 + 4 + 32 + 32 + 8;
 inline constexpr size_t kLeastSnapshotItemBytes = 1 + 32 + 8 + 8 + 32 + 32 + 3;
-inline constexpr size_t kMostSnapshotItemBytes = kLeastSnapshotItemBytes + size_t{3} * 255;
+inline constexpr size_t kMaxSnapshotItemBytes = kLeastSnapshotItemBytes + size_t{3} * 255;
 
 /// One record, in the file and decompressed.
-inline constexpr uint64_t kMostSnapshotRecordBytes = 256ull << 20;
+inline constexpr uint64_t kMaxSnapshotRecordBytes = 256ull << 20;
 /// All records of a file.
-inline constexpr uint32_t kMostSnapshotRecords = 1u << 20;
+inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
 /// What can be a text of an item: else it is left empty by who writes it.
 [[nodiscard]] bool IsSnapshotText(std::string_view text);
@@ -91,7 +91,7 @@ class SnapshotWriter {
   explicit SnapshotWriter(Sink sink) : sink_(std::move(sink)) {}
 
   /// Items in SnapshotOrder, each once; their stored_bytes and sha256 are filled in here. At most
-  /// kMostSnapshotRecords.
+  /// kMaxSnapshotRecords.
   [[nodiscard]] bool Add(SnapshotItem item, std::string_view stored);
   /// Once, at the end.
   [[nodiscard]] bool Finish();

@@ -33,7 +33,7 @@ class IndexCursor {
 
   /// Empty: done.
   std::string Take(SnapshotItem* item, Hasher* hasher) {
-    if (rest_.size() < kMostSnapshotItemBytes && left_ > 0) {
+    if (rest_.size() < kMaxSnapshotItemBytes && left_ > 0) {
       if (std::string wrong = Refill(); !wrong.empty()) return wrong;
     }
     const std::string_view before = rest_;
@@ -100,7 +100,7 @@ std::variant<SnapshotReader, std::string> SnapshotReader::Open(const SnapshotByt
   Digest sha256;
   if (!DecodeSnapshotTail({end.data(), end.size()}, &tail, &sha256)) return std::string(kCutOff);
   if (tail.index_bytes > bytes.size() - head.size() - end.size() ||
-      tail.count > kMostSnapshotRecords) {
+      tail.count > kMaxSnapshotRecords) {
     return std::string(kAltered);
   }
   SnapshotReader reader(bytes, tail, sha256);

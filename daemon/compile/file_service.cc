@@ -48,7 +48,7 @@ std::optional<Error> FileConversation::Refusal() const {
       ErrorCode::kUnavailable,
       fmt::format("too many reads of header files hang ({} of one user, or {} of all): a file "
                   "system does not answer, and until it does no build of {} may ask for files",
-                  HungReads::kMostPerUid, HungReads::kMost, hung_.account.Name())};
+                  HungReads::kMaxPerUid, HungReads::kMax, hung_.account.Name())};
 }
 
 void FileConversation::Run() {

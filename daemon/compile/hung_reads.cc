@@ -21,7 +21,7 @@ bool HungReads::Full(Account account) const {
   const std::lock_guard lock(mutex_);
   const auto user = of_.find(account);
   const size_t mine = user == of_.end() ? 0 : user->second;
-  return mine >= Allowance{kMostPerUid, kMost}.Most(account, mine, count_);
+  return mine >= Allowance{kMaxPerUid, kMax}.Most(account, mine, count_);
 }
 
 size_t HungReads::count() const {

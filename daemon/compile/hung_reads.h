@@ -15,8 +15,8 @@ namespace cccl_cache::daemon {
 /// be ended, so a user who has too many may start no more. Thread-safe.
 class HungReads {
  public:
-  static constexpr size_t kMostPerUid = 16;
-  static constexpr size_t kMost = 256;  ///< of all users
+  static constexpr size_t kMaxPerUid = 16;
+  static constexpr size_t kMax = 256;  ///< of all users
 
   void Begin(Account account);
   void End(Account account);

@@ -74,7 +74,7 @@ Result<std::shared_ptr<Zygote>> Zygote::Start(const std::string& worker_path,
 
 Zygote::~Zygote() {
   control_.Close();
-  process_.End(odd_.load() ? milliseconds(0) : kEndPatience);
+  process_.End(broken_.load() ? milliseconds(0) : kEndPatience);
 }
 
 Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
@@ -85,7 +85,7 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   // A worker that could not even start is noticed below.
   (void)SendPacket(control_.get(), message).ok();
   if (!WaitReadable(control_.get(), deadline)) {
-    MarkOdd();
+    MarkBroken();
     return Error{ErrorCode::kUnavailable,
                  fmt::format("cccl-cached-worker did not load the toolchain within {} s",
                              std::chrono::duration<double>(deadline).count())};
@@ -98,7 +98,7 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   }
   const Result<ControlAnswer> answer = DecodeControlAnswer(packet->bytes);
   if (!answer) {
-    MarkOdd();
+    MarkBroken();
     return answer.error();
   }
   if (const auto* failed = std::get_if<LoadFailed>(&*answer)) {
@@ -128,7 +128,7 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
     return SendPacket(control_.get(), EncodeControlMessage(request), fds);
   }();
   if (!sent) {
-    MarkOdd();
+    MarkBroken();
     return Error{ErrorCode::kUnavailable,
                  "cccl-cached-worker takes no job: " + sent.error().message};
   }

@@ -51,9 +51,9 @@ class Zygote {
   Result<WorkerSockets> Spawn(const Order& order);
 
   /// Whether it can serve another job: it runs, and nothing about it was odd.
-  [[nodiscard]] bool Usable() const { return !odd_.load() && !process_.Ended(); }
+  [[nodiscard]] bool Usable() const { return !broken_.load() && !process_.Ended(); }
   /// It did something that it should not: never use it again.
-  void MarkOdd() { odd_.store(true); }
+  void MarkBroken() { broken_.store(true); }
   /// What its workers enter before they read a job.
   [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
   /// Workers asked for so far.
@@ -68,7 +68,7 @@ class Zygote {
 
   ChildProcess process_;
   ZygoteReady sandbox_;  ///< constant once loaded
-  std::atomic<bool> odd_{false};
+  std::atomic<bool> broken_{false};
   std::atomic<uint64_t> spawned_{0};
   std::mutex mutex_;
   FileDescriptor control_;  ///< sends guarded by mutex_

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Zygotes of accounts that are kept apart, at one time.
-constexpr size_t kMostApart = 2;
+constexpr size_t kMaxApart = 2;
 
 Error TimeUp() {
   return Error{ErrorCode::kTimedOut,
@@ -103,7 +103,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Start(const Toolchain& toolchain,
 
 void ZygotePool::Shrink(Zygotes& retired) {
   Shrink(false, options_.zygotes, retired);
-  Shrink(true, kMostApart, retired);
+  Shrink(true, kMaxApart, retired);
 }
 
 void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
@@ -120,7 +120,7 @@ void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
 }
 
 void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason) {
-  zygote->MarkOdd();
+  zygote->MarkBroken();
   report_(fmt::format("a zygote is given up: {}", reason));
   const std::lock_guard lock(mutex_);
   std::erase_if(slots_, [&](const auto& entry) { return entry.second.zygote == zygote; });

@@ -133,8 +133,8 @@ Result<uint64_t> ThreadCountFormat::Parse(std::string_view text) {
 std::string CountFormat::Show(uint64_t value) { return fmt::format("{}", value); }
 
 Result<uint64_t> SizeFormat::Parse(std::string_view text) {
-  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMost);
+  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+  const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);
   if (!bytes) {
     return Bad(fmt::format(
         "\"{}\" is not a size: write a whole number and B, KiB, MiB, GiB or TiB, such as \"4GiB\"",
@@ -171,8 +171,8 @@ Result<uint64_t> CompileMemoryFormat::Parse(std::string_view text) {
 std::string SizeFormat::Show(uint64_t value) { return ShowWithUnit(value, kSizeUnits); }
 
 Result<std::chrono::milliseconds> DurationFormat::Parse(std::string_view text) {
-  constexpr uint64_t kMost = 1'000ull * 86'400 * 365;
-  const std::optional<uint64_t> milliseconds = ParseWithUnit(text, kTimeUnits, kMost);
+  constexpr uint64_t kMax = 1'000ull * 86'400 * 365;
+  const std::optional<uint64_t> milliseconds = ParseWithUnit(text, kTimeUnits, kMax);
   if (!milliseconds) {
     return Bad(
         fmt::format("\"{}\" is not a span of time up to a year: write a whole number and ms, s, m "

@@ -37,13 +37,13 @@ Reached<std::string> ReadWhole(int file, uint64_t expected) {
   for (;;) {
     // One more than expected, so that the end shows.
     if (length == bytes.size()) {
-      if (length > most) return Obstacle{Obstacle::Kind::kChanging};
+      if (length > most) return PathError{PathError::Kind::kChanging};
       bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, most + 1));
     }
     const ssize_t got =
         pread(file, bytes.data() + length, bytes.size() - length, static_cast<off_t>(length));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Obstacle{Obstacle::Kind::kFailed, errno};
+    if (got < 0) return PathError{PathError::Kind::kFailed, errno};
     if (got == 0) break;
     length += static_cast<size_t>(got);
   }
@@ -85,16 +85,16 @@ size_t DigestMemory::size() const {
 Reached<FileContents> ContentsReader::Read(const Place& place) {
   const FileDescriptor file(
       openat(place.directory->get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!file.valid()) return Obstacle::Of(errno);
+  if (!file.valid()) return PathError::Of(errno);
   struct statx status {};
-  if (const int error = StatusAt(file.get(), "", &status); error != 0) return Obstacle::Of(error);
+  if (const int error = StatusAt(file.get(), "", &status); error != 0) return PathError::Of(error);
   if (S_ISLNK(status.stx_mode) || S_ISDIR(status.stx_mode)) {
-    return Obstacle{Obstacle::Kind::kChanging};
+    return PathError{PathError::Kind::kChanging};
   }
   const Reached<FileSystem> checked = rules_.CheckTarget(file.get(), "", status);
-  if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&checked)) return *obstacle;
   const Reached<FileDescriptor> contents = rules_.OpenContents(file.get());
-  if (const auto* obstacle = std::get_if<Obstacle>(&contents)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&contents)) return *obstacle;
   return ReadOpen(std::get<FileDescriptor>(contents).get(), std::get<FileSystem>(checked));
 }
 
@@ -109,24 +109,24 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const int64_t begin = FileTimeNow();
   struct statx before {};
   struct statx after {};
-  if (const int error = StatusAt(contents, "", &before); error != 0) return Obstacle::Of(error);
-  if (before.stx_size > kMaxFileBytes) return Obstacle{Obstacle::Kind::kTooLarge};
+  if (const int error = StatusAt(contents, "", &before); error != 0) return PathError::Of(error);
+  if (before.stx_size > kMaxFileBytes) return PathError{PathError::Kind::kTooLarge};
   JobMemory::Share share;
   if (account_.memory != nullptr && before.stx_size > kLargeFileBytes) {
     Result<JobMemory::Share> taken = account_.memory->Take(account_.account, before.stx_size,
                                                            JobMemory::Clock::now() + kPatience);
     if (!taken) {
       const bool never = taken.error().code == ErrorCode::kOutOfMemory;
-      return never ? Obstacle{Obstacle::Kind::kTooLarge}
-                   : Obstacle{Obstacle::Kind::kFailed, ENOMEM};
+      return never ? PathError{PathError::Kind::kTooLarge}
+                   : PathError{PathError::Kind::kFailed, ENOMEM};
     }
     share = *std::move(taken);
   }
   Reached<std::string> read = ReadWhole(contents, before.stx_size);
-  if (const auto* obstacle = std::get_if<Obstacle>(&read)) return *obstacle;
-  if (const int error = StatusAt(contents, "", &after); error != 0) return Obstacle::Of(error);
+  if (const auto* obstacle = std::get_if<PathError>(&read)) return *obstacle;
+  if (const int error = StatusAt(contents, "", &after); error != 0) return PathError::Of(error);
   const ContentStamp stamp = ContentStamp::Of(before);
-  if (ContentStamp::Of(after) != stamp) return Obstacle{Obstacle::Kind::kChanging};
+  if (ContentStamp::Of(after) != stamp) return PathError{PathError::Kind::kChanging};
   const auto counted = std::make_shared<const CountedBytes>(
       CountedBytes{std::move(share), std::get<std::string>(std::move(read))});
   std::shared_ptr<const std::string> bytes(counted, &counted->bytes);

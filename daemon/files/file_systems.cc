@@ -80,14 +80,14 @@ Reached<FileSystem> FileSystems::Of(int directory, const std::string& name,
   int fd = directory;
   if (!name.empty()) {
     opened = FileDescriptor(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!opened.valid()) return Obstacle::Of(errno);
+    if (!opened.valid()) return PathError::Of(errno);
     fd = opened.get();
     struct statx now {};
-    if (const int error = StatusAt(fd, "", &now); error != 0) return Obstacle::Of(error);
-    if (Numbers(now) != Numbers(status)) return Obstacle{Obstacle::Kind::kChanging};
+    if (const int error = StatusAt(fd, "", &now); error != 0) return PathError::Of(error);
+    if (Numbers(now) != Numbers(status)) return PathError{PathError::Kind::kChanging};
   }
   struct statfs system {};
-  if (fstatfs(fd, &system) != 0) return Obstacle::Of(errno);
+  if (fstatfs(fd, &system) != 0) return PathError::Of(errno);
   return known_[Numbers(status)] = KindOf(system);
 }
 

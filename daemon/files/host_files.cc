@@ -19,8 +19,8 @@ SeenFile Seen(FileKind kind, const struct statx& status) {
 }
 
 bool IsAbsence(const Reached<Place>& found) {
-  const auto* obstacle = std::get_if<Obstacle>(&found);
-  return obstacle != nullptr && obstacle->kind == Obstacle::Kind::kAbsent;
+  const auto* obstacle = std::get_if<PathError>(&found);
+  return obstacle != nullptr && obstacle->kind == PathError::Kind::kAbsent;
 }
 
 }  // namespace
@@ -48,26 +48,26 @@ Result<RequesterFiles::Contents> HostFiles::Read(const FileName& name) {
 }
 
 Result<RequesterFiles::Contents> HostFiles::ReadPath(const std::string& path) {
-  Obstacle obstacle;
+  PathError obstacle;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Reached<Contents> contents = ReadOnce(path);
     if (auto* read = std::get_if<Contents>(&contents)) return std::move(*read);
-    obstacle = std::get<Obstacle>(contents);
-    if (obstacle.kind == Obstacle::Kind::kAbsent) return Contents{};
-    if (obstacle.kind != Obstacle::Kind::kChanging) break;
+    obstacle = std::get<PathError>(contents);
+    if (obstacle.kind == PathError::Kind::kAbsent) return Contents{};
+    if (obstacle.kind != PathError::Kind::kChanging) break;
   }
   return Explain(obstacle, path);
 }
 
 Reached<RequesterFiles::Contents> HostFiles::ReadOnce(const std::string& path) {
   const Reached<Place> found = walk_.Find(path, NameWalk::Absence::kAsked);
-  if (const auto* obstacle = std::get_if<Obstacle>(&found)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&found)) return *obstacle;
   const Place& place = std::get<Place>(found);
   if (S_ISDIR(place.status.stx_mode)) {
     return Contents{Seen(FileKind::kDirectory, place.status), nullptr};
   }
   Reached<FileContents> read = reader_.Read(place);
-  if (const auto* obstacle = std::get_if<Obstacle>(&read)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&read)) return *obstacle;
   auto& file = std::get<FileContents>(read);
   Contents contents{Seen(FileKind::kFile, file.status), std::move(file.bytes)};
   contents.seen.digest = file.digest;

@@ -10,7 +10,7 @@
 #include "daemon/files/access_rules.h"
 
 namespace cccl_cache::daemon {
-Obstacle Obstacle::Of(int error) {
+PathError PathError::Of(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -25,35 +25,35 @@ Obstacle Obstacle::Of(int error) {
   }
 }
 
-Error Explain(const Obstacle& obstacle, std::string_view path) {
+Error Explain(const PathError& obstacle, std::string_view path) {
   switch (obstacle.kind) {
-    case Obstacle::Kind::kClientOnly:
+    case PathError::Kind::kClientOnly:
       return {ErrorCode::kFilesNeeded,
               fmt::format("{} is not open to everybody: a client that may read it sends it to the "
                           "daemon. If you may not, open it and its directories to yourself "
                           "(chmod), or leave its directory out of those that are searched",
                           path)};
-    case Obstacle::Kind::kRefused:
+    case PathError::Kind::kRefused:
       return {ErrorCode::kDenied,
               fmt::format("{} leads to where no build gets files from: /proc, /sys, /dev, or the "
                           "daemon's own directories. Take it out of the include directories, or "
                           "copy the file elsewhere",
                           path)};
-    case Obstacle::Kind::kSpecial:
+    case PathError::Kind::kSpecial:
       return {ErrorCode::kDenied,
               fmt::format("{} is no regular file but a FIFO, a device or a socket: copy what it "
                           "gives into a regular file",
                           path)};
-    case Obstacle::Kind::kTooLarge:
+    case PathError::Kind::kTooLarge:
       return {ErrorCode::kDenied,
               fmt::format("{} is larger than {} MiB, the most that is read of one file: split it",
                           path, kMaxFileBytes >> 20)};
-    case Obstacle::Kind::kChanging:
+    case PathError::Kind::kChanging:
       return {
           ErrorCode::kUnavailable,
           fmt::format("{} keeps changing while it is read: build when its writer is done", path)};
-    case Obstacle::Kind::kAbsent:
-    case Obstacle::Kind::kFailed:
+    case PathError::Kind::kAbsent:
+    case PathError::Kind::kFailed:
       break;
   }
   return {ErrorCode::kUnavailable,

@@ -11,7 +11,7 @@
 namespace cccl_cache::daemon {
 
 /// Why a name gives nothing.
-struct Obstacle {
+struct PathError {
   enum class Kind : uint8_t {
     kAbsent,      ///< there is nothing
     kClientOnly,  ///< the daemon may not look for this requester
@@ -25,13 +25,13 @@ struct Obstacle {
   int error = 0;
 
   /// What a failed system call means.
-  static Obstacle Of(int error);
+  static PathError Of(int error);
 };
 
 template <typename T>
-using Reached = std::variant<T, Obstacle>;
+using Reached = std::variant<T, PathError>;
 
 /// For the requester, under the name that the requester uses. Not for kAbsent.
-[[nodiscard]] Error Explain(const Obstacle& obstacle, std::string_view path);
+[[nodiscard]] Error Explain(const PathError& obstacle, std::string_view path);
 
 }  // namespace cccl_cache::daemon

@@ -63,29 +63,29 @@ size_t AbsentNames::size() const {
 
 Reached<Place> NameWalk::Find(std::string path, Absence absence) {
   absence_ = absence;
-  if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return Obstacle{};
+  if (path.size() >= PATH_MAX || path.find('\0') != path.npos) return PathError{};
   int symlinks = 0;
   for (;;) {
     SplitPath split = Split(path);
     Reached<Way> way = DirectoryAt(split.directory, symlinks);
-    if (const auto* obstacle = std::get_if<Obstacle>(&way)) return *obstacle;
+    if (const auto* obstacle = std::get_if<PathError>(&way)) return *obstacle;
     const Way& from = std::get<Way>(way);
     Place place{.directory = from.directory, .name = std::move(split.name)};
-    if (KnownAbsent(from, place.name)) return Obstacle{};
+    if (KnownAbsent(from, place.name)) return PathError{};
     const int directory = place.directory->get();
     if (const int error = StatusAt(directory, place.name, &place.status); error != 0) {
-      return Hindered(from, place.name, error);
+      return ErrorAt(from, place.name, error);
     }
     if (!S_ISLNK(place.status.stx_mode)) {
       const Reached<FileSystem> checked = rules_.CheckTarget(directory, place.name, place.status);
-      if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+      if (const auto* obstacle = std::get_if<PathError>(&checked)) return *obstacle;
       place.file_system = std::get<FileSystem>(checked);
       return place;
     }
-    Reached<Detour> detour = Follow(from, split.directory, place.name, symlinks);
-    if (const auto* obstacle = std::get_if<Obstacle>(&detour)) return *obstacle;
-    path = std::move(std::get<Detour>(detour).path);
-    symlinks = std::get<Detour>(detour).symlinks;
+    Reached<FollowedLink> detour = Follow(from, split.directory, place.name, symlinks);
+    if (const auto* obstacle = std::get_if<PathError>(&detour)) return *obstacle;
+    path = std::move(std::get<FollowedLink>(detour).path);
+    symlinks = std::get<FollowedLink>(detour).symlinks;
   }
 }
 
@@ -96,14 +96,14 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
     const auto known = done < PATH_MAX ? ways_.find(path.substr(0, done)) : ways_.end();
     if (known != ways_.end()) {
       way = known->second;
-      if (symlinks + way->symlinks > kMaxSymlinks) return Obstacle{};
+      if (symlinks + way->symlinks > kMaxSymlinks) return PathError{};
     } else {
       done = path.rfind('/', done - 1);
     }
   }
   if (!way) {
     Reached<Way> top = Top();
-    if (std::holds_alternative<Obstacle>(top)) return top;
+    if (std::holds_alternative<PathError>(top)) return top;
     way = std::get<Way>(top);
   }
   while (done < path.size()) {
@@ -112,7 +112,7 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
     const std::string name(path.substr(done + 1, end - done - 1));
     if (!name.empty() && name != ".") {
       Reached<Way> next = Step(*way, path.substr(0, done), name, symlinks);
-      if (std::holds_alternative<Obstacle>(next)) return next;
+      if (std::holds_alternative<PathError>(next)) return next;
       way = std::get<Way>(std::move(next));
       Remember(path.substr(0, end), *way);
     }
@@ -123,15 +123,15 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
 
 Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks) {
-  if (KnownAbsent(from, name)) return Obstacle{};
+  if (KnownAbsent(from, name)) return PathError{};
   // O_DIRECTORY, because it makes an automounter mount what is meant.
   FileDescriptor next(
       openat(from.directory->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (next.valid()) return Arrive(std::move(next), from.symlinks);
-  if (errno != ENOTDIR) return Hindered(from, name, errno);
-  const Reached<Detour> followed = Follow(from, prefix, name, symlinks);
-  if (const auto* obstacle = std::get_if<Obstacle>(&followed)) return *obstacle;
-  const Detour& detour = std::get<Detour>(followed);
+  if (errno != ENOTDIR) return ErrorAt(from, name, errno);
+  const Reached<FollowedLink> followed = Follow(from, prefix, name, symlinks);
+  if (const auto* obstacle = std::get_if<PathError>(&followed)) return *obstacle;
+  const FollowedLink& detour = std::get<FollowedLink>(followed);
   Reached<Way> way = DirectoryAt(detour.path, detour.symlinks);
   if (auto* found = std::get_if<Way>(&way)) found->symlinks += detour.symlinks - symlinks;
   return way;
@@ -141,10 +141,10 @@ Reached<NameWalk::Way> NameWalk::Arrive(FileDescriptor directory, int symlinks) 
   const int64_t now = FileTimeNow();
   struct statx status {};
   if (const int error = StatusAt(directory.get(), "", &status); error != 0) {
-    return Obstacle::Of(error);
+    return PathError::Of(error);
   }
   const Reached<FileSystem> checked = rules_.CheckSearch(directory.get(), status);
-  if (const auto* obstacle = std::get_if<Obstacle>(&checked)) return *obstacle;
+  if (const auto* obstacle = std::get_if<PathError>(&checked)) return *obstacle;
   Way way{std::make_shared<const FileDescriptor>(std::move(directory)), symlinks};
   const ContentStamp stamp = ContentStamp::Of(status);
   if (IsLocal(std::get<FileSystem>(checked)) && stamp.IsSettledAt(now)) way.stamp = stamp;
@@ -155,32 +155,32 @@ bool NameWalk::KnownAbsent(const Way& from, std::string_view name) const {
   return absence_ == Absence::kRemembered && from.stamp && absent_.Knows(*from.stamp, name);
 }
 
-Obstacle NameWalk::Hindered(const Way& from, std::string_view name, int error) {
+PathError NameWalk::ErrorAt(const Way& from, std::string_view name, int error) {
   if (error == ENOENT && from.stamp && !name.empty()) absent_.Remember(*from.stamp, name);
-  return Obstacle::Of(error);
+  return PathError::Of(error);
 }
 
 Reached<NameWalk::Way> NameWalk::Top() {
   if (const auto known = ways_.find(std::string_view()); known != ways_.end()) return known->second;
   FileDescriptor top(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!top.valid()) return Obstacle{Obstacle::Kind::kFailed, errno};
+  if (!top.valid()) return PathError{PathError::Kind::kFailed, errno};
   Reached<Way> way = Arrive(std::move(top), 0);
   if (const auto* found = std::get_if<Way>(&way)) Remember("", *found);
   return way;
 }
 
-Reached<NameWalk::Detour> NameWalk::Follow(const Way& from, std::string_view prefix,
-                                           const std::string& name, int symlinks) {
+Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_view prefix,
+                                                 const std::string& name, int symlinks) {
   char target[PATH_MAX];
   const ssize_t length = readlinkat(from.directory->get(), name.c_str(), target, sizeof(target));
   // EINVAL: no symlink but something that is no directory.
-  if (length < 0) return errno == EINVAL ? Obstacle{} : Obstacle::Of(errno);
-  if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return Obstacle{};
+  if (length < 0) return errno == EINVAL ? PathError{} : PathError::Of(errno);
+  if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return PathError{};
   const std::string_view text(target, static_cast<size_t>(length));
-  if (text.starts_with('/')) return Detour{std::string(text), symlinks + from.symlinks + 1};
+  if (text.starts_with('/')) return FollowedLink{std::string(text), symlinks + from.symlinks + 1};
   // Symlinks in the prefix are still in the path and are counted there.
-  Detour detour{fmt::format("{}/{}", prefix, text), symlinks + 1};
-  if (detour.path.size() > kMaxDetour) return Obstacle{};
+  FollowedLink detour{fmt::format("{}/{}", prefix, text), symlinks + 1};
+  if (detour.path.size() > kMaxDetour) return PathError{};
   return detour;
 }
 

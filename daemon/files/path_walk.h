@@ -90,7 +90,7 @@ class NameWalk {
   };
   /// A path in which a symlink was replaced by its target, and the symlinks that are not in the
   /// path any more.
-  struct Detour {
+  struct FollowedLink {
     std::string path;
     int symlinks = 0;
   };
@@ -100,12 +100,12 @@ class NameWalk {
                     int symlinks);
   Reached<Way> Arrive(FileDescriptor directory, int symlinks);
   Reached<Way> Top();
-  static Reached<Detour> Follow(const Way& from, std::string_view prefix, const std::string& name,
-                                int symlinks);
+  static Reached<FollowedLink> Follow(const Way& from, std::string_view prefix,
+                                      const std::string& name, int symlinks);
   void Remember(std::string_view path, const Way& way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
   /// What hinders the way to a name, and whether that is so for longer.
-  Obstacle Hindered(const Way& from, std::string_view name, int error);
+  PathError ErrorAt(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;
   AbsentNames& absent_;

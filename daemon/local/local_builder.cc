@@ -104,7 +104,7 @@ LocalBuilder::LocalBuilder(Parts parts)
                     .files = files_,
                     .tiers = {},
                     .statistics = statistics_,
-                    .departures = departures_,
+                    .eviction_log = eviction_log_,
                     .observe = nullptr},
                    OneBuild()) {}
 
@@ -131,7 +131,7 @@ Result<BuildAnswer> LocalBuilder::BuildPlainly(std::shared_ptr<const BuildReques
     known.get_future().wait();
     toolchain = select();
   }
-  if (!toolchain) return Unsettled();
+  if (!toolchain) return KeepsChanging();
   if (!*toolchain) return toolchain->error();
   return CompilePlainly(std::move(request), **toolchain);
 }

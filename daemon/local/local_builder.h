@@ -44,7 +44,7 @@ class LocalBuilder {
   ToolchainRegistry toolchains_;
   HostFileAccess files_;
   Statistics statistics_;
-  Departures departures_;
+  EvictionLog eviction_log_;
   BuildCoordinator coordinator_;
 };
 

@@ -23,15 +23,15 @@ constexpr int kPingMilliseconds = 250;
 /// Room for the frame of a message that is as large as allowed.
 constexpr int kMessageSlack = 64 << 10;
 /// A chunk, or a reply that is all log: what is sent however small a message may be.
-constexpr int kLongestPiece = 5 << 20;
+constexpr int kMaxPiece = 5 << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
 /// Eight ranks of one user on a large node get a thread each; on two processors, where clients and
 /// compiles need them, one thread serves all.
-constexpr unsigned kMostAtOnce = 8;
+constexpr unsigned kMaxAtOnce = 8;
 constexpr unsigned kProcessorsPerServer = 4;
 
-size_t ServersAtOnce() {
-  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerServer, 1u, kMostAtOnce);
+size_t ServerCount() {
+  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerServer, 1u, kMaxAtOnce);
 }
 
 /// Those of kOwnServices and what gRPC's own clients look for.
@@ -96,7 +96,7 @@ bool PeerServer::StartServer() {
   if (!share) return false;
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits_.message_bytes));
-  builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits_.message_bytes), kLongestPiece) +
+  builder.SetMaxSendMessageSize(std::max(static_cast<int>(limits_.message_bytes), kMaxPiece) +
                                 kMessageSlack);
   RefuseCompression(builder);
   BoundPeer(builder, *quota_);
@@ -107,7 +107,7 @@ bool PeerServer::StartServer() {
 }
 
 PeerServer::Servers::iterator PeerServer::LeastBusy() {
-  static const size_t at_once = ServersAtOnce();
+  static const size_t at_once = ServerCount();
   const auto least = std::ranges::min_element(
       servers_, {}, [](const auto& served) { return served.second.connections; });
   const size_t connections = least->second.connections;
@@ -169,7 +169,7 @@ void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
     std::lock_guard lock(mutex_);
     for (const auto& [number, served] : servers_) servers.push_back(served.server.get());
   }
-  AtOnce(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });
+  ParallelFor(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });
 }
 
 }  // namespace cccl_cache::daemon

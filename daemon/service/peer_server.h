@@ -95,7 +95,7 @@ class PeerServer {
 /// Does this with each item, on as many threads; returns when the last one is done. Where no thread
 /// is to be had the caller's own does it, so what is to be done must end by a deadline of its own.
 template <typename Items, typename Work>
-void AtOnce(Items& items, const Work& work) {
+void ParallelFor(Items& items, const Work& work) {
   std::vector<std::thread> threads;
   threads.reserve(items.size());
   for (auto& item : items) {

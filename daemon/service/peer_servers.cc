@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{20};
 
 /// A user namespace gives one uid many groups, and so many credentials.
-constexpr int64_t kMostGroupsPerUid = 16;
+constexpr int64_t kMaxGroupsPerUid = 16;
 /// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 
@@ -118,7 +118,7 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
     return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;
   });
-  if (of_uid >= kMostGroupsPerUid) return nullptr;
+  if (of_uid >= kMaxGroupsPerUid) return nullptr;
   auto server = std::make_unique<PeerServer>(peer, parts_, QuotaOf(peer.account()));
   if (!server->started()) return nullptr;
   return &entries_.emplace(credentials, Entry{std::move(server)}).first->second;
@@ -172,7 +172,7 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
     stopped_ = true;
     std::swap(entries, entries_);
   }
-  AtOnce(entries, [until](auto& entry) { entry.second.server->Shutdown(until); });
+  ParallelFor(entries, [until](auto& entry) { entry.second.server->Shutdown(until); });
   retired_.WaitForAll();
 }
 

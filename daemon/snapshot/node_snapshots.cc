@@ -101,7 +101,7 @@ Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,
   SnapshotSummary summary;
   const auto add = [&](const Result<std::optional<Packed>>& packed) -> Status {
     if (!packed) return packed.error();
-    if (!*packed || writer.count() == kMostSnapshotRecords) {
+    if (!*packed || writer.count() == kMaxSnapshotRecords) {
       ++summary.left_out;
     } else if (!writer.Add((*packed)->item, (*packed)->stored)) {
       return sunk.error();
@@ -130,7 +130,7 @@ Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotC
   const std::optional<ArtifactRecord> record = RecordOf(OwnerFor(caller.peer), build);
   if (!record) return std::optional<Packed>();
   const uint64_t size = record->artifact->Footprint() + BytesOf(record->closure);
-  if (size > kMostRecordBytes) return std::optional<Packed>();
+  if (size > kMaxRecordBytes) return std::optional<Packed>();
   if (const Status held = caller.hold(size * kCopiesOfRecord); !held) return held.error();
   const std::string bytes = EncodeArtifactRecord(*record);
   Result<std::string> stored = Compress(bytes);
@@ -141,12 +141,12 @@ Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotC
 Result<std::optional<NodeSnapshots::Packed>> NodeSnapshots::Pack(const SnapshotCaller& caller,
                                                                  const ChosenDeposit& deposit) {
   const DepositRecord& record = deposit.record;
-  if (record.size > kMostRecordBytes) return std::optional<Packed>();
+  if (record.size > kMaxRecordBytes) return std::optional<Packed>();
   if (Status held = caller.hold(record.size * kCopiesOfRecord); !held) return held.error();
   const DepositContents contents = parts_.deposits.Read(record.key);
   if (contents == nullptr) return std::optional<Packed>();
   const std::string bytes = EncodeDepositCopy({record.name_space, record.fields, contents});
-  if (bytes.size() > kMostRecordBytes) return std::optional<Packed>();
+  if (bytes.size() > kMaxRecordBytes) return std::optional<Packed>();
   Result<std::string> stored = Compress(bytes);
   if (!stored) return stored.error();
   return std::optional<Packed>({ItemOf(deposit, bytes.size()), *std::move(stored)});

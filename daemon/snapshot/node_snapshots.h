@@ -55,7 +55,7 @@ class NodeSnapshots final : public Snapshots {
   struct Parts {
     AnsweredBuilds& answered;
     PrivateEntries& own;
-    BuildMemory& memory;
+    BuildCache& memory;
     Deposits& deposits;
     std::vector<Tier*> tiers;          ///< what all users share, in the order in which it is asked
     std::string directory;             ///< the daemon's own, for what is being received

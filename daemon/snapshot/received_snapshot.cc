@@ -73,9 +73,9 @@ Status ReceivedSnapshot::Admit(const SnapshotItem& item) const {
     return Error{ErrorCode::kCancelled, "the caller left"};
   }
   const uint64_t bytes = std::max(item.bytes, item.stored_bytes);
-  if (bytes <= kMostRecordBytes) return options_.caller.hold(bytes * kCopiesOfRecord);
+  if (bytes <= kMaxRecordBytes) return options_.caller.hold(bytes * kCopiesOfRecord);
   return Refused(fmt::format("record {} takes {} bytes, and one may take {}: leave it out",
-                             item.key.Hex(), bytes, kMostRecordBytes));
+                             item.key.Hex(), bytes, kMaxRecordBytes));
 }
 
 Status ReceivedSnapshot::Append(std::string_view bytes) {

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
 // As a client may name one.
-constexpr size_t kLongestNamespace = 128;
+constexpr size_t kMaxNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {
   if (bytes.empty()) return Closure{};
@@ -89,7 +89,7 @@ std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity, std::string
   const auto name_space = reader.TakeString();
   const auto contents = reader.TakeString();
   if (!fields || !name_space || !contents || !reader.at_end()) return std::nullopt;
-  if (name_space->empty() || name_space->size() > kLongestNamespace) return std::nullopt;
+  if (name_space->empty() || name_space->size() > kMaxNamespace) return std::nullopt;
   DepositCopy copy{std::string(*name_space), *fields, nullptr};
   if (copy.identity() != identity) return std::nullopt;
   copy.contents = std::make_shared<const std::string>(*contents);

@@ -16,7 +16,7 @@ namespace cccl_cache::daemon {
 
 /// Encoded, and compressed: as much as a deposit of the largest size. A larger one is neither
 /// written nor taken in. The format has room for four times as much.
-inline constexpr uint64_t kMostRecordBytes = (64u << 20) + (64u << 10);
+inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
 /// So often the bytes of a record are in memory while it is made or taken in: as they are, as an
 /// entry, as a record, compressed, and as they are kept.
 inline constexpr uint64_t kCopiesOfRecord = 5;

@@ -29,7 +29,7 @@ bool HasRow(Database& database, std::string_view key) {
   return database.Read(Column::kAnswered, key, [](std::string_view) {}) == Database::Found::kYes;
 }
 
-constexpr size_t kMostWaiting = 65'536;
+constexpr size_t kMaxWaiting = 65'536;
 
 }  // namespace
 
@@ -155,7 +155,7 @@ void AnsweredLedger::Note(uid_t uid, AnsweredBuild build) {
   if (uid == kOverflowUid) return;
   const std::lock_guard lock(mutex_);
   const std::pair place(uid, build.key);
-  if (waiting_.size() + writing_.size() >= kMostWaiting && !waiting_.contains(place)) return;
+  if (waiting_.size() + writing_.size() >= kMaxWaiting && !waiting_.contains(place)) return;
   waiting_.insert_or_assign(place, std::move(build));
 }
 

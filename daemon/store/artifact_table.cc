@@ -31,10 +31,10 @@ DatabaseError Unreadable() {
 }  // namespace
 
 void UsageLedger::Used(const Digest& key) {
-  constexpr size_t kMaximum = 16384;
+  constexpr size_t kMax = 16384;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   const std::lock_guard lock(mutex_);
-  if (pending_.size() >= kMaximum && !pending_.contains(key)) return;
+  if (pending_.size() >= kMax && !pending_.contains(key)) return;
   Uses& uses = pending_[key];
   ++uses.hits;
   uses.last = now;
@@ -211,7 +211,7 @@ std::optional<DatabaseError> ArtifactTable::EvictSome(Database& database, uint64
   candidates.resize(evicted);
   for (const Candidate& gone : candidates) {
     const auto key = Digest::FromBytes(gone.key);
-    if (key && options_.departed) options_.departed(*key, DepartureCause::kEvicted);
+    if (key && options_.on_evict) options_.on_evict(*key, EvictionCause::kEvicted);
   }
   return std::nullopt;
 }

@@ -50,7 +50,7 @@ class ArtifactTable {
     uint64_t limit_bytes = 0;
     /// Whether an entry is in use although this table is not asked for it. May be empty.
     std::function<bool(const Digest&)> used_elsewhere;
-    Departed departed;  ///< called once an entry was evicted; may be empty
+    OnEvict on_evict;  ///< called once an entry was evicted; may be empty
   };
 
   ArtifactTable(Options options, Statistics& statistics)

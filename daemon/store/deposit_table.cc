@@ -79,7 +79,7 @@ DepositContents RocksdbDeposits::Get(const Digest& key) {
   return contents;
 }
 
-DepositContents RocksdbDeposits::GetAtOnce(const Digest& key) {
+DepositContents RocksdbDeposits::FindInMemory(const Digest& key) {
   return queue_.FindDeposit(key).value_or(nullptr);
 }
 

@@ -40,7 +40,7 @@ class RocksdbDeposits final : public DepositStore {
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 
   DepositContents Get(const Digest& key) override;
-  DepositContents GetAtOnce(const Digest& key) override;
+  DepositContents FindInMemory(const Digest& key) override;
   bool Put(const DepositRecord& record, DepositContents contents) override;
   void PutRecord(const DepositRecord& record) override;
   void Remove(const Digest& key) override;

@@ -19,7 +19,7 @@ constexpr uid_t kAll = static_cast<uid_t>(-1);
 // What an entry costs beyond its bytes.
 constexpr uint64_t kEntryOverhead = 256;
 // What goes in one write.
-constexpr size_t kMostDropped = 4'096;
+constexpr size_t kMaxDropped = 4'096;
 
 Digest MemoryKey(uid_t uid, const Digest& key) {
   Hasher hasher;
@@ -139,7 +139,7 @@ void PrivateStore::LearnKeys(Database& database, uid_t uid) {
   keys_.Learn(uid, std::move(keys));
 }
 
-PrivateEntries::Found PrivateStore::GetAtOnce(uid_t uid, const Digest& key) {
+PrivateEntries::Found PrivateStore::FindInMemory(uid_t uid, const Digest& key) {
   if (memory_ == nullptr) return {};
   ArtifactPtr artifact = memory_->Get(MemoryKey(uid, key));
   if (artifact == nullptr) return {};
@@ -147,7 +147,7 @@ PrivateEntries::Found PrivateStore::GetAtOnce(uid_t uid, const Digest& key) {
 }
 
 PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
-  if (Found found = GetAtOnce(uid, key); found.artifact != nullptr) return found;
+  if (Found found = FindInMemory(uid, key); found.artifact != nullptr) return found;
   const uint64_t changes = Changes();
   const auto database = slot_.Get();
   if (!database) return {};
@@ -344,7 +344,7 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
     Remove(database, uid, row->key, {usage.bytes, row->generation}, plan);
     last = row_key;
     freed += usage.bytes;
-    return freed < surplus && ++dropped < kMostDropped;
+    return freed < surplus && ++dropped < kMaxDropped;
   };
   if (database.Scan(Column::kPrivateOrder, start, drop)) return false;
   if (!last.empty()) {

@@ -88,7 +88,7 @@ class PrivateStore final : public PrivateEntries {
 
   bool MayHave(uid_t uid, const Digest& key) override;
   Found Get(uid_t uid, const Digest& key) override;
-  Found GetAtOnce(uid_t uid, const Digest& key) override;
+  Found FindInMemory(uid_t uid, const Digest& key) override;
   [[nodiscard]] uint64_t limit_bytes() const override { return limits_.per_user; }
   uint64_t NextGeneration(uid_t uid, std::chrono::system_clock::time_point now) override;
   Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kUsesInterval{2000};
 constexpr milliseconds kFirstRetry{250};
-constexpr milliseconds kLongestRetry{15'000};
+constexpr milliseconds kMaxRetry{15'000};
 // A full disk is waited for; on any other failure the database is closed and opened again after
 // that many attempts, because RocksDB gives up for good on some.
 constexpr int kResumesBeforeReopening = 3;
@@ -102,7 +102,7 @@ void StoreWriter::Failed(DatabaseError error) {
         "the cache's database can't be written ({}): going on from memory, trying again",
         error.message));
   }
-  retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kLongestRetry);
+  retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kMaxRetry);
   failure_ = std::move(error);
   const std::lock_guard lock(mutex_);
   problem_ = failure_->message;
@@ -201,10 +201,10 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
 RocksdbStore::RocksdbStore(RocksdbStoreOptions options, std::unique_ptr<StateDirectory> directory,
                            Result<uint64_t> run, Statistics& statistics)
     : statistics_(statistics),
-      departed_(options.departed),
+      on_evict_(options.on_evict),
       directory_(std::move(directory)),
       run_(std::move(run)),
-      table_({options.limit_bytes, std::move(options.used_elsewhere), departed_}, statistics),
+      table_({options.limit_bytes, std::move(options.used_elsewhere), on_evict_}, statistics),
       queue_(options.queue_bytes),
       deposits_(slot_, queue_, statistics),
       answered_(slot_),
@@ -233,7 +233,7 @@ ArtifactPtr RocksdbStore::Get(const Digest& key) {
     ledger_.Used(key);
   } else if (queue_.Drop(key)) {
     statistics_.Add(Counter::kCorruptEntries);
-    if (departed_) departed_(key, DepartureCause::kCorrupt);
+    if (on_evict_) on_evict_(key, EvictionCause::kCorrupt);
   }
   return artifact;
 }

@@ -104,7 +104,7 @@ struct RocksdbStoreOptions {
   /// not look unused for that. Called on the writer's thread. May be empty.
   std::function<bool(const Digest&)> used_elsewhere;
   /// What was evicted or found corrupt. Called on any thread. May be empty.
-  Departed departed;
+  OnEvict on_evict;
 };
 
 /// The disk tier, and what else survives a restart. Thread-safe. Put never waits for the disk: a
@@ -152,7 +152,7 @@ class RocksdbStore final : public Tier, public MetaStore {
                Result<uint64_t> run, Statistics& statistics);
 
   Statistics& statistics_;
-  const Departed departed_;
+  const OnEvict on_evict_;
   const std::unique_ptr<StateDirectory> directory_;
   const Result<uint64_t> run_;
   DatabaseSlot slot_;

@@ -25,7 +25,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// A run has 2^40 numbers for leases, out of 64 bits.
-constexpr uint64_t kMostRuns = uint64_t{1} << 23;
+constexpr uint64_t kMaxRuns = uint64_t{1} << 23;
 
 Error Unusable(const std::string& path, std::string_view what, int error) {
   return {ErrorCode::kUnavailable,
@@ -111,11 +111,11 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
   const char* const end = text.data() + size;
   const auto [after, error] = std::from_chars(text.data(), end, number);
   const bool whole = error == std::errc() && (after == end || (*after == '\n' && after + 1 == end));
-  if (whole && number < kMostRuns) return number;
+  if (whole && number < kMaxRuns) return number;
   return Error{ErrorCode::kUnavailable,
                fmt::format("{} holds no number below {}: write one there that is greater than the "
                            "fence of any lease so far, divided by 2^40",
-                           path, kMostRuns)};
+                           path, kMaxRuns)};
 }
 
 // The version of everything in the database, entries included; a change of any of it bumps this.

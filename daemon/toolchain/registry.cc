@@ -26,8 +26,8 @@ using Clock = std::chrono::steady_clock;
 using Verdict = IdentifiedToolchain::Verdict;
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
-constexpr size_t kMostLooks = 64;  // at as many toolchains
-constexpr int kRoundsAtOnce = 2;   // of one toolchain: one runs, one waits
+constexpr size_t kMaxLooks = 64;  // at as many toolchains
+constexpr int kRoundsAtOnce = 2;  // of one toolchain: one runs, one waits
 
 struct Snapshot {
   ScanResult found;
@@ -48,7 +48,7 @@ FileChecks::Bounds LookBounds(const RegistryOptions& options) {
   return {.awaited = "a toolchain's files",
           .threads_per_uid = 1,
           .waiting_per_uid = kRoundsAtOnce,
-          .threads = kMostLooks,
+          .threads = kMaxLooks,
           .time = kRoundsAtOnce * options.look_time,
           .look_time = options.look_time};
 }

@@ -20,7 +20,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// More is not worth waiting with.
-constexpr size_t kMostBytes = 256u << 20;
+constexpr size_t kMaxBytes = 256u << 20;
 /// What is touched and not used counts as memory of the job, from which the daemon judges why one
 /// failed: it must not be much.
 constexpr size_t kShareOfLimit = 16;
@@ -37,7 +37,7 @@ constexpr size_t kShareOfLimit = 16;
 
 /// The most that the allocator takes from its heap rather than as a mapping of its own, which it
 /// would give back.
-constexpr int kLargestOfHeap = 32 << 20;
+constexpr int kMaxOfHeap = 32 << 20;
 constexpr size_t kPieceBytes = 16u << 20;
 /// Between two looks at the socket: some ms at worst.
 constexpr size_t kStepBytes = 2u << 20;
@@ -96,11 +96,11 @@ void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes) {
 }
 
 size_t TouchedBytes::For(size_t memory_bytes) const {
-  return std::min({bytes_, kMostBytes, memory_bytes / kShareOfLimit});
+  return std::min({bytes_, kMaxBytes, memory_bytes / kShareOfLimit});
 }
 
 void KeepHeap() {
-  mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
+  mallopt(M_MMAP_THRESHOLD, kMaxOfHeap);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 

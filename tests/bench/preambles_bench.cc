@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Options = std::vector<std::string>;
 
-constexpr int kMostLessons = 100;  // before a daemon has parsed what programs begin with
+constexpr int kMaxLessons = 100;  // before a daemon has parsed what programs begin with
 
 std::string ReadFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -151,7 +151,7 @@ class Ours {
 
   /// Until the daemon has parsed what the program begins with.
   bool Teach(const Subject& subject) {
-    for (int lesson = 1; lesson <= kMostLessons; ++lesson) {
+    for (int lesson = 1; lesson <= kMaxLessons; ++lesson) {
       const Compiled compiled = Compile(subject, -lesson);
       if (compiled.spared || compiled.bytes.empty()) return compiled.spared;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -38,7 +38,7 @@ void CheckAdding(Manifest manifest) {
   assert(manifest.closures.front() == known);
   assert(std::ranges::count(manifest.closures, known) == 1);
   manifest.Add({});
-  assert(manifest.closures.size() <= Manifest::kMostClosures);
+  assert(manifest.closures.size() <= Manifest::kMaxClosures);
   assert(cccl_cache::daemon::DecodeManifest(cccl_cache::daemon::EncodeManifest(manifest)) ==
          manifest);
 }

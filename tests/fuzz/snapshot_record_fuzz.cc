@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!record) continue;
     assert(record->key() == key);
     assert(EncodeArtifactRecord(*record) == input);
-    assert(record->closure.entries.size() <= cccl_cache::daemon::kMostClosureNames);
+    assert(record->closure.entries.size() <= cccl_cache::daemon::kMaxClosureNames);
     for (const cccl_cache::daemon::ArtifactPart& part : record->artifact->parts) {
       assert(cccl_cache::Sha256(part.bytes) == part.sha256);
     }

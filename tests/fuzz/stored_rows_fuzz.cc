@@ -48,11 +48,11 @@ void ReadStatistics(std::string_view input) {
 }
 
 void ReadDepartures(std::string_view input) {
-  Departures departures;
-  departures.Restore(input);
-  Departures next;
-  next.Restore(departures.Serialize());
-  assert(next.Serialize() == departures.Serialize());
+  EvictionLog eviction_log;
+  eviction_log.Restore(input);
+  EvictionLog next;
+  next.Restore(eviction_log.Serialize());
+  assert(next.Serialize() == eviction_log.Serialize());
 }
 
 }  // namespace
@@ -68,9 +68,9 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   answered.last = since;
   Statistics statistics;
   statistics.Add(Counter::kBuilds, 12);
-  Departures departures;
-  departures.Note(key, DepartureCause::kCorrupt);
-  departures.Note(answered.fingerprint, DepartureCause::kEvicted);
+  EvictionLog eviction_log;
+  eviction_log.Note(key, EvictionCause::kCorrupt);
+  eviction_log.Note(answered.fingerprint, EvictionCause::kEvicted);
   return {EncodeUsage({7, std::chrono::microseconds(8), since, 9}),
           EncodeTotals({2, 3}),
           EncodeAnswered(answered),
@@ -78,7 +78,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           UserRowKey(kUid, key),
           OrderRowKey(kUid, 6, key),
           statistics.Serialize(),
-          departures.Serialize()};
+          eviction_log.Serialize()};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -20,8 +20,8 @@ namespace cccl_cache::c {
 
 /// As near as there is a number for it; CCCL_CACHE_NO_TIMEOUT is none.
 inline uint32_t Milliseconds(std::chrono::milliseconds timeout) {
-  constexpr int64_t kMost = int64_t{UINT32_MAX} - 1;
-  return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, kMost));
+  constexpr int64_t kMax = int64_t{UINT32_MAX} - 1;
+  return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, kMax));
 }
 
 inline std::vector<cccl_cache_bytes> All(const std::vector<std::string>& texts) {

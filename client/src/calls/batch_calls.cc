@@ -47,26 +47,27 @@ std::optional<Error> ReadError(std::string_view bytes) {
 
 void BatchStream::Ask(uint64_t number, std::shared_ptr<const RequestMessage> request) {
   awaited_.insert(number);
-  to_say_.push_back({number, std::move(request)});
+  outbox_.push_back({number, std::move(request)});
 }
 
 void BatchStream::Cancel(uint64_t number) {
   if (awaited_.erase(number) == 0) return;
-  const auto unsaid = std::find_if(to_say_.begin(), to_say_.end(),
-                                   [&](const Saying& saying) { return saying.number == number; });
-  if (unsaid != to_say_.end()) {
-    to_say_.erase(unsaid);
+  const auto unsaid =
+      std::find_if(outbox_.begin(), outbox_.end(),
+                   [&](const OutgoingMessage& saying) { return saying.number == number; });
+  if (unsaid != outbox_.end()) {
+    outbox_.erase(unsaid);
   } else {
-    to_say_.push_back({number, nullptr});
+    outbox_.push_back({number, nullptr});
   }
 }
 
 const ByteChain* BatchStream::Next() {
   message_.Clear();
   said_ = {};
-  if (to_say_.empty()) return nullptr;
-  said_ = std::move(to_say_.front());
-  to_say_.pop_front();
+  if (outbox_.empty()) return nullptr;
+  said_ = std::move(outbox_.front());
+  outbox_.pop_front();
   if (said_.request != nullptr) {
     said_.request->AppendTaggedTo(said_.number, &message_);
   } else {
@@ -130,7 +131,7 @@ bool Exchange::lost() const {
 
 Error Exchange::ToError(const std::string& socket) const {
   if (call_.end() == CallEnd::kAnswered && !call_.status().ok()) return call_.status().ToError();
-  if (silent()) return SaysNothing(socket);
+  if (silent()) return DaemonSilent(socket);
   return {CCCL_CACHE_PROTOCOL,
           "what listens on " + socket +
               " does not speak as agreed: is it cccl-cached, and not older than this client?"};

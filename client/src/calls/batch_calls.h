@@ -47,18 +47,18 @@ class BatchStream final : public MessageSink, public MessageSource {
   void Restart() override {}
   bool Take(Message message) override;
   const ByteChain* Next() override;
-  [[nodiscard]] bool done() const override { return closed_ && to_say_.empty(); }
+  [[nodiscard]] bool done() const override { return closed_ && outbox_.empty(); }
 
  private:
-  struct Saying {
+  struct OutgoingMessage {
     uint64_t number = 0;
     std::shared_ptr<const RequestMessage> request;  ///< null: cancel
   };
 
   const Answered answered_;
   std::set<uint64_t> awaited_;
-  std::deque<Saying> to_say_;
-  Saying said_;  ///< what message_ refers to
+  std::deque<OutgoingMessage> outbox_;
+  OutgoingMessage said_;  ///< what message_ refers to
   ByteChain message_;
   bool closed_ = false;
 };
@@ -103,7 +103,7 @@ class Exchange {
   /// It is to bring something within that time, besides what was waited for already.
   void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
   /// Something is to be done then, whatever is heard: Advance.
-  [[nodiscard]] Silence::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
+  [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }
   /// Once it has ended, for another call.
   std::unique_ptr<Connection> TakeConnection();

@@ -14,9 +14,9 @@ namespace {
 // A stream lives as long as there are builds; each of these has a deadline of its own.
 constexpr std::chrono::hours kStreamTimeout{24};
 // A build that a daemon died over twice is not given to a third one.
-constexpr int kMostLosses = 2;
+constexpr int kMaxLosses = 2;
 // What failed for what a further call mends: an upload forgotten, a limit not known.
-constexpr int kMostRepeats = 3;
+constexpr int kMaxRepeats = 3;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void DaemonBuilds::GoOn() {
     StartOwnCalls();
     own_calls_.remove_if([this](OwnCall& call) { return TryToEnd(&call); });
     // What one answered, another may have waited for.
-  } while ((may_ask() || may_start_own_call()) && !pace_.waiting(Clock::now()));
+  } while ((may_ask() || may_start_own_call()) && !backoff_.waiting(Clock::now()));
 }
 
 std::optional<DaemonBuilds::Clock::time_point> DaemonBuilds::wakes_at() const {
@@ -62,7 +62,7 @@ std::optional<DaemonBuilds::Clock::time_point> DaemonBuilds::wakes_at() const {
   const auto at = [&](Clock::time_point moment) {
     soonest = std::min(soonest.value_or(moment), moment);
   };
-  if (const auto next = pace_.next(); next && (may_ask() || may_start_own_call())) at(*next);
+  if (const auto next = backoff_.next(); next && (may_ask() || may_start_own_call())) at(*next);
   for (const Stream& stream : streams_) at(stream.exchange.doubts_at());
   for (const OwnCall& call : own_calls_) at(call.exchange().doubts_at());
   return soonest;
@@ -74,10 +74,10 @@ size_t DaemonBuilds::asked() const {
   return asked;
 }
 
-bool DaemonBuilds::may_ask() const { return !unsent_.empty() && asked() < pace_.most(); }
+bool DaemonBuilds::may_ask() const { return !unsent_.empty() && asked() < backoff_.most(); }
 
 void DaemonBuilds::AskOnStream() {
-  while (may_ask() && !pace_.waiting(Clock::now())) {
+  while (may_ask() && !backoff_.waiting(Clock::now())) {
     const BuildLedger::Build* build = builds_.FindAsked(unsent_.front());
     Stream* const stream = build == nullptr ? nullptr : OpenStream();
     if (build != nullptr && stream == nullptr) return;
@@ -127,12 +127,12 @@ void DaemonBuilds::EndOf(Stream* stream) {
   }
   const bool answered = !exchange.lost() && !exchange.went_well();
   if (!answered || exchange.ToError(daemon_.socket()).status == CCCL_CACHE_UNAVAILABLE) {
-    const bool back = pace_.Missed(Clock::now());
+    const bool back = backoff_.Missed(Clock::now());
     for (const uint64_t number : left) Lose(number, exchange.lost_in_the_middle(), back);
     return;
   }
   // Whatever is wrong with the stream is not with each of its builds.
-  pace_.Answered(Clock::now());
+  backoff_.Answered(Clock::now());
   for (const uint64_t number : left) {
     builds_.FindAsked(number)->apart = true;
     apart_.push_back(number);
@@ -140,7 +140,7 @@ void DaemonBuilds::EndOf(Stream* stream) {
 }
 
 void DaemonBuilds::StartOwnCalls() {
-  while (may_start_own_call() && !pace_.waiting(Clock::now())) {
+  while (may_start_own_call() && !backoff_.waiting(Clock::now())) {
     const uint64_t number = apart_.front();
     BuildLedger::Build* build = builds_.FindAsked(number);
     std::optional<Channel::Taken> taken;
@@ -176,7 +176,7 @@ void DaemonBuilds::EndOf(OwnCall* call) {
   build.apart = true;
   if (exchange.lost()) {
     daemon_.channel().Forget();
-    return Lose(number, exchange.lost_in_the_middle(), pace_.Missed(Clock::now()));
+    return Lose(number, exchange.lost_in_the_middle(), backoff_.Missed(Clock::now()));
   }
   if (!exchange.went_well()) {
     Error error = exchange.ToError(daemon_.socket());
@@ -212,9 +212,9 @@ std::optional<Channel::Taken> DaemonBuilds::Connect() {
   if (taken.ok()) return *std::move(taken);
   const auto now = Clock::now();
   const cccl_cache_status status = taken.error().status;
-  const bool may_come =
-      status == CCCL_CACHE_OVERLOADED || (status == CCCL_CACHE_NO_DAEMON && pace_.was_there(now));
-  if (!may_come || !pace_.Missed(now)) FailWaiting(taken.error());
+  const bool may_come = status == CCCL_CACHE_OVERLOADED ||
+                        (status == CCCL_CACHE_NO_DAEMON && backoff_.was_there(now));
+  if (!may_come || !backoff_.Missed(now)) FailWaiting(taken.error());
   return std::nullopt;
 }
 
@@ -232,7 +232,7 @@ void DaemonBuilds::Answer(uint64_t number, Expected<BuildReply> reply) {
     const std::optional<Error> too_large = builds_.FindAsked(number)->too_large;
     return failed_(number, too_large.value_or(reply.error()));
   }
-  pace_.Answered(Clock::now());
+  backoff_.Answered(Clock::now());
   if (reply->needs_chunks()) {
     BuildLedger::Build& build = *builds_.FindAsked(number);
     build.reply = *std::move(reply);
@@ -248,23 +248,23 @@ bool DaemonBuilds::MayAskAgain(uint64_t number, const Error& error) {
   const auto now = Clock::now();
   const bool busy = error.status == CCCL_CACHE_OVERLOADED || error.status == CCCL_CACHE_UNAVAILABLE;
   if (busy && error.retry_after_ms > 0) {
-    if (error.status == CCCL_CACHE_OVERLOADED) pace_.Full(asked());
-    pace_.Postponed(now, std::chrono::milliseconds(error.retry_after_ms));
+    if (error.status == CCCL_CACHE_OVERLOADED) backoff_.Full(asked());
+    backoff_.Postponed(now, std::chrono::milliseconds(error.retry_after_ms));
     build.postponed = error.message;
     return true;
   }
-  pace_.Answered(now);
+  backoff_.Answered(now);
   switch (error.status) {
     case CCCL_CACHE_FILES_NEEDED:
       daemon_.NoteElsewhere();
       return !std::exchange(build.apart, true);
     case CCCL_CACHE_UPLOAD_NEEDED:
       build.request->InlineAll();
-      return ++build.repeats < kMostRepeats;
+      return ++build.repeats < kMaxRepeats;
     case CCCL_CACHE_TOO_LARGE:
       build.too_large = error;
       build.apart = true;
-      return ++build.repeats < kMostRepeats;
+      return ++build.repeats < kMaxRepeats;
     default:
       return false;
   }
@@ -272,7 +272,7 @@ bool DaemonBuilds::MayAskAgain(uint64_t number, const Error& error) {
 
 void DaemonBuilds::Lose(uint64_t number, bool in_the_middle, bool back) {
   const std::string who = "cccl-cached at " + daemon_.socket();
-  if (in_the_middle && ++builds_.FindAsked(number)->losses >= kMostLosses) {
+  if (in_the_middle && ++builds_.FindAsked(number)->losses >= kMaxLosses) {
     return failed_(number, {CCCL_CACHE_UNAVAILABLE,
                             who + " closed the connection twice in the middle of this build: its "
                                   "log says why"});

@@ -62,7 +62,7 @@ class DaemonBuilds {
 
   [[nodiscard]] bool may_ask() const;
   [[nodiscard]] bool may_start_own_call() const {
-    return !apart_.empty() && own_calls_.size() < kMostOwnCalls;
+    return !apart_.empty() && own_calls_.size() < kMaxOwnCalls;
   }
   [[nodiscard]] size_t asked() const;
   /// The stream that takes more builds; null: none does.
@@ -79,7 +79,7 @@ class DaemonBuilds {
   void Lose(uint64_t number, bool in_the_middle, bool back);
   [[nodiscard]] OwnCall::Step NextStep(BuildLedger::Build* build) const;
 
-  static constexpr size_t kMostOwnCalls = 8;
+  static constexpr size_t kMaxOwnCalls = 8;
 
   DaemonStub& daemon_;
   Fallback& fallback_;
@@ -87,7 +87,7 @@ class DaemonBuilds {
   Readiness& readiness_;
   const Failed failed_;
   const ByteChain nothing_;
-  Pace pace_;
+  Backoff backoff_;
   std::deque<uint64_t> unsent_;  ///< wait for a stream; some may have finished
   std::deque<uint64_t> apart_;   ///< wait for a call of their own; some may have finished
   std::list<Stream> streams_;    ///< the last one may take more builds, the others end

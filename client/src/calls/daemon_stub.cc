@@ -13,7 +13,7 @@ namespace cccl_cache {
 namespace {
 
 // The protocol's bound for a chunk's data, and room for what stands around it.
-constexpr size_t kLargestChunk = size_t{1} << 20;
+constexpr size_t kMaxChunk = size_t{1} << 20;
 constexpr size_t kChunkHead = 16;
 // What a blob costs in a request at the most once it is sent ahead.
 constexpr size_t kUploadName = 64;
@@ -171,7 +171,7 @@ Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline dea
 
 void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const {
   const size_t limit = message_limit_;
-  const size_t chunk = limit > kChunkHead ? std::min(kLargestChunk, limit - kChunkHead) : 1;
+  const size_t chunk = limit > kChunkHead ? std::min(kMaxChunk, limit - kChunkHead) : 1;
   for (size_t start = 0; start < contents.size(); start += chunk) {
     AppendBytesMessage(kChunkData, contents.substr(start, chunk), body);
   }

@@ -97,7 +97,7 @@ DepositDescription Describe(const CcclCache__V1__DepositDescription& message) {
   return description;
 }
 
-constexpr size_t kLargestGroup = size_t{1} << 28;  // bytes, with the names of its members
+constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
 
 }  // namespace
 
@@ -172,7 +172,7 @@ Expected<uint32_t> FindGroup(const std::string& name) {
   // All members of the group must fit.
   std::vector<char> buffer(1 << 16);
   while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
-         buffer.size() < kLargestGroup) {
+         buffer.size() < kMaxGroup) {
     buffer.resize(2 * buffer.size());
   }
   if (found == nullptr) {

@@ -38,7 +38,7 @@ class Fallback {
   [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
   // What the daemon made of a build, which waited for it so long.
   void Answered() { rest_.Answered(); }
-  void Failed(cccl_cache_status status, DaemonRest::Clock::duration waited);
+  void Failed(cccl_cache_status status, CircuitBreaker::Clock::duration waited);
   /// Whether what the daemon did not do, for this reason, is compiled here.
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
   /// Begins with it. `why` the daemon did not: for the person who wonders. The request must outlive
@@ -55,7 +55,7 @@ class Fallback {
                                  const Error& why) const;
 
   const FallbackPolicy policy_;
-  DaemonRest rest_;
+  CircuitBreaker rest_;
 };
 
 }  // namespace cccl_cache

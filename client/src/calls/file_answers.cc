@@ -105,7 +105,7 @@ bool SameStamp(const struct statx& one, const struct statx& other) {
          same(one.stx_ctime, other.stx_ctime);
 }
 
-bool MadeUpByTheKernel(int file) {
+bool IsPseudoFile(int file) {
   struct statfs system {};
   if (fstatfs(file, &system) != 0) return true;
   switch (static_cast<uint32_t>(system.f_type)) {
@@ -152,7 +152,7 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   };
   if (!look(&before)) return AfterError(errno);
   if (!S_ISREG(before.stx_mode)) return std::nullopt;
-  if (MadeUpByTheKernel(opened.get())) return Refused("it is none but what the kernel makes up");
+  if (IsPseudoFile(opened.get())) return Refused("it is none but what the kernel makes up");
   OwnFile file;
   file.kind = OwnFile::Kind::kRegular;
   if (before.stx_size <= kMaxBytes) {
@@ -176,14 +176,14 @@ constexpr uint32_t kContents = 2;
 constexpr uint32_t kMore = 3;
 
 // The protocol's bound for the contents in one message.
-constexpr size_t kLargestPiece = size_t{1} << 20;
+constexpr size_t kMaxPiece = size_t{1} << 20;
 // Enough for a message: what is small goes together.
 constexpr size_t kEnoughContents = size_t{256} << 10;
 constexpr size_t kEnoughAnswers = 512;
 // Where files are slow to be read the daemon hears of each in time, and does not give up.
 constexpr std::chrono::seconds kLongEnough{1};
 // Many more than a daemon asks before it has heard an answer.
-constexpr size_t kMostQuestions = 1'000'000;
+constexpr size_t kMaxQuestions = 1'000'000;
 
 ProtobufCBinaryData Binary(std::string_view bytes) {
   return {bytes.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(bytes.data()))};
@@ -408,7 +408,7 @@ bool BuildConversation::TakeQuestion(std::string_view question) {
   // Relative names mean nothing that both sides agree on.
   const bool sound = !reader.malformed() && asked.path.starts_with('/') &&
                      asked.path.find('\0') == std::string::npos;
-  if (!sound || questions_.size() >= kMostQuestions) return false;
+  if (!sound || questions_.size() >= kMaxQuestions) return false;
   questions_.push_back(std::move(asked));
   return true;
 }
@@ -416,7 +416,7 @@ bool BuildConversation::TakeQuestion(std::string_view question) {
 const ByteChain* BuildConversation::Next() {
   message_.Clear();
   if (!rest_.empty()) {
-    const std::string_view piece = rest_.substr(0, kLargestPiece);
+    const std::string_view piece = rest_.substr(0, kMaxPiece);
     rest_.remove_prefix(piece.size());
     AppendBytesMessage(kMore, piece, &message_);
     return &message_;
@@ -453,7 +453,7 @@ void BuildConversation::AppendAnswers() {
       continue;
     }
     rest_ = contents_.emplace_back(std::move(last.file.contents));
-    const std::string_view piece = rest_.substr(0, kLargestPiece - size);
+    const std::string_view piece = rest_.substr(0, kMaxPiece - size);
     rest_.remove_prefix(piece.size());
     last.message.contents = Binary(piece);
     size += piece.size();

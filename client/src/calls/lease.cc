@@ -31,9 +31,9 @@ constexpr uint32_t kLeaseKey = 3;
 constexpr uint32_t kRequestContents = 3;
 
 // The protocol's bound for the contents in one message.
-constexpr size_t kLargestPiece = size_t{1} << 20;
+constexpr size_t kMaxPiece = size_t{1} << 20;
 // Beyond this it is no daemon of ours.
-constexpr uint64_t kLargestDeposit = uint64_t{2} << 30;
+constexpr uint64_t kMaxDeposit = uint64_t{2} << 30;
 // So much memory is taken for what is only announced.
 constexpr uint64_t kReserved = uint64_t{16} << 20;
 
@@ -64,7 +64,7 @@ bool DepositConversation::TakeFound(std::string_view found) {
     if (field.number == kFoundSize) size_ = field.value;
     if (field.number == kFoundKey && field.is_bytes) key_ = field.bytes;
   }
-  if (reader.malformed() || size_ > kLargestDeposit) return false;
+  if (reader.malformed() || size_ > kMaxDeposit) return false;
   contents_.reserve(std::min(size_, kReserved));
   return true;
 }
@@ -102,7 +102,7 @@ const ByteChain* DepositConversation::Next() {
   CcclCache__V1__LeasePublication publication = CCCL_CACHE__V1__LEASE_PUBLICATION__INIT;
   CcclCache__V1__LeaseAbandonment abandonment = CCCL_CACHE__V1__LEASE_ABANDONMENT__INIT;
   if (!rest_.empty()) {
-    const std::string_view piece = rest_.substr(0, kLargestPiece);
+    const std::string_view piece = rest_.substr(0, kMaxPiece);
     rest_.remove_prefix(piece.size());
     AppendBytesMessage(kRequestContents, piece, &message_);
     return &message_;

@@ -22,7 +22,7 @@
 namespace cccl_cache {
 namespace {
 
-constexpr size_t kLargestReply = size_t{1} << 31;
+constexpr size_t kMaxReply = size_t{1} << 31;
 
 // Relative to the library, so that an installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
@@ -89,7 +89,7 @@ Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string&
 
 LocalCompiler::LocalCompiler(FileDescriptor socket, SpawnedProcess process,
                              const RequestMessage& request)
-    : socket_(std::move(socket)), process_(std::move(process)), assembler_(kLargestReply) {
+    : socket_(std::move(socket)), process_(std::move(process)), assembler_(kMaxReply) {
   request.AppendTo(&body_);
   unsent_ = body_.size();
 }

@@ -12,7 +12,7 @@ namespace {
 // What an entry takes besides the bytes that it holds.
 constexpr uint64_t kOverhead = 512;
 // One answer is not to drive out all others.
-constexpr uint64_t kLargestShare = 4;
+constexpr uint64_t kMaxShare = 4;
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void ResultMemory::Keep(RequestName request, std::shared_ptr<const BuildReply> r
                         Clock::time_point asked) {
   if (!on() || !reply->fields().closed) return;
   const uint64_t size = request.bytes.size() + reply->MemoryBytes() + kOverhead;
-  if (size > limit_ / kLargestShare) return;
+  if (size > limit_ / kMaxShare) return;
   Entries dropped;  // freed once the lock is free
   Entries kept;
   kept.push_front({request.hash, std::make_shared<const std::string>(std::move(request.bytes)),

@@ -25,7 +25,7 @@ constexpr uint32_t kLeftOut = 3;
 constexpr uint32_t kShared = 4;
 
 // The protocol's bound for the data of one message.
-constexpr size_t kLargestPiece = size_t{1} << 20;
+constexpr size_t kMaxPiece = size_t{1} << 20;
 
 void AppendRequest(CcclCache__V1__SnapshotFilter* filter, std::string_view keys, bool last,
                    ByteChain* body) {
@@ -108,7 +108,7 @@ Expected<SnapshotSummary> CreateSnapshot(Channel* channel, CcclCache__V1__Snapsh
   ByteChain body;
   AppendRequest(filter, {}, known.empty(), &body);
   while (!known.empty()) {
-    const std::string_view keys = known.substr(0, kLargestPiece);
+    const std::string_view keys = known.substr(0, kMaxPiece);
     known.remove_prefix(keys.size());
     AppendRequest(nullptr, keys, known.empty(), &body);
   }
@@ -133,7 +133,7 @@ Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size
 const ByteChain* SnapshotUpload::Next() {
   message_.Clear();
   if (last_sent_) return nullptr;
-  piece_.resize(std::min<uint64_t>(kLargestPiece, size_ - sent_));
+  piece_.resize(std::min<uint64_t>(kMaxPiece, size_ - sent_));
   ssize_t size = 0;
   do {
     size = pread(fd_, piece_.data(), piece_.size(), static_cast<off_t>(sent_));

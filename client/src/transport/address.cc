@@ -113,7 +113,7 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
   return search.system_path;
 }
 
-Error NobodyListens(const SocketSearch& search, const std::string& path, int error) {
+Error DaemonUnreachable(const SocketSearch& search, const std::string& path, int error) {
   return {CCCL_CACHE_NO_DAEMON,
           "no cccl-cached listens on " + path + ", " + Origin(search, path) + " (" +
               Cause(path, error) +
@@ -122,7 +122,7 @@ Error NobodyListens(const SocketSearch& search, const std::string& path, int err
               "CCCL_CACHE_SOCKET"};
 }
 
-Error SaysNothing(const std::string& socket) {
+Error DaemonSilent(const std::string& socket) {
   return {CCCL_CACHE_UNAVAILABLE,
           "cccl-cached at " + socket +
               " does not even say that it is there: it is stopped or hangs, or the machine does "

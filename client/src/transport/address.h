@@ -28,8 +28,9 @@ struct SocketSearch {
 
 /// CCCL_CACHE_NO_DAEMON, for a person: `error`, connect's errno, or what lies at `path` in place of
 /// a socket; who named the path; how a daemon is started.
-[[nodiscard]] Error NobodyListens(const SocketSearch& search, const std::string& path, int error);
+[[nodiscard]] Error DaemonUnreachable(const SocketSearch& search, const std::string& path,
+                                      int error);
 /// CCCL_CACHE_UNAVAILABLE: the daemon took the connection, and says nothing on it.
-[[nodiscard]] Error SaysNothing(const std::string& socket);
+[[nodiscard]] Error DaemonSilent(const std::string& socket);
 
 }  // namespace cccl_cache

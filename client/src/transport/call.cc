@@ -60,7 +60,7 @@ cccl_cache_status FromGrpcCode(int code) {
 
 // A daemon may be configured for larger messages than the default 16 MiB; beyond this it is no
 // daemon of ours.
-constexpr size_t kLargestReply = size_t{256} << 20;
+constexpr size_t kMaxReply = size_t{256} << 20;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ Call::Call(std::string_view path, const ByteChain& body, MessageSink* sink, Dead
       source_(source),
       deadline_(deadline),
       unsent_(body.size()),
-      assembler_(kLargestReply) {}
+      assembler_(kMaxReply) {}
 
 bool Call::TakeMore() {
   if (!goes_on() || unsent_ > 0 || ended_) return false;

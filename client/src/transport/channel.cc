@@ -13,7 +13,7 @@ namespace cccl_cache {
 namespace {
 
 // As long as gRPC lets a call's deadline be written in milliseconds.
-constexpr std::chrono::hours kLongestCall{27};
+constexpr std::chrono::hours kMaxCall{27};
 
 // Pauses that double, so long as less than two seconds were spent in them: what a daemon needs to
 // restart, or to get through a rush of connections.
@@ -71,7 +71,7 @@ class Attempts {
       case CallEnd::kDeadline:
         return TooLate();
       case CallEnd::kSilent:
-        return SaysNothing(socket_);
+        return DaemonSilent(socket_);
       case CallEnd::kMalformed:
         return Error{CCCL_CACHE_PROTOCOL,
                      "what listens on " + socket_ +
@@ -146,7 +146,7 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     auto connection = attempts.Connect();
     if (!connection.ok()) return std::move(connection).error();
     sink->Restart();
-    auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kLongestCall), source);
+    auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kMaxCall), source);
     (*connection)->Start(call.get());
     const auto goes_on = [&] {
       return settled() && call->unsent() == 0 && (*connection)->flushed();

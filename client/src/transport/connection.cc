@@ -27,7 +27,7 @@ Error ConnectError(const std::string& path, int error) {
                                      ": its mode and group are the daemon's --socket-mode and "
                                      "--socket-group"};
     default:
-      return NobodyListens(SocketSearch::FromEnvironment(""), path, error);
+      return DaemonUnreachable(SocketSearch::FromEnvironment(""), path, error);
   }
 }
 
@@ -58,7 +58,7 @@ Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path) 
 }
 
 Connection::Connection(FileDescriptor socket)
-    : socket_(std::move(socket)), owner_(getpid()), silence_(Silence::Clock::now(), {}) {}
+    : socket_(std::move(socket)), owner_(getpid()), keep_alive_(KeepAlive::Clock::now(), {}) {}
 
 Connection::~Connection() {
   // A forked child may hold the socket too: only shutdown tells the daemon that this end is gone.
@@ -76,7 +76,7 @@ CallEnd Connection::Run(Call* call) {
 
 void Connection::Start(Call* call) {
   session_.Start(call);
-  silence_ = Silence(Silence::Clock::now(), call->deadline().Remaining());
+  keep_alive_ = KeepAlive(KeepAlive::Clock::now(), call->deadline().Remaining());
   progress_ = Progress::kNone;
 }
 
@@ -84,33 +84,33 @@ bool Connection::Turn(Call* call, const Deadline& until, int wake) {
   if (!Send(call)) return true;
   const bool in_time = progress_ == Progress::kMade ? !until.Passed() : Wait(until, wake);
   if (!in_time) return false;
-  progress_ = Hear(call);
+  progress_ = ReceiveBytes(call);
   return true;
 }
 
 bool Connection::TurnOrDoubt(Call* call, const Deadline& until) {
-  if (Turn(call, std::min(until, Deadline::At(silence_.until())))) return true;
+  if (Turn(call, std::min(until, Deadline::At(keep_alive_.until())))) return true;
   if (until.Passed()) return false;
-  Doubt(call);
+  CheckKeepAlive(call);
   return true;
 }
 
 bool Connection::Advance(Call* call) {
-  while (!call->ended() && Send(call) && Hear(call) != Progress::kNone) {
+  while (!call->ended() && Send(call) && ReceiveBytes(call) != Progress::kNone) {
   }
-  if (!call->ended()) Doubt(call);
+  if (!call->ended()) CheckKeepAlive(call);
   return call->ended();
 }
 
-void Connection::Doubt(Call* call) {
-  switch (silence_.At(Silence::Clock::now())) {
-    case Silence::Means::kNothingYet:
+void Connection::CheckKeepAlive(Call* call) {
+  switch (keep_alive_.At(KeepAlive::Clock::now())) {
+    case KeepAlive::Means::kNothingYet:
       return;
-    case Silence::Means::kAsk:
+    case KeepAlive::Means::kAsk:
       session_.Ping();
       Send(call);
       return;
-    case Silence::Means::kGone:
+    case KeepAlive::Means::kGone:
       call->End(CallEnd::kSilent);
   }
 }
@@ -123,9 +123,9 @@ bool Connection::Send(Call* call) {
   return !call->ended();
 }
 
-Connection::Progress Connection::Hear(Call* call) {
+Connection::Progress Connection::ReceiveBytes(Call* call) {
   const Progress progress = Receive(call);
-  if (progress == Progress::kMade) silence_.Broken(Silence::Clock::now());
+  if (progress == Progress::kMade) keep_alive_.Broken(KeepAlive::Clock::now());
   if (progress == Progress::kBroken) {
     broken_ = true;
     call->End(EndOfConnection());

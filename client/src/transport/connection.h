@@ -34,7 +34,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   /// Sends the call and waits for its end, at most until its deadline, and not for a server that
-  /// says nothing (Silence).
+  /// says nothing (KeepAlive).
   CallEnd Run(Call* call);
 
   // The same in steps, for a call that both sides go on talking on, or for who waits for several
@@ -52,9 +52,9 @@ class Connection {
   /// go on, wait for the socket to be readable, or writable too if there is more to be sent, or for
   /// the moment at which the server's silence is to be looked at.
   bool Advance(Call* call);
-  [[nodiscard]] Silence::Clock::time_point doubts_at() const { return silence_.until(); }
+  [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return keep_alive_.until(); }
   /// The call waits for something more, which is to come within that time.
-  void Hurry(std::chrono::milliseconds left) { silence_.Hurry(Silence::Clock::now(), left); }
+  void Hurry(std::chrono::milliseconds left) { keep_alive_.Hurry(KeepAlive::Clock::now(), left); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
   /// Leaves the call, ended or not.
@@ -79,10 +79,10 @@ class Connection {
   /// Sends what there is to be sent; false: the call has ended.
   bool Send(Call* call);
   /// Receives what has come, the end of the connection too, which is that of the call.
-  Progress Hear(Call* call);
+  Progress ReceiveBytes(Call* call);
   /// Asks whether the server is there if it has said nothing for long; ends the call if it was
   /// asked before.
-  void Doubt(Call* call);
+  void CheckKeepAlive(Call* call);
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline, int wake);
   /// Sends what waits to be sent, as far as the socket takes it.
@@ -100,7 +100,7 @@ class Connection {
   size_t unflushed_ = 0;
   bool broken_ = false;
   Glance glance_;
-  Silence silence_;
+  KeepAlive keep_alive_;
   Progress progress_ = Progress::kNone;  ///< of the last turn
   std::array<char, 16384> staging_;
 };

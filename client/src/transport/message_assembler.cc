@@ -13,7 +13,7 @@ namespace {
 
 // What is smaller, the allocator keeps by itself.
 constexpr size_t kSmallestKept = size_t{64} << 10;
-constexpr size_t kLargestKept = size_t{4} << 20;
+constexpr size_t kMaxKept = size_t{4} << 20;
 // A message that needs less than this part of a block would hold too much.
 constexpr size_t kLeastUse = 2;
 
@@ -36,7 +36,7 @@ bool Fits(const Block& block, size_t size) {
 }  // namespace
 
 MessageMemory AllocateMessageMemory(size_t size) {
-  if (size >= kSmallestKept && size <= kLargestKept) {
+  if (size >= kSmallestKept && size <= kMaxKept) {
     Block* const kept = spare.exchange(nullptr, std::memory_order_acquire);
     if (kept != nullptr && Fits(*kept, size)) return MessageMemory(kept->bytes());
     Free(kept);
@@ -51,7 +51,7 @@ size_t CapacityOf(const MessageMemory& memory) {
 
 void ReleaseMessageMemory::operator()(char* memory) const {
   Block* block = Block::Of(memory);
-  if (block->capacity >= kSmallestKept && block->capacity <= kLargestKept) {
+  if (block->capacity >= kSmallestKept && block->capacity <= kMaxKept) {
     block = spare.exchange(block, std::memory_order_acq_rel);
   }
   Free(block);

@@ -46,7 +46,7 @@ class Deadline {
 /// When to ask the daemon again, and for how many builds at once: what it says itself where it has
 /// too many or is stopping; where it is gone, after pauses that double, for as long as it may take
 /// to restart. A value type.
-class Pace {
+class Backoff {
  public:
   using Moment = std::chrono::steady_clock::time_point;
 
@@ -69,7 +69,7 @@ class Pace {
     if (!until_) until_ = now + kPatience;
     if (now >= *until_) return false;
     PauseUntil(now + pause_);
-    pause_ = std::min(pause_ * 2, kLongestPause);
+    pause_ = std::min(pause_ * 2, kMaxPause);
     return true;
   }
 
@@ -86,7 +86,7 @@ class Pace {
  private:
   static constexpr std::chrono::seconds kPatience{10};
   static constexpr std::chrono::milliseconds kShortestPause{10};
-  static constexpr std::chrono::milliseconds kLongestPause{320};
+  static constexpr std::chrono::milliseconds kMaxPause{320};
   static constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
 
   void PauseUntil(Moment moment) { next_ = next_ ? std::max(*next_, moment) : moment; }
@@ -102,17 +102,17 @@ class Pace {
 /// that lives may have nothing to say for an hour, but answers when it is asked whether it is there
 /// (a PING of HTTP/2): who does not is stopped or hangs. What is to be done is told in turn: wait,
 /// ask, wait as long again, give up. A value type.
-class Silence {
+class KeepAlive {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Means { kNothingYet, kAsk, kGone };
 
-  static constexpr std::chrono::milliseconds kLongest{5000};
+  static constexpr std::chrono::milliseconds kMax{5000};
   /// Shorter is what a busy machine may make of it.
   static constexpr std::chrono::milliseconds kShortest{500};
 
   /// `left`: to the end of the call. Given up early enough that half of it is left.
-  Silence(Clock::time_point now, std::chrono::milliseconds left)
+  KeepAlive(Clock::time_point now, std::chrono::milliseconds left)
       : patience_(PatienceFor(left)), until_(now + patience_) {}
 
   /// The call waits from now on for something that has to come within `left`, too.
@@ -139,7 +139,7 @@ class Silence {
 
  private:
   static std::chrono::milliseconds PatienceFor(std::chrono::milliseconds left) {
-    return std::clamp(left / 4, kShortest, kLongest);
+    return std::clamp(left / 4, kShortest, kMax);
   }
 
   std::chrono::milliseconds patience_;
@@ -151,7 +151,7 @@ class Silence {
 /// time in a row, 30 s at the most. Callers that were kept waiting together are one time: what
 /// fails during a rest began before it. Thread-safe and without a lock, so that a child forked at
 /// any moment can use it.
-class DaemonRest {
+class CircuitBreaker {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -162,7 +162,7 @@ class DaemonRest {
     int64_t until = until_;
     if (Count(now) < until) return;
     const int64_t cost = std::chrono::ceil<std::chrono::milliseconds>(waited).count();
-    const int64_t pause = std::min(std::max(pause_.load(), cost), kLongest);
+    const int64_t pause = std::min(std::max(pause_.load(), cost), kMax);
     // Of those that fail at the same moment, one begins the rest.
     if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }
@@ -177,7 +177,7 @@ class DaemonRest {
   }
 
   static constexpr int64_t kShortest = 100;
-  static constexpr int64_t kLongest = 30'000;
+  static constexpr int64_t kMax = 30'000;
 
   std::atomic<int64_t> until_{0};  ///< milliseconds of the clock
   std::atomic<int64_t> pause_{kShortest};

@@ -45,7 +45,7 @@ constexpr uint32_t kArtifactSize = 2;
 
 // Memory for what a daemon announces is taken at once: beyond this, all artifacts together, it is
 // no daemon of ours.
-constexpr uint64_t kLargestBuild = uint64_t{2} << 30;
+constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace
 
@@ -98,7 +98,7 @@ bool ChunkedReply::TakeReply(std::string_view reply) {
   reply.copy(reply_.bytes.get(), reply.size());
   WireReader reader(reply);
   WireField field;
-  uint64_t left = kLargestBuild;
+  uint64_t left = kMaxBuild;
   while (reader.Next(&field)) {
     if (field.number != kReplyArtifacts || !field.is_bytes) continue;
     WireReader artifact(field.bytes);

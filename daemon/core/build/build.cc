@@ -27,15 +27,15 @@ std::string ArchOf(const BuildPlan& plan) {
 // Most of what they do is to wait for callers' answers.
 constexpr size_t kSentFilesPerUid = 16;
 
-FileChecks::Bounds DiskReads(const ParkedLooks::Patience& patience) {
+FileChecks::Bounds DiskReads(const AsyncLookups::Timeouts& patience) {
   FileChecks::Bounds bounds = kDiskReads;
   bounds.time = patience.look;
   bounds.look_time = patience.disk;
   return bounds;
 }
 
-std::string UncacheableReason(const Landing& landing) {
-  if (!landing.uncacheable_reason.empty()) return landing.uncacheable_reason;
+std::string UncacheableReason(const FlightResult& flight_result) {
+  if (!flight_result.uncacheable_reason.empty()) return flight_result.uncacheable_reason;
   return "the toolchain changed on disk while this was compiled";
 }
 
@@ -61,7 +61,7 @@ void Responder::Refuse(WaiterPtr waiter, const Error& error) {
   Answer(std::move(waiter), error);
 }
 
-void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
+void Responder::AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure) {
   const std::chrono::microseconds compile_time = hit.output.artifact->compile_time;
   BuildAnswer answer = AnswerOf(*waiter->plan, hit.output);
   answer.key = hit.key;
@@ -81,25 +81,26 @@ void Responder::AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& c
   Answer(std::move(waiter), std::move(answer), true);
 }
 
-void Responder::AnswerLanding(WaiterPtr waiter, const Landing& landing) {
-  if (landing.error) {
-    Error error = *landing.error;
+void Responder::AnswerLanding(WaiterPtr waiter, const FlightResult& flight_result) {
+  if (flight_result.error) {
+    Error error = *flight_result.error;
     error.message = WithClientNames(*waiter->plan, error.message);
     return Answer(std::move(waiter), std::move(error));
   }
-  if (landing.tier != TierName::kNone)
-    return AnswerHit(std::move(waiter), landing, landing.closure);
-  BuildAnswer answer = AnswerOf(*waiter, landing);
-  Record(*waiter, answer, landing);
+  if (flight_result.tier != TierName::kNone)
+    return AnswerHit(std::move(waiter), flight_result, flight_result.closure);
+  BuildAnswer answer = AnswerOf(*waiter, flight_result);
+  Record(*waiter, answer, flight_result);
   if (waiter->leads && answer.outcome == Outcome::kFailed) {
     parts_.statistics.Add(Counter::kCompileFailures);
   } else if (waiter->leads && answer.outcome == Outcome::kUncacheable) {
     parts_.statistics.Add(Counter::kUncacheable);
   } else if (answer.outcome == Outcome::kJoined) {
     parts_.statistics.Add(Counter::kJoins);
-    parts_.statistics.Add(Counter::kSavedMicroseconds, landing.compile_time.count());
+    parts_.statistics.Add(Counter::kSavedMicroseconds, flight_result.compile_time.count());
   }
-  Answer(std::move(waiter), std::move(answer), landing.keepable() && landing.output.succeeded);
+  Answer(std::move(waiter), std::move(answer),
+         flight_result.keepable() && flight_result.output.succeeded);
 }
 
 void Responder::NoteAnswered(const Waiter& waiter, const Digest& key) {
@@ -111,7 +112,8 @@ void Responder::NoteAnswered(const Waiter& waiter, const Digest& key) {
                                           ArchOf(plan), now});
 }
 
-void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing) {
+void Responder::Record(const Waiter& waiter, const BuildAnswer& answer,
+                       const FlightResult& flight_result) {
   const uid_t uid = waiter.peer.uid;
   // One record is enough for all of a user's calls that waited for one compile.
   if (!waiter.leads && parts_.history.Knows(uid, answer.key)) return;
@@ -120,11 +122,11 @@ void Responder::Record(const Waiter& waiter, const BuildAnswer& answer, const La
   build.outcome = answer.outcome;
   build.reason = answer.reason;
   build.time = std::chrono::system_clock::now();
-  build.closure = std::make_shared<const Closure>(landing.closure);
+  build.closure = std::make_shared<const Closure>(flight_result.closure);
   parts_.history.Add(uid, waiter.peer.account(), std::move(build));
 }
 
-ParkedLooks::ParkedLooks(FlightTable& table, Responder& responder, const Patience& patience)
+AsyncLookups::AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience)
     : table_(table),
       responder_(responder),
       files_hang_(FilesHang(patience.look)),
@@ -133,7 +135,7 @@ ParkedLooks::ParkedLooks(FlightTable& table, Responder& responder, const Patienc
       disk_(DiskReads(patience)),
       computing_({.awaited = "threads that read large requests", .time = patience.look}) {}
 
-void ParkedLooks::Compute(WaiterPtr waiter, std::function<void()> work, Then then) {
+void AsyncLookups::Compute(WaiterPtr waiter, std::function<void()> work, Then then) {
   const Error busy{ErrorCode::kOverloaded, "too many large requests of this user wait to be read"};
   Park(std::move(waiter), computing_,
        {.look = std::move(work),
@@ -143,7 +145,7 @@ void ParkedLooks::Compute(WaiterPtr waiter, std::function<void()> work, Then the
                           const Error& why) { responder_.Refuse(std::move(refused), why); }});
 }
 
-void ParkedLooks::AtFiles(WaiterPtr waiter, std::function<void()> look, Then then) {
+void AsyncLookups::AtFiles(WaiterPtr waiter, std::function<void()> look, Then then) {
   FileChecks& threads = waiter->files == nullptr ? files_ : sent_files_;
   Park(std::move(waiter), threads,
        {.look = std::move(look),
@@ -153,7 +155,7 @@ void ParkedLooks::AtFiles(WaiterPtr waiter, std::function<void()> look, Then the
                           const Error& why) { responder_.Refuse(std::move(refused), why); }});
 }
 
-void ParkedLooks::AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without) {
+void AsyncLookups::AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without) {
   Park(std::move(waiter), disk_,
        {.look = std::move(read),
         .then = std::move(then),
@@ -161,14 +163,14 @@ void ParkedLooks::AtDisk(WaiterPtr waiter, std::function<void()> read, Then then
         .refused = [without](WaiterPtr refused, const Error&) { without(std::move(refused)); }});
 }
 
-void ParkedLooks::Close() {
+void AsyncLookups::Close() {
   files_.Close();
   sent_files_.Close();
   disk_.Close();
   computing_.Close();
 }
 
-void ParkedLooks::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
+void AsyncLookups::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
   const FlightTable::Ticket ticket = waiter->ticket;
   const Account account = waiter->peer.account();
   const auto resume = [this, ticket](Then next) {
@@ -202,21 +204,22 @@ BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output) {
   return answer;
 }
 
-BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing) {
+BuildAnswer AnswerOf(const Waiter& waiter, const FlightResult& flight_result) {
   using std::chrono::microseconds;
-  BuildAnswer answer = AnswerOf(*waiter.plan, landing.output);
-  answer.key = KeyOf(waiter.plan->fingerprint, landing.closure);
-  answer.compile_time = landing.compile_time;
-  answer.queue_time = std::max(
-      microseconds{0}, std::chrono::duration_cast<microseconds>(landing.started - waiter.joined));
-  if (!landing.output.succeeded) return answer;
-  if (!landing.keepable()) {
+  BuildAnswer answer = AnswerOf(*waiter.plan, flight_result.output);
+  answer.key = KeyOf(waiter.plan->fingerprint, flight_result.closure);
+  answer.compile_time = flight_result.compile_time;
+  answer.queue_time =
+      std::max(microseconds{0},
+               std::chrono::duration_cast<microseconds>(flight_result.started - waiter.joined));
+  if (!flight_result.output.succeeded) return answer;
+  if (!flight_result.keepable()) {
     answer.outcome = Outcome::kUncacheable;
-    answer.reason = UncacheableReason(landing);
+    answer.reason = UncacheableReason(flight_result);
   } else if (!waiter.leads) {
     answer.outcome = Outcome::kJoined;
   }
-  answer.closed = landing.keepable() && IsOfToolchain(landing.closure);
+  answer.closed = flight_result.keepable() && IsOfToolchain(flight_result.closure);
   return answer;
 }
 

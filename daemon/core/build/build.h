@@ -39,14 +39,14 @@ class Responder {
   void Refuse(WaiterPtr waiter, const Error& error);
   /// With what lay in a tier, as a hit or as what the waiter waited for. `closure`: the one that is
   /// true for the waiter, and led there.
-  void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure);
+  void AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure);
   /// With what the flight came to that this one waited in.
-  void AnswerLanding(WaiterPtr waiter, const Landing& landing);
+  void AnswerLanding(WaiterPtr waiter, const FlightResult& flight_result);
 
  private:
   /// `kept`: the artifact is, so that it may be exported by whom it was told to.
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result, bool kept);
-  void Record(const Waiter& waiter, const BuildAnswer& answer, const Landing& landing);
+  void Record(const Waiter& waiter, const BuildAnswer& answer, const FlightResult& flight_result);
 
   /// That this user is told of an artifact that is kept.
   void NoteAnswered(const Waiter& waiter, const Digest& key);
@@ -56,16 +56,16 @@ class Responder {
 
 /// Work for which a build waits parked, without the thread that brought it: looks at its files or
 /// at what is only on the daemon's disk, and what takes long to compute. Thread-safe.
-class ParkedLooks {
+class AsyncLookups {
  public:
   using Then = std::function<void(WaiterPtr)>;
-  struct Patience {
+  struct Timeouts {
     std::chrono::milliseconds look{120'000};  ///< for a look, with what stands in line before it
     std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
   };
 
   /// The table and the responder must outlive it.
-  ParkedLooks(FlightTable& table, Responder& responder, const Patience& patience);
+  AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience);
 
   /// `look` is at the caller's files and may hang for ever, so it may use only what it owns. One
   /// that takes too long, or finds too many before it, ends with the build's being answered so.
@@ -109,7 +109,7 @@ class ParkedLooks {
 /// caller's own names.
 [[nodiscard]] BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output);
 
-/// What a landing without an error says to one of those who waited for it.
-[[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const Landing& landing);
+/// What a result without an error says to one of those who waited for it.
+[[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const FlightResult& flight_result);
 
 }  // namespace cccl_cache::daemon

@@ -37,13 +37,13 @@ class BuildCoordinator::Impl {
   Impl(Parts parts, const BuildLimits& limits)
       : parts_(std::move(parts)),
         limits_(limits),
-        memory_(parts_.tiers, parts_.departures, {limits.remember_failures, limits.quarantine},
+        memory_(parts_.tiers, parts_.eviction_log, {limits.remember_failures, limits.quarantine},
                 parts_.own),
         history_(kHistoryBytes),
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
         looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
         explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
-                    history_, parts_.departures, parts_.answered},
+                    history_, parts_.eviction_log, parts_.answered},
                    {limits.compile.time, limits.disk_patience}),
         flights_({table_,
                   memory_,
@@ -93,7 +93,7 @@ class BuildCoordinator::Impl {
   BuildGauges Gauges() const { return flights_.Gauges(); }
 
   [[nodiscard]] const Explainer& explainer() const { return explainer_; }
-  BuildMemory& memory() { return memory_; }
+  BuildCache& memory() { return memory_; }
 
  private:
   // The main path: plan, look up, join.
@@ -148,7 +148,7 @@ class BuildCoordinator::Impl {
     const BuildPlan& plan = *waiter->plan;
     const uid_t uid = waiter->peer.uid;
     if (!plan.uncacheable_reason.empty()) return LookFurther(std::move(waiter), nullptr);
-    waiter->manifest = memory_.ManifestAtOnce(plan, uid);
+    waiter->manifest = memory_.ManifestInMemory(plan, uid);
     if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
     if (!memory_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
     const auto kept = std::make_shared<Kept>();
@@ -161,7 +161,7 @@ class BuildCoordinator::Impl {
 
   // What is kept of a plan: an artifact, or else what is known of its files.
   struct Kept {
-    std::optional<Landing> hit = std::nullopt;
+    std::optional<FlightResult> hit = std::nullopt;
     UsersManifest manifest = {};
   };
 
@@ -219,11 +219,11 @@ class BuildCoordinator::Impl {
       memory_.NoteHad(closure->key, waiter->peer);
     }
     if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
-    if (const auto hit = memory_.FindAtOnce(closure->key, uid)) {
+    if (const auto hit = memory_.FindInMemory(closure->key, uid)) {
       return AnswerHit(std::move(waiter), *hit, closure->closure);
     }
     if (!memory_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
-    const auto hit = std::make_shared<std::optional<Landing>>();
+    const auto hit = std::make_shared<std::optional<FlightResult>>();
     // The waiter's manifest holds the closure; who leaves takes it along.
     auto read = [this, hit, key = closure->key, uid] { *hit = memory_.Find(key, uid); };
     looks_.AtDisk(
@@ -258,7 +258,7 @@ class BuildCoordinator::Impl {
 
   // Waits, without a thread, until what changed on disk has been identified.
   void StartLater(WaiterPtr waiter) {
-    if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), Unsettled());
+    if (waiter->looks >= kMaxLooks) return responder_.Answer(std::move(waiter), KeepsChanging());
     ++waiter->looks;
     const Ticket ticket = waiter->ticket;
     const std::shared_ptr<const BuildRequest> request = waiter->request;
@@ -290,12 +290,12 @@ class BuildCoordinator::Impl {
       responder_.Answer(std::move(*waiter), std::move(answer));
       return true;
     }
-    const std::optional<Landing> hit = memory_.FindAtOnce(plan.key, (*waiter)->peer.uid);
+    const std::optional<FlightResult> hit = memory_.FindInMemory(plan.key, (*waiter)->peer.uid);
     if (hit) AnswerHit(std::move(*waiter), *hit, {});
     return hit.has_value();
   }
 
-  void AnswerHit(WaiterPtr waiter, const Landing& hit, const Closure& closure) {
+  void AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure) {
     // What a user inserted is the user's affair, and says nothing of what others have.
     if (!hit.private_to_user) flights_.Hit(*waiter, hit, closure);
     responder_.AnswerHit(std::move(waiter), hit, closure);
@@ -306,10 +306,10 @@ class BuildCoordinator::Impl {
   const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
   std::atomic<bool> stopping_{false};
   FlightTable table_;
-  BuildMemory memory_;
+  BuildCache memory_;
   BuildHistory history_;
   Responder responder_;
-  ParkedLooks looks_;  // its threads use all that is here, until it is closed
+  AsyncLookups looks_;  // its threads use all that is here, until it is closed
   const Explainer explainer_;
   Flights flights_;  // last: its threads use all of the above
 };
@@ -325,7 +325,7 @@ BuildCoordinator::Ticket BuildCoordinator::Build(std::shared_ptr<const BuildRequ
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }
 const Explainer& BuildCoordinator::explainer() const { return impl_->explainer(); }
-BuildMemory& BuildCoordinator::memory() { return impl_->memory(); }
+BuildCache& BuildCoordinator::memory() { return impl_->memory(); }
 BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
 
 }  // namespace cccl_cache::daemon

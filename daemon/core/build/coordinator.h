@@ -24,8 +24,8 @@
 namespace cccl_cache::daemon {
 
 class AnsweredBuilds;
-class BuildMemory;
-class Departures;
+class BuildCache;
+class EvictionLog;
 class Explainer;
 class PrivateEntries;
 
@@ -93,7 +93,7 @@ class BuildCoordinator {
     FileAccess& files;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
     Statistics& statistics;
-    Departures& departures;  ///< what the tiers dropped, and who looks for it
+    EvictionLog& eviction_log;  ///< what the tiers dropped, and who looks for it
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< what an operator should know
@@ -126,7 +126,7 @@ class BuildCoordinator {
   /// that ends.
   [[nodiscard]] const Explainer& explainer() const;
   /// What is known of builds. Lives as long as the coordinator.
-  [[nodiscard]] BuildMemory& memory();
+  [[nodiscard]] BuildCache& memory();
 
  private:
   class Impl;

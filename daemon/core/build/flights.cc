@@ -62,25 +62,28 @@ bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
 }
 
 // Whether a compile of the waiter's own files shows the names under which it saw them.
-bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
-  return landing.shows_paths &&
-         (!landing.looked_outside || SameFiles(waiter, plan, landing.files_were_sent));
+bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
+  return flight_result.shows_paths &&
+         (!flight_result.looked_outside || SameFiles(waiter, plan, flight_result.files_were_sent));
 }
 
-// Whether the landing is an answer to what this waiter asked.
-bool Suits(const Waiter& waiter, const BuildPlan& plan, const Landing& landing) {
-  if (landing.tier != TierName::kNone) return true;
-  if (landing.failed_files != nullptr && landing.failed_files != waiter.files) return false;
+// Whether the result is an answer to what this waiter asked.
+bool Matches(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
+  if (flight_result.tier != TierName::kNone) return true;
+  if (flight_result.failed_files != nullptr && flight_result.failed_files != waiter.files)
+    return false;
   // What the daemon could not open for the leader, this one sends.
-  const bool files_needed = landing.error && landing.error->code == ErrorCode::kFilesNeeded;
+  const bool files_needed =
+      flight_result.error && flight_result.error->code == ErrorCode::kFilesNeeded;
   if (files_needed && waiter.files != nullptr) return false;
-  if (landing.looked_outside && !SameFiles(waiter, plan, landing.files_were_sent)) return false;
-  if (landing.shows_paths || landing.may_show_paths) return false;
-  if (!landing.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
-  return !landing.toolchain_changed || waiter.restarts >= kMaxRestarts;
+  if (flight_result.looked_outside && !SameFiles(waiter, plan, flight_result.files_were_sent))
+    return false;
+  if (flight_result.shows_paths || flight_result.may_show_paths) return false;
+  if (!flight_result.uncacheable_reason.empty() && !waiter.joined_before_start) return false;
+  return !flight_result.toolchain_changed || waiter.restarts >= kMaxRestarts;
 }
 
-FlightRunner::Parts WithPreambles(FlightRunner::Parts parts, PreamblePool* preambles) {
+CompileRunner::Parts WithPreambles(CompileRunner::Parts parts, PreamblePool* preambles) {
   parts.preambles = preambles;
   return parts;
 }
@@ -110,12 +113,12 @@ bool Flights::CanBeRecalled(const BuildPlan& plan, const Caller& caller) const {
                                      !IsAloneWithSentFiles(caller.peer.uid, plan.directories));
 }
 
-void Flights::Hit(const Waiter& waiter, const Landing& hit, const Closure& closure) {
+void Flights::Hit(const Waiter& waiter, const FlightResult& hit, const Closure& closure) {
   const bool sent = waiter.files != nullptr;
   if (!CanBeRecalled(*waiter.plan, {waiter.peer, waiter.files})) return;
   shadow_checks_.Consider({.plan = waiter.plan,
                            .peer = waiter.peer,
-                           .landing = hit,
+                           .flight_result = hit,
                            .closure = closure,
                            .files_were_sent = sent});
 }
@@ -155,7 +158,7 @@ void Flights::Join(WaiterPtr waiter) {
   if (joined.flight == 0 || joined.started) return;
   if (joined.leads && shared) {
     // Another flight of this key may have landed between our look-up and our joining: in memory.
-    const std::optional<Landing> hit = parts_.memory.FindClosedAtOnce(*plan);
+    const std::optional<FlightResult> hit = parts_.memory.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
   const Status queued = queue_.Add(joined.flight, peer.account());
@@ -164,7 +167,7 @@ void Flights::Join(WaiterPtr waiter) {
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
 }
 
-// One flight from its slot to its landing; runs on a slot's thread.
+// One flight from its slot to its result; runs on a slot's thread.
 void Flights::Run(uint64_t flight) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
@@ -188,32 +191,32 @@ void Flights::Run(uint64_t flight) {
   PathVerdict verdict = PathVerdict::kUnknown;
   if (const auto proof = ProofBefore(*started)) {
     const PathFinding finding =
-        FindOut(*proof, CompilePurpose::kCallersProof, runner_, started->stop);
+        RunPathProof(*proof, CompilePurpose::kCallersProof, runner_, started->stop);
     verdict = finding.verdict;
     if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
     if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
     if (verdict == PathVerdict::kNotShown) {
-      const auto now = parts_.memory.SharedManifestAtOnce(*proof->canonical);
+      const auto now = parts_.memory.SharedManifestInMemory(*proof->canonical);
       return Land(flight, proof->canonical, started->caller.peer, finding.canonical, now.get());
     }
   }
   const Caller& caller = started->caller;
-  FlightOrder order{.caller = caller};
+  CompileOrder order{.caller = caller};
   if (!plan.include_view) {
     order.first_question = [this, flight, caller, kept = started->plan] {
       LooksOutside(flight, *kept, caller);
     };
   }
-  const Landing landing = runner_.Run(plan, order, started->stop);
-  if (verdict == PathVerdict::kUnknown) ProveLater(*started, landing);
-  Land(flight, started->plan, caller.peer, landing, known);
+  const FlightResult flight_result = runner_.Run(plan, order, started->stop);
+  if (verdict == PathVerdict::kUnknown) ProveLater(*started, flight_result);
+  Land(flight, started->plan, caller.peer, flight_result, known);
 }
 
 // Whether another flight of this fingerprint has landed since the leader looked, so that it may
 // find an answer now. A disk that stalls must hold no slot: what has landed lately is in memory.
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
-  if (known == nullptr) return parts_.memory.ManifestAtOnce(plan, uid).all != nullptr;
-  const auto now = parts_.memory.SharedManifestAtOnce(plan);
+  if (known == nullptr) return parts_.memory.ManifestInMemory(plan, uid).all != nullptr;
+  const auto now = parts_.memory.SharedManifestInMemory(plan);
   return now != nullptr && now->SaysMoreThan(*known);
 }
 
@@ -227,22 +230,23 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 }
 
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
-                   const Landing& landing, const Manifest* known) {
-  parts_.memory.Keep(*plan, peer, landing, known);
+                   const FlightResult& flight_result, const Manifest* known) {
+  parts_.memory.Keep(*plan, peer, flight_result, known);
   for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
     if (canonical != nullptr && canonical->flight == plan->flight) {
       waiter->plan = canonical;
     }
-    if (Suits(*waiter, *plan, landing)) {
-      parts_.responder.AnswerLanding(std::move(waiter), landing);
+    if (Matches(*waiter, *plan, flight_result)) {
+      parts_.responder.AnswerLanding(std::move(waiter), flight_result);
     } else if (waiter->restarts >= kMaxRestarts) {
-      parts_.responder.Answer(std::move(waiter), Unsettled());
+      parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
       // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
-      if (landing.failed_files == nullptr) ++waiter->restarts;
-      if (ShowsPathsOf(*waiter, *plan, landing)) waiter->shows_paths = true;
-      if (landing.keepable()) waiter->if_found = waiter->leads ? Outcome::kBuilt : Outcome::kJoined;
+      if (flight_result.failed_files == nullptr) ++waiter->restarts;
+      if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
+      if (flight_result.keepable())
+        waiter->if_found = waiter->leads ? Outcome::kBuilt : Outcome::kJoined;
       start_again_(std::move(waiter));
     }
   }
@@ -264,19 +268,19 @@ std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started
 
 // What was made under the real paths because its files may show them, is everybody's once it is
 // proven that it does not.
-void Flights::ProveLater(const FlightTable::Started& started, const Landing& landing) {
+void Flights::ProveLater(const FlightTable::Started& started, const FlightResult& flight_result) {
   if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
-  if (!landing.keepable() || !landing.output.succeeded) return;
+  if (!flight_result.keepable() || !flight_result.output.succeeded) return;
   const BuildPlan& plan = *started.plan;
   const Caller& caller = started.caller;
   if (!CanBeRecalled(plan, caller)) return;
   const bool sent = caller.files != nullptr;
   const auto open =
-      proofs_.Add({started.plan, started.to_be_proven, caller.peer, landing.output.artifact,
-                   landing.closure, sent ? Recall(plan, landing.closure) : nullptr});
+      proofs_.Add({started.plan, started.to_be_proven, caller.peer, flight_result.output.artifact,
+                   flight_result.closure, sent ? Recall(plan, flight_result.closure) : nullptr});
   if (open == nullptr) return;
   const size_t bytes = kCopiesInProof * cccl_cache::BytesOf(*plan.job.request) +
-                       landing.output.artifact->Footprint() + BytesOf(landing.closure);
+                       flight_result.output.artifact->Footprint() + BytesOf(flight_result.closure);
   const bool added = idle_jobs_.Add(caller.peer.account(), bytes,
                                     [this, open](std::stop_token stop) { Prove(open, stop); });
   if (!added) proofs_.Remove(open);
@@ -288,7 +292,8 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
   const std::stop_callback taken(open->taken.get_token(), [&end] { end.request_stop(); });
   if (end.stop_requested()) return;
   const PathProof& proof = open->proof;
-  const PathFinding finding = FindOut(proof, CompilePurpose::kPathProof, runner_, end.get_token());
+  const PathFinding finding =
+      RunPathProof(proof, CompilePurpose::kPathProof, runner_, end.get_token());
   if (finding.verdict != PathVerdict::kUnknown) {
     parts_.compile.statistics.Add(Counter::kPathProofs);
   }
@@ -302,7 +307,7 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
 }
 
 void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
-  const auto known = parts_.memory.SharedManifestAtOnce(*proof.canonical);
+  const auto known = parts_.memory.SharedManifestInMemory(*proof.canonical);
   parts_.memory.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
                                finding.canonical.compile_time, known.get());
 }

@@ -17,14 +17,14 @@
 namespace cccl_cache::daemon {
 
 /// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
-/// landing. Thread-safe.
+/// result. Thread-safe.
 class Flights {
  public:
   struct Parts {
     FlightTable& table;
-    BuildMemory& memory;
+    BuildCache& memory;
     Responder& responder;
-    FlightRunner::Parts compile;                   ///< but for the preambles
+    CompileRunner::Parts compile;                  ///< but for the preambles
     std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty
   };
   struct Limits {
@@ -52,7 +52,7 @@ class Flights {
   void Leave(BuildCoordinator::Ticket ticket);
 
   /// A hit that is answered, as it may be one of those that are checked, and what it was made of.
-  void Hit(const Waiter& waiter, const Landing& hit, const Closure& closure);
+  void Hit(const Waiter& waiter, const FlightResult& hit, const Closure& closure);
 
   [[nodiscard]] BuildGauges Gauges() const {
     return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
@@ -72,10 +72,10 @@ class Flights {
   /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did
   /// not tell, or nobody looked.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
-            const Landing& landing, const Manifest* known);
+            const FlightResult& flight_result, const Manifest* known);
   /// What is to be proven before the flight's callers are answered; null: nothing.
   [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);
-  void ProveLater(const FlightTable::Started& started, const Landing& landing);
+  void ProveLater(const FlightTable::Started& started, const FlightResult& flight_result);
   void Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop);
   void NoteShown(const PathProof& proof, const PathFinding& finding);
 
@@ -83,7 +83,7 @@ class Flights {
   const StartAgain start_again_;
   PreamblePool preambles_;
   OpenProofs proofs_;
-  FlightRunner runner_;
+  CompileRunner runner_;
   // Last, as their threads use what stands above them. Idle jobs and preambles ask the queue, too:
   // from the first one that is added, and not after the destructor has stopped them.
   IdleJobs idle_jobs_;

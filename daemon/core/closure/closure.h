@@ -37,8 +37,8 @@ struct Closure {
 
 /// So many names a compiler is answered about at the most, and so many bytes of names: a whole CCCL
 /// tree has 2,000. What is read from a disk or a file holds no more either.
-inline constexpr size_t kMostClosureNames = 100'000;
-inline constexpr uint64_t kMostClosureNameBytes = 16u << 20;
+inline constexpr size_t kMaxClosureNames = 100'000;
+inline constexpr uint64_t kMaxClosureNameBytes = 16u << 20;
 
 /// What it takes in memory.
 [[nodiscard]] uint64_t BytesOf(const Closure& closure);

@@ -12,14 +12,14 @@ namespace cccl_cache::daemon {
 namespace {
 
 // A whole CCCL tree has 25 MB.
-constexpr uint64_t kMostBytes = 512u << 20;
+constexpr uint64_t kMaxBytes = 512u << 20;
 
 // A toolkit has some 200 entries, and a program looks for some hundred more there in vain. All of
 // them are compared on the thread that answers hits.
-constexpr size_t kMostLooksInToolchain = 4096;
+constexpr size_t kMaxLooksInToolchain = 4096;
 
 // Identities beyond all that a closure can have: one more than a place in it.
-constexpr uint64_t kFirstImplied = kMostClosureNames + 1;
+constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
 // NVRTC asks whether the program's directory and its working directory are there, whatever the
 // program is. Were they looked at, then nobody with a closed home could build anything, and a
@@ -63,8 +63,8 @@ Status ClosureRecorder::LookInToolchain(std::string_view visible) {
   if (finished_) return JobIsOver();
   for (FileName& name : names) {
     if (places_.contains(name)) continue;
-    if (++looks_in_toolchain_ > kMostLooksInToolchain) {
-      return TooMuch(fmt::format("{} names in the toolchain", kMostLooksInToolchain));
+    if (++looks_in_toolchain_ > kMaxLooksInToolchain) {
+      return TooMuch(fmt::format("{} names in the toolchain", kMaxLooksInToolchain));
     }
     if (const Status fits = CountName(name); !fits) return fits.error();
     const SeenFile seen = SeenIn(names_.toolchain.headers(), name).value_or(SeenFile{});
@@ -158,17 +158,17 @@ Result<FileAnswer> ClosureRecorder::LookAgain(const FileName& name,
 
 Status ClosureRecorder::CountBytes(const RequesterFiles::Contents& contents) {
   if (contents.bytes != nullptr) bytes_ += contents.bytes->size();
-  if (bytes_ > kMostBytes) return TooMuch(fmt::format("{} bytes", kMostBytes));
+  if (bytes_ > kMaxBytes) return TooMuch(fmt::format("{} bytes", kMaxBytes));
   return Ok{};
 }
 
 Status ClosureRecorder::CountName(const FileName& name) {
-  if (record_.closure.entries.size() >= kMostClosureNames) {
-    return TooMuch(fmt::format("{} names", kMostClosureNames));
+  if (record_.closure.entries.size() >= kMaxClosureNames) {
+    return TooMuch(fmt::format("{} names", kMaxClosureNames));
   }
   name_bytes_ += name.below.size();
-  if (name_bytes_ > kMostClosureNameBytes) {
-    return TooMuch(fmt::format("{} bytes of names", kMostClosureNameBytes));
+  if (name_bytes_ > kMaxClosureNameBytes) {
+    return TooMuch(fmt::format("{} bytes of names", kMaxClosureNameBytes));
   }
   return Ok{};
 }

@@ -32,8 +32,8 @@ class SentContents {
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest);
 
  private:
-  FailureMemory<std::shared_ptr<const std::string>> contents_;  // by uid and digest
-  FailureMemory<bool> sent_;                                    // by uid and digest
+  ExpiringCache<std::shared_ptr<const std::string>> contents_;  // by uid and digest
+  ExpiringCache<bool> sent_;                                    // by uid and digest
 };
 
 /// All that one build was answered about files, and under which directories.

@@ -16,7 +16,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr size_t kLongestPart = shown_names::kPrettyFunction.size() - 1;
+constexpr size_t kMaxPart = shown_names::kPrettyFunction.size() - 1;
 
 /// All proper parts of the names, each once, with its number.
 class PartTable {
@@ -326,7 +326,7 @@ Directive DirectiveOf(std::string_view word) {
 
 void NameParts::Add(std::string_view identifier) {
   if (std::ranges::find(kMacros, identifier) != kMacros.end()) identifier = "__";
-  if (identifier.empty() || identifier.size() > kLongestPart) return;
+  if (identifier.empty() || identifier.size() > kMaxPart) return;
   if (const auto number = Parts().NumberOf(identifier)) found_[*number] = true;
 }
 
@@ -337,7 +337,7 @@ bool NameParts::IsNeeded(std::string_view identifier) {
 
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
   // Of the name's first characters, for each number of them.
-  std::array<Needed, kLongestPart + 2> needed;
+  std::array<Needed, kMaxPart + 2> needed;
   needed[0] = {0, 0};
   for (size_t begin = 0; begin < name.size(); ++begin) {
     if (needed[begin].parts == kImpossible) continue;

@@ -216,7 +216,7 @@ bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild
 }
 
 // Directories beyond this are compared number by number.
-constexpr size_t kMostAligned = 64;
+constexpr size_t kMaxAligned = 64;
 
 // What it costs to take two directories for one another, or one for new or gone: two that are
 // another in the same places rather change than come and go.
@@ -286,7 +286,7 @@ class SearchOrders {
     now_begin_ = now_begin;
     const size_t rows = was_.directories.size() - old_begin + 1;
     columns_ = is_.directories.size() - now_begin + 1;
-    if (std::max(rows, columns_) > kMostAligned) return;
+    if (std::max(rows, columns_) > kMaxAligned) return;
     costs_.resize(rows * columns_);
     for (size_t old = was_.directories.size() + 1; old-- > old_begin;) {
       for (size_t now = is_.directories.size() + 1; now-- > now_begin;) {

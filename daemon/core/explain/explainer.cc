@@ -16,11 +16,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-constexpr size_t kMostDifferences = 32;
+constexpr size_t kMaxDifferences = 32;
 // Who edited a header looks for that one; a whole other checkout need not be listed.
-constexpr size_t kMostFiles = 8;
+constexpr size_t kMaxFiles = 8;
 // So often in a row a question waits for a toolchain that changed again.
-constexpr int kMostLooks = 4;
+constexpr int kMaxLooks = 4;
 
 constexpr const char* kNotCompared =
     "it can't be compared with earlier builds: it came with a snapshot, or was compiled for "
@@ -34,16 +34,16 @@ void Tell(std::vector<Difference> differences, const PastBuild& was, const PastB
           Explanation* explanation) {
   explanation->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
   explanation->reason = WhyPathsCount(was, is, differences);
-  if (differences.size() > kMostDifferences) {
-    explanation->more_differences = differences.size() - kMostDifferences;
-    differences.resize(kMostDifferences);
+  if (differences.size() > kMaxDifferences) {
+    explanation->more_differences = differences.size() - kMaxDifferences;
+    differences.resize(kMaxDifferences);
   }
   explanation->differences = std::move(differences);
 }
 
-Verdict VerdictOf(DepartureCause cause) {
-  if (cause == DepartureCause::kCorrupt) return Verdict::kCorrupt;
-  return cause == DepartureCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
+Verdict VerdictOf(EvictionCause cause) {
+  if (cause == EvictionCause::kCorrupt) return Verdict::kCorrupt;
+  return cause == EvictionCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
 }
 
 Explanation DiedOn(const Quarantined& input) {
@@ -92,11 +92,11 @@ struct Explainer::Looked {
 };
 
 std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
-  const auto departure = parts_.departures.Find(key);
-  if (!departure) return std::nullopt;
+  const auto eviction = parts_.eviction_log.Find(key);
+  if (!eviction) return std::nullopt;
   Explanation explanation;
-  explanation.verdict = VerdictOf(departure->cause);
-  explanation.since = departure->time;
+  explanation.verdict = VerdictOf(eviction->cause);
+  explanation.since = eviction->time;
   return explanation;
 }
 
@@ -163,7 +163,7 @@ void Explainer::Start(const QuestionPtr& question) const {
   const auto toolchain =
       parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
   if (!toolchain) {
-    if (question->looks++ == kMostLooks) return question->done(Unsettled());
+    if (question->looks++ == kMaxLooks) return question->done(KeepsChanging());
     return parts_.toolchains.WhenKnown(request.toolchain, request.driver_version, request.kind(),
                                        [this, question] { Start(question); });
   }
@@ -245,10 +245,10 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
                 if (looked->died) return;
                 looked->closure = manifest->FindTrue(*files, whose);
                 if (looked->closure != nullptr) return;
-                if (same) looked->since_same = FilesChangedSince(*same, *files, kMostFiles);
+                if (same) looked->since_same = FilesChangedSince(*same, *files, kMaxFiles);
                 // In another search order its numbers would name other places.
                 if (nearest && nearest->client_prefixes.size() == roots) {
-                  looked->since_nearest = FilesChangedSince(*nearest, *files, kMostFiles);
+                  looked->since_nearest = FilesChangedSince(*nearest, *files, kMaxFiles);
                 }
               },
           .then = [this, question, looked] { Checked(question, looked); },

@@ -66,21 +66,21 @@ class Explainer {
   struct Parts {
     Toolchains& toolchains;
     FileAccess& files;
-    BuildMemory& memory;
+    BuildCache& memory;
     FileChecks& checks;  ///< for what waits for the user's files
     FileChecks& reads;   ///< for what waits for the daemon's disk; Close must await these looks
     const BuildHistory& history;
-    const Departures& departures;
+    const EvictionLog& eviction_log;
     AnsweredBuilds* answered = nullptr;  ///< null: nobody notes it
   };
   using Done = std::function<void(Result<Explanation>)>;
 
-  struct Patience {
+  struct Timeouts {
     std::chrono::milliseconds files;  ///< how long files may be looked at
     std::chrono::milliseconds disk;   ///< how long one read of the daemon's disk may take
   };
   /// The parts must outlive the explainer.
-  Explainer(const Parts& parts, const Patience& patience) : parts_(parts), patience_(patience) {}
+  Explainer(const Parts& parts, const Timeouts& patience) : parts_(parts), patience_(patience) {}
 
   /// Why the last build of this uid's with this key was compiled, and what became of its entry; the
   /// latter alone where the user was answered with it and no such build is remembered. The disk is
@@ -117,7 +117,7 @@ class Explainer {
   [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
 
   const Parts parts_;
-  const Patience patience_;
+  const Timeouts patience_;
   const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
 };
 

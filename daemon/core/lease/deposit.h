@@ -44,7 +44,7 @@ class DepositStore {
   /// Null: it is not there, or does not verify.
   virtual DepositContents Get(const Digest& key) = 0;
   /// The same without waiting for a disk. Null: that may have it.
-  virtual DepositContents GetAtOnce(const Digest& key) = 0;
+  virtual DepositContents FindInMemory(const Digest& key) = 0;
   /// False: there is no room, and it is not kept.
   [[nodiscard]] virtual bool Put(const DepositRecord& record, DepositContents contents) = 0;
   /// Replaces the record of what is there.

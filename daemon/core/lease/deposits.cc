@@ -49,13 +49,13 @@ Deposits::Deposits(Options options, Parts parts)
   for (const DepositRecord& record : records) Take(record);
 }
 
-void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
+void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
   std::optional<LeaseTable::Time> until;
   if (claim.wait.count() > 0) until = options_.now() + claim.wait;
-  const auto call = std::make_shared<const Call>(
-      Call{seat, claim.key, claim.counted_as.value_or(Account(claim.uid)), until, std::move(tell)});
+  const auto call = std::make_shared<const Call>(Call{
+      waiter, claim.key, claim.counted_as.value_or(Account(claim.uid)), until, std::move(tell)});
   if (!index_.Find(claim.key)) return Enter(call);
-  if (DepositContents found = parts_.store.GetAtOnce(claim.key)) {
+  if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
     parts_.statistics.Add(Counter::kDepositHits);
     return call->tell(DepositFound{std::move(found)});
@@ -66,10 +66,10 @@ void Deposits::Acquire(Seat seat, const DepositClaim& claim, Tell tell) {
 void Deposits::AskDisk(const CallPtr& call) {
   {
     const std::lock_guard lock(mutex_);
-    reading_.insert(call->seat);
+    reading_.insert(call->waiter);
   }
   const auto fail = [this, call](const Error& error) {
-    if (StopReading(call->seat)) call->tell(error);
+    if (StopReading(call->waiter)) call->tell(error);
   };
   const auto found = std::make_shared<DepositContents>();
   const Status added = reads_.Add(
@@ -81,27 +81,27 @@ void Deposits::AskDisk(const CallPtr& call) {
 
 void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
   if (found != nullptr) {
-    if (!StopReading(call->seat)) return;
+    if (!StopReading(call->waiter)) return;
     parts_.statistics.Add(Counter::kDepositHits);
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
   // Who left before it had a place left nothing.
-  if (!StopReading(call->seat)) table_.Leave(call->seat);
+  if (!StopReading(call->waiter)) table_.Leave(call->waiter);
 }
 
-bool Deposits::StopReading(Seat seat) {
+bool Deposits::StopReading(WaiterId waiter) {
   const std::lock_guard lock(mutex_);
-  return reading_.erase(seat) > 0;
+  return reading_.erase(waiter) > 0;
 }
 
-void Deposits::Leave(Seat seat) {
-  static_cast<void>(StopReading(seat));
-  table_.Leave(seat);
+void Deposits::Leave(WaiterId waiter) {
+  static_cast<void>(StopReading(waiter));
+  table_.Leave(waiter);
 }
 
 void Deposits::Enter(const CallPtr& call) {
-  table_.Enter(call->seat, call->key, call->until, [this, call](LeaseNews news) {
+  table_.Enter(call->waiter, call->key, call->until, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
     TellNews(*call, std::move(news));
   });
@@ -111,15 +111,15 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->key)) return TellNews(*call, grant);
   // Published after the first look, before this lease. Who does not know of it can't say that it
   // lives.
-  table_.Excuse(call->seat);
+  table_.SuspendTimeout(call->waiter);
   const auto go_without = [this, call, grant] {
-    if (table_.Beat(call->seat)) TellNews(*call, grant);
+    if (table_.Beat(call->waiter)) TellNews(*call, grant);
   };
   const auto found = std::make_shared<DepositFound>();
   const auto hand_over = [this, call, grant, go_without, found] {
     if (found->contents == nullptr) return go_without();
-    if (!table_.StartPublishing(call->seat, grant.fence)) return;
-    table_.Publish(call->seat, *found);
+    if (!table_.StartPublishing(call->waiter, grant.fence)) return;
+    table_.Publish(call->waiter, *found);
     TellNews(*call, *found);
   };
   const Status added = reads_.Add(
@@ -158,10 +158,10 @@ void Deposits::NoteUse(const Digest& key) {
   if (const auto record = index_.Use(key, WallTime())) parts_.store.PutRecord(*record);
 }
 
-Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
+Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                         const DepositFound& made) {
   if (const Status fits = CheckFits(made.contents->size()); !fits) return fits.error();
-  if (!table_.StartPublishing(seat, fence)) {
+  if (!table_.StartPublishing(waiter, fence)) {
     return LeaseLost{
         "the lease was lost: it is another caller's by now, and what was made under it is refused; "
         "acquire it again"};
@@ -180,7 +180,7 @@ Deposits::Publication Deposits::Publish(Seat seat, uint64_t fence, const Deposit
     if (parts_.store.Put(record, made.contents)) Take(record);
   }
   parts_.statistics.Add(Counter::kDeposits);
-  table_.Publish(seat, made);
+  table_.Publish(waiter, made);
   return Ok{};
 }
 

@@ -49,7 +49,7 @@ struct DepositGauges {
 /// before it ends.
 class Deposits {
  public:
-  using Seat = LeaseTable::Seat;
+  using WaiterId = LeaseTable::WaiterId;
   using Tell = LeaseTable::Tell;
 
   struct Options {
@@ -78,18 +78,18 @@ class Deposits {
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
-  [[nodiscard]] Seat NewSeat() { return table_.NewSeat(); }
+  [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
   /// Tells the caller of what is there or of its lease, perhaps before this returns; else it waits.
   /// What is only on the disk is read on threads of this user's.
-  void Acquire(Seat seat, const DepositClaim& claim, Tell tell);
+  void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
   /// The contract of both is that of LeaseTable.
-  void Leave(Seat seat);
-  [[nodiscard]] bool Beat(Seat seat) { return table_.Beat(seat); }
+  void Leave(WaiterId waiter);
+  [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
   /// Keeps what the holder made and hands it to all who wait for it. LeaseLost: it is not the
   /// holder any more, or the number is another's. kOverloaded: larger than a user's quota; the
   /// lease is held still.
   using Publication = std::variant<Ok, LeaseLost, Error>;
-  [[nodiscard]] Publication Publish(Seat seat, uint64_t fence, const DepositClaim& claim,
+  [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                     const DepositFound& made);
 
   /// See DepositIndex.
@@ -117,7 +117,7 @@ class Deposits {
  private:
   /// One call of Acquire.
   struct Call {
-    Seat seat;
+    WaiterId waiter;
     Digest key;
     Account account;
     std::optional<LeaseTable::Time> until;
@@ -131,7 +131,7 @@ class Deposits {
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void TellNews(const Call& call, LeaseNews news);
   /// False: the caller has left.
-  [[nodiscard]] bool StopReading(Seat seat);
+  [[nodiscard]] bool StopReading(WaiterId waiter);
   /// Waits for the disk.
   [[nodiscard]] DepositContents Look(const Digest& key);
   void NoteUse(const Digest& key);
@@ -148,8 +148,8 @@ class Deposits {
   LeaseTable table_;
   FileChecks reads_;
   std::mutex mutex_;
-  std::unordered_set<Seat> reading_;  // who waits for the disk; guarded by mutex_
-  LeaseClock clock_;                  // last: its thread uses all of the above
+  std::unordered_set<WaiterId> reading_;  // who waits for the disk; guarded by mutex_
+  LeaseClock clock_;                      // last: its thread uses all of the above
 };
 
 }  // namespace cccl_cache::daemon

@@ -8,12 +8,12 @@
 
 namespace cccl_cache::daemon {
 
-LeaseTable::Seat LeaseTable::NewSeat() {
+LeaseTable::WaiterId LeaseTable::NewSeat() {
   const std::lock_guard lock(mutex_);
   return ++last_seat_;
 }
 
-void LeaseTable::Enter(Seat seat, const Digest& key, std::optional<Time> until, Tell tell) {
+void LeaseTable::Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell) {
   Told told;
   bool earlier = false;
   {
@@ -23,16 +23,16 @@ void LeaseTable::Enter(Seat seat, const Digest& key, std::optional<Time> until, 
     } else {
       const std::optional<Time> first =
           due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
-      Place& place = places_[seat];
+      Place& place = places_[waiter];
       place.key = key;
       place.tell = std::move(tell);
       Line& line = lines_[key];
       if (line.holder == 0) {
-        Grant(seat, told);
+        Grant(waiter, told);
       } else {
-        line.waiting.insert(seat);
-        SetDue(seat, place, until);
-        Press(line);
+        line.waiting.insert(waiter);
+        SetDue(waiter, place, until);
+        AskForRelease(line);
       }
       earlier = !due_.empty() && (!first || due_.begin()->first < *first);
     }
@@ -41,42 +41,42 @@ void LeaseTable::Enter(Seat seat, const Digest& key, std::optional<Time> until, 
   TellAll(told);
 }
 
-void LeaseTable::Grant(Seat seat, Told& told) {
-  Place& place = places_.at(seat);
+void LeaseTable::Grant(WaiterId waiter, Told& told) {
+  Place& place = places_.at(waiter);
   Line& line = lines_.at(place.key);
-  line.waiting.erase(seat);
-  line.holder = seat;
+  line.waiting.erase(waiter);
+  line.holder = waiter;
   place.fence = next_fence_++;
   place.until = options_.now() + options_.longest;
-  Prolong(seat, place);
+  Renew(waiter, place);
   told.emplace_back(place.tell, LeaseGrant{place.fence});
 }
 
-void LeaseTable::SetDue(Seat seat, Place& place, std::optional<Time> due) {
-  if (place.due) due_.erase({*place.due, seat});
+void LeaseTable::SetDue(WaiterId waiter, Place& place, std::optional<Time> due) {
+  if (place.due) due_.erase({*place.due, waiter});
   place.due = due;
-  if (due) due_.emplace(*due, seat);
+  if (due) due_.emplace(*due, waiter);
 }
 
-void LeaseTable::Prolong(Seat seat, Place& place) {
+void LeaseTable::Renew(WaiterId waiter, Place& place) {
   const Time silent = options_.now() + options_.patience;
   const bool pressed = !lines_.at(place.key).waiting.empty();
-  SetDue(seat, place, pressed ? std::min(silent, place.until) : silent);
+  SetDue(waiter, place, pressed ? std::min(silent, place.until) : silent);
 }
 
-void LeaseTable::Press(const Line& line) {
+void LeaseTable::AskForRelease(const Line& line) {
   Place& holder = places_.at(line.holder);
   if (holder.publishing || (holder.due && *holder.due <= holder.until)) return;
   SetDue(line.holder, holder, holder.until);
 }
 
-void LeaseTable::Vacate(Seat seat, Told& told) {
-  const auto place = places_.find(seat);
-  SetDue(seat, place->second, std::nullopt);
+void LeaseTable::Release(WaiterId waiter, Told& told) {
+  const auto place = places_.find(waiter);
+  SetDue(waiter, place->second, std::nullopt);
   const auto line = lines_.find(place->second.key);
   places_.erase(place);
-  if (line->second.holder != seat) {
-    line->second.waiting.erase(seat);
+  if (line->second.holder != waiter) {
+    line->second.waiting.erase(waiter);
   } else if (line->second.waiting.empty()) {
     lines_.erase(line);
   } else {
@@ -84,65 +84,65 @@ void LeaseTable::Vacate(Seat seat, Told& told) {
   }
 }
 
-void LeaseTable::Leave(Seat seat) {
+void LeaseTable::Leave(WaiterId waiter) {
   Told told;
   {
     const std::lock_guard lock(mutex_);
-    const auto place = places_.find(seat);
+    const auto place = places_.find(waiter);
     if (place == places_.end() || place->second.publishing) return;
-    Vacate(seat, told);
+    Release(waiter, told);
   }
   TellAll(told);
 }
 
-LeaseTable::Place* LeaseTable::Holder(Seat seat) {
-  const auto place = places_.find(seat);
+LeaseTable::Place* LeaseTable::Holder(WaiterId waiter) {
+  const auto place = places_.find(waiter);
   return place == places_.end() || place->second.fence == 0 ? nullptr : &place->second;
 }
 
-bool LeaseTable::Beat(Seat seat) {
+bool LeaseTable::Beat(WaiterId waiter) {
   bool earlier = false;
   {
     const std::lock_guard lock(mutex_);
-    Place* place = Holder(seat);
+    Place* place = Holder(waiter);
     if (place == nullptr) return false;
     // Who publishes can't lose the lease any more.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
-    Prolong(seat, *place);
+    Renew(waiter, *place);
     earlier = !before || *place->due < *before;
   }
   if (earlier && options_.sooner) options_.sooner();
   return true;
 }
 
-void LeaseTable::Excuse(Seat seat) {
+void LeaseTable::SuspendTimeout(WaiterId waiter) {
   const std::lock_guard lock(mutex_);
-  Place* place = Holder(seat);
+  Place* place = Holder(waiter);
   if (place == nullptr || place->publishing) return;
   const bool pressed = !lines_.at(place->key).waiting.empty();
-  SetDue(seat, *place, pressed ? std::optional(place->until) : std::nullopt);
+  SetDue(waiter, *place, pressed ? std::optional(place->until) : std::nullopt);
 }
 
-bool LeaseTable::StartPublishing(Seat seat, uint64_t fence) {
+bool LeaseTable::StartPublishing(WaiterId waiter, uint64_t fence) {
   const std::lock_guard lock(mutex_);
-  Place* place = Holder(seat);
+  Place* place = Holder(waiter);
   if (place == nullptr || place->fence != fence) return false;
-  SetDue(seat, *place, std::nullopt);
+  SetDue(waiter, *place, std::nullopt);
   place->publishing = true;
   return true;
 }
 
-void LeaseTable::Publish(Seat seat, const DepositFound& found) {
+void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   Told told;
   {
     const std::lock_guard lock(mutex_);
-    const auto place = places_.find(seat);
+    const auto place = places_.find(waiter);
     // All were told when the table was stopped.
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
-    for (const Seat waiting : line->second.waiting) {
+    for (const WaiterId waiting : line->second.waiting) {
       const auto other = places_.find(waiting);
       SetDue(waiting, other->second, std::nullopt);
       told.emplace_back(std::move(other->second.tell), found);
@@ -161,8 +161,8 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
     const std::lock_guard lock(mutex_);
     const Time now = options_.now();
     while (!due_.empty() && due_.begin()->first <= now) {
-      const Seat seat = due_.begin()->second;
-      const Place& place = places_.at(seat);
+      const WaiterId waiter = due_.begin()->second;
+      const Place& place = places_.at(waiter);
       if (place.fence == 0) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,
@@ -177,7 +177,7 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
                           LeaseLost{"the lease was lost: its holder gave no sign of life for too "
                                     "long; acquire it again"});
       }
-      Vacate(seat, told);
+      Release(waiter, told);
     }
     if (!due_.empty()) next = due_.begin()->first;
   }
@@ -190,7 +190,7 @@ void LeaseTable::Stop(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = why;
-    for (auto& [seat, place] : places_) {
+    for (auto& [waiter, place] : places_) {
       const bool waits = place.fence == 0;
       told.emplace_back(std::move(place.tell),
                         waits ? LeaseNews(why) : LeaseNews(LeaseLost{why.message}));

@@ -50,7 +50,7 @@ using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, Error>;
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  using Seat = uint64_t;
+  using WaiterId = uint64_t;
   using Tell = std::function<void(LeaseNews)>;
 
   struct Options {
@@ -66,24 +66,24 @@ class LeaseTable {
       : options_(std::move(options)), next_fence_(options_.first_fence) {}
 
   /// A name for one caller's stay, to be used with one Enter.
-  [[nodiscard]] Seat NewSeat();
+  [[nodiscard]] WaiterId NewSeat();
   /// Tells the caller of its lease, perhaps before this returns, or that it must wait: by silence.
   /// Who waits beyond `until` is told kTimedOut.
-  void Enter(Seat seat, const Digest& key, std::optional<Time> until, Tell tell);
+  void Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell);
   /// The caller is gone: it is told nothing more, but what is being told just now. Nothing happens
-  /// if it has no seat any more.
-  void Leave(Seat seat);
+  /// if it has no waiter any more.
+  void Leave(WaiterId waiter);
 
   /// The holder lives. False: it is none any more.
-  [[nodiscard]] bool Beat(Seat seat);
+  [[nodiscard]] bool Beat(WaiterId waiter);
   /// The holder is silent through no fault of its own, for it was not told of its lease yet: until
   /// its next Beat it may be.
-  void Excuse(Seat seat);
+  void SuspendTimeout(WaiterId waiter);
   /// The holder's last word has begun: the lease can't be lost any more, and must be ended with
   /// Publish. False: it is lost already, or has another number.
-  [[nodiscard]] bool StartPublishing(Seat seat, uint64_t fence);
+  [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
   /// Ends the lease: all who wait are handed this.
-  void Publish(Seat seat, const DepositFound& found);
+  void Publish(WaiterId waiter, const DepositFound& found);
 
   /// Does what has become due. Returns when to call it again; none: not until `sooner`.
   std::optional<Time> Pass();
@@ -106,32 +106,32 @@ class LeaseTable {
     bool publishing = false;
   };
   struct Line {
-    Seat holder = 0;
-    std::set<Seat> waiting;  // in the order of coming: seats are counted up
+    WaiterId holder = 0;
+    std::set<WaiterId> waiting;  // in the order of coming: seats are counted up
   };
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
   // These require mutex_ held.
-  void Grant(Seat seat, Told& told);
-  void SetDue(Seat seat, Place& place, std::optional<Time> due);
+  void Grant(WaiterId waiter, Told& told);
+  void SetDue(WaiterId waiter, Place& place, std::optional<Time> due);
   /// The holder said something just now.
-  void Prolong(Seat seat, Place& place);
+  void Renew(WaiterId waiter, Place& place);
   /// Somebody began to wait in this line.
-  void Press(const Line& line);
-  /// Takes the seat away; its lease goes to the next one.
-  void Vacate(Seat seat, Told& told);
-  [[nodiscard]] Place* Holder(Seat seat);
+  void AskForRelease(const Line& line);
+  /// Takes the waiter away; its lease goes to the next one.
+  void Release(WaiterId waiter, Told& told);
+  [[nodiscard]] Place* Holder(WaiterId waiter);
 
   static void TellAll(Told& told);
 
   const Options options_;
   mutable std::mutex mutex_;
   uint64_t next_fence_;  // guarded by mutex_, as all below
-  Seat last_seat_ = 0;
+  WaiterId last_seat_ = 0;
   std::optional<Error> stopped_;
-  std::unordered_map<Seat, Place> places_;
+  std::unordered_map<WaiterId, Place> places_;
   std::unordered_map<Digest, Line, DigestHash> lines_;
-  std::set<std::pair<Time, Seat>> due_;
+  std::set<std::pair<Time, WaiterId>> due_;
 };
 
 /// The one thread that tells a table of leases that time has passed; it sleeps until something is

@@ -36,22 +36,22 @@ Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
   return hasher.Finish();
 }
 
-Landing LandingOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
-  Landing landing;
-  landing.tier = tier;
-  landing.key = key;
-  landing.output.succeeded = true;
-  landing.output.artifact = std::move(artifact);
-  return landing;
+FlightResult LandingOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
+  FlightResult flight_result;
+  flight_result.tier = tier;
+  flight_result.key = key;
+  flight_result.output.succeeded = true;
+  flight_result.output.artifact = std::move(artifact);
+  return flight_result;
 }
 
-Landing OwnLanding(const Digest& key, PrivateEntries::Found own) {
-  Landing landing = LandingOf(key, own.tier, std::move(own.artifact));
-  landing.private_to_user = true;
-  return landing;
+FlightResult OwnLanding(const Digest& key, PrivateEntries::Found own) {
+  FlightResult flight_result = LandingOf(key, own.tier, std::move(own.artifact));
+  flight_result.private_to_user = true;
+  return flight_result;
 }
 
-std::optional<Landing> FindIn(const std::vector<Tier*>& tiers, const Digest& key) {
+std::optional<FlightResult> FindIn(const std::vector<Tier*>& tiers, const Digest& key) {
   for (auto tier = tiers.begin(); tier != tiers.end(); ++tier) {
     ArtifactPtr artifact = (*tier)->Get(key);
     if (artifact == nullptr) continue;
@@ -63,12 +63,12 @@ std::optional<Landing> FindIn(const std::vector<Tier*>& tiers, const Digest& key
 
 }  // namespace
 
-BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
-                         const Lifetimes& lifetimes, PrivateEntries* own)
+BuildCache::BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log,
+                       const Lifetimes& lifetimes, PrivateEntries* own)
     : tiers_(std::move(tiers)),
-      at_once_(TiersAtOnce(tiers_)),
+      at_once_(MemoryTiers(tiers_)),
       own_(own),
-      departures_(departures),
+      eviction_log_(eviction_log),
       manifests_(tiers_, own),
       failures_(lifetimes.failures, kFailureBytes, Clock::now),
       quarantine_(lifetimes.quarantine, kQuarantineBytes, Clock::now),
@@ -76,7 +76,7 @@ BuildMemory::BuildMemory(std::vector<Tier*> tiers, Departures& departures,
       may_show_paths_(kExpectationLifetime, kExpectationBytes, Clock::now),
       had_(kExpectationLifetime, kHadBytes, Clock::now) {}
 
-std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
+std::optional<FlightResult> BuildCache::Find(const Digest& key, uid_t uid) {
   if (MayHaveOwn(uid, key)) {
     PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return OwnLanding(key, std::move(own));
@@ -84,36 +84,38 @@ std::optional<Landing> BuildMemory::Find(const Digest& key, uid_t uid) {
   return FindIn(tiers_, key);
 }
 
-std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key) { return FindIn(at_once_, key); }
+std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key) {
+  return FindIn(at_once_, key);
+}
 
-std::optional<Landing> BuildMemory::FindClosedAtOnce(const BuildPlan& plan) {
-  if (auto hit = FindAtOnce(plan.key)) return hit;
-  const std::shared_ptr<const Manifest> manifest = SharedManifestAtOnce(plan);
+std::optional<FlightResult> BuildCache::FindClosedInMemory(const BuildPlan& plan) {
+  if (auto hit = FindInMemory(plan.key)) return hit;
+  const std::shared_ptr<const Manifest> manifest = SharedManifestInMemory(plan);
   if (manifest == nullptr) return std::nullopt;
   const KnownClosure* const known = manifest->FindTrueWith(*plan.job.toolchain);
   if (known == nullptr || known->shows_paths) return std::nullopt;
-  std::optional<Landing> hit = FindAtOnce(known->key);
+  std::optional<FlightResult> hit = FindInMemory(known->key);
   if (hit) hit->closure = known->closure;
   return hit;
 }
 
-std::optional<Landing> BuildMemory::FindAtOnce(const Digest& key, uid_t uid) {
-  if (!MayHaveOwn(uid, key)) return FindAtOnce(key);
-  PrivateEntries::Found own = own_->GetAtOnce(uid, key);
+std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key, uid_t uid) {
+  if (!MayHaveOwn(uid, key)) return FindInMemory(key);
+  PrivateEntries::Found own = own_->FindInMemory(uid, key);
   // What the disk may have of the user's own comes before what all share.
   if (own.artifact == nullptr) return std::nullopt;
   return OwnLanding(key, std::move(own));
 }
 
-bool BuildMemory::MayWait(const Digest& key, uid_t uid) const {
+bool BuildCache::MayWait(const Digest& key, uid_t uid) const {
   return at_once_.size() < tiers_.size() || MayHaveOwn(uid, key);
 }
 
-bool BuildMemory::MayWait(const BuildPlan& plan, uid_t uid) const {
+bool BuildCache::MayWait(const BuildPlan& plan, uid_t uid) const {
   return MayWait(plan.key, uid) || MayWait(ManifestKey(plan.fingerprint), uid);
 }
 
-std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
+std::optional<TierName> BuildCache::WhereIs(const Digest& key, uid_t uid) {
   if (MayHaveOwn(uid, key)) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
@@ -127,21 +129,21 @@ std::optional<TierName> BuildMemory::WhereIs(const Digest& key, uid_t uid) {
   return std::nullopt;
 }
 
-UsersManifest BuildMemory::ManifestOf(const BuildPlan& plan, uid_t uid) {
+UsersManifest BuildCache::ManifestOf(const BuildPlan& plan, uid_t uid) {
   return manifests_.FindFor(uid, plan.fingerprint);
 }
 
-UsersManifest BuildMemory::ManifestAtOnce(const BuildPlan& plan, uid_t uid) {
+UsersManifest BuildCache::ManifestInMemory(const BuildPlan& plan, uid_t uid) {
   if (MayHaveOwn(uid, ManifestKey(plan.fingerprint))) return {};
-  const auto shared = SharedManifestAtOnce(plan);
+  const auto shared = SharedManifestInMemory(plan);
   return {shared, shared};
 }
 
-std::shared_ptr<const Manifest> BuildMemory::SharedManifestAtOnce(const BuildPlan& plan) {
-  return manifests_.FindAtOnce(plan.fingerprint);
+std::shared_ptr<const Manifest> BuildCache::SharedManifestInMemory(const BuildPlan& plan) {
+  return manifests_.FindInMemory(plan.fingerprint);
 }
 
-std::vector<ClosureOf> BuildMemory::WhoseClosures(const Manifest& manifest, uid_t uid) {
+std::vector<ClosureOf> BuildCache::WhoseClosures(const Manifest& manifest, uid_t uid) {
   std::vector<ClosureOf> whose;
   whose.reserve(manifest.closures.size());
   for (const KnownClosure& known : manifest.closures) {
@@ -152,33 +154,33 @@ std::vector<ClosureOf> BuildMemory::WhoseClosures(const Manifest& manifest, uid_
   return whose;
 }
 
-void BuildMemory::NoteHad(const Digest& key, const Peer& peer) {
+void BuildCache::NoteHad(const Digest& key, const Peer& peer) {
   // The overflow uid stands for many people.
   if (peer.uid == kOverflowUid) return;
   had_.Remember(UsersKey("closure", key, peer.uid), peer.account(), true, 0);
 }
 
-std::optional<CompileOutput> BuildMemory::FailureOf(const BuildPlan& plan) {
+std::optional<CompileOutput> BuildCache::FailureOf(const BuildPlan& plan) {
   return failures_.Find(plan.flight);
 }
 
-QuarantinedPtr BuildMemory::QuarantineOf(const BuildPlan& plan, uid_t uid) {
+QuarantinedPtr BuildCache::QuarantineOf(const BuildPlan& plan, uid_t uid) {
   return quarantine_.Find(QuarantineKey(plan, uid)).value_or(nullptr);
 }
 
-bool BuildMemory::LooksOutside(const BuildPlan& plan) {
+bool BuildCache::LooksOutside(const BuildPlan& plan) {
   return plan.include_view || looks_outside_.Find(plan.fingerprint);
 }
 
-bool BuildMemory::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {
+bool BuildCache::MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure) {
   if (plan.job.request->kind() != BuildKind::kNvrtc) return false;
   if (closure != nullptr && closure->shows_paths) return true;
   return may_show_paths_.Find(UsersKey("program", plan.fingerprint, uid)) ||
          (plan.include_view && may_show_paths_.Find(*plan.include_view));
 }
 
-Result<Inserted> BuildMemory::Insert(const Digest& fingerprint, const Closure& closure,
-                                     const ArtifactPtr& artifact) {
+Result<Inserted> BuildCache::Insert(const Digest& fingerprint, const Closure& closure,
+                                    const ArtifactPtr& artifact) {
   const Digest key = KeyOf(fingerprint, closure);
   Tier& last = *tiers_.back();
   const bool there = last.Holds(key);
@@ -192,9 +194,8 @@ Result<Inserted> BuildMemory::Insert(const Digest& fingerprint, const Closure& c
                "what comes; insert the file again once it has room (the daemon's log says more)"};
 }
 
-Result<Inserted> BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint,
-                                        const Closure& closure, const ArtifactPtr& artifact,
-                                        uint64_t generation) {
+Result<Inserted> BuildCache::InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
+                                       const ArtifactPtr& artifact, uint64_t generation) {
   const Result<Inserted> kept = own_->Put(uid, KeyOf(fingerprint, closure), artifact, generation);
   if (!kept || closure.entries.empty()) return kept;
   const Status known =
@@ -202,51 +203,53 @@ Result<Inserted> BuildMemory::InsertFor(uid_t uid, const Digest& fingerprint,
   return known ? kept : known.error();
 }
 
-void BuildMemory::Drop(const Digest& key) {
+void BuildCache::Drop(const Digest& key) {
   // First: who finds it gone is to find out why.
-  departures_.Note(key, DepartureCause::kShadowCheck);
+  eviction_log_.Note(key, EvictionCause::kShadowCheck);
   for (Tier* tier : tiers_) tier->Remove(key);
 }
 
-void BuildMemory::NoteLooksOutside(const BuildPlan& plan, Account account) {
+void BuildCache::NoteLooksOutside(const BuildPlan& plan, Account account) {
   looks_outside_.Remember(plan.fingerprint, account, true, 0);
 }
 
-void BuildMemory::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
-                                 std::chrono::microseconds compile_time, const Manifest* known) {
-  manifests_.AddAtOnce(plan.fingerprint, {closure, true, uid}, compile_time, known);
+void BuildCache::NoteShowsPaths(const BuildPlan& plan, uid_t uid, const Closure& closure,
+                                std::chrono::microseconds compile_time, const Manifest* known) {
+  manifests_.AddInMemory(plan.fingerprint, {closure, true, uid}, compile_time, known);
 }
 
-void BuildMemory::Keep(const BuildPlan& plan, const Peer& peer, const Landing& landing,
-                       const Manifest* known) {
+void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,
+                      const Manifest* known) {
   const uid_t uid = peer.uid;
   const Account account = peer.account();
-  if (landing.looked_outside) NoteLooksOutside(plan, account);
-  const Digest key = KeyOf(plan.fingerprint, landing.closure);
-  if (landing.looked_outside) NoteHad(key, peer);
-  const ArtifactPtr& artifact = landing.output.artifact;
+  if (flight_result.looked_outside) NoteLooksOutside(plan, account);
+  const Digest key = KeyOf(plan.fingerprint, flight_result.closure);
+  if (flight_result.looked_outside) NoteHad(key, peer);
+  const ArtifactPtr& artifact = flight_result.output.artifact;
   const auto compile_time =
       artifact == nullptr ? std::chrono::microseconds(0) : artifact->compile_time;
-  if (landing.shows_paths) NoteShowsPaths(plan, uid, landing.closure, compile_time, known);
-  if (landing.may_show_paths) {
+  if (flight_result.shows_paths)
+    NoteShowsPaths(plan, uid, flight_result.closure, compile_time, known);
+  if (flight_result.may_show_paths) {
     may_show_paths_.Remember(UsersKey("program", plan.fingerprint, uid), account, true, 0);
     if (plan.include_view) may_show_paths_.Remember(*plan.include_view, account, true, 0);
   }
-  if (landing.blames_input) {
-    const auto died =
-        std::make_shared<const Quarantined>(Quarantined{*landing.error, landing.closure});
+  if (flight_result.blames_input) {
+    const auto died = std::make_shared<const Quarantined>(
+        Quarantined{*flight_result.error, flight_result.closure});
     quarantine_.Remember(QuarantineKey(plan, uid), account, died,
                          died->error.message.size() + BytesOf(died->closure));
   }
-  if (!landing.keepable()) return;
-  if (landing.output.succeeded) {
+  if (!flight_result.keepable()) return;
+  if (flight_result.output.succeeded) {
     for (Tier* tier : tiers_) tier->Put(key, artifact);
-    if (!landing.closure.entries.empty()) {
-      manifests_.AddAtOnce(plan.fingerprint, {landing.closure, false, uid}, compile_time, known);
+    if (!flight_result.closure.entries.empty()) {
+      manifests_.AddInMemory(plan.fingerprint, {flight_result.closure, false, uid}, compile_time,
+                             known);
     }
   } else if (const size_t log = artifact->log.size();
-             log <= kRememberedLogBytes && !landing.looked_outside) {
-    failures_.Remember(plan.flight, account, landing.output, log);
+             log <= kRememberedLogBytes && !flight_result.looked_outside) {
+    failures_.Remember(plan.flight, account, flight_result.output, log);
   }
 }
 

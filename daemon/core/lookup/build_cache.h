@@ -45,10 +45,10 @@ struct Quarantined {
 using QuarantinedPtr = std::shared_ptr<const Quarantined>;
 
 /// What one flight came to, before it is told to each waiter.
-struct Landing {
+struct FlightResult {
   std::optional<Error> error;  ///< otherwise output counts
   CompileOutput output;
-  /// The output's bytes on the requester's account, while the landing lasts: copies of the output
+  /// The output's bytes on the requester's account, while the result lasts: copies of the output
   /// that are remembered count elsewhere.
   std::shared_ptr<const void> memory = nullptr;
   std::string uncacheable_reason;   ///< empty: may be kept
@@ -81,25 +81,25 @@ struct Landing {
 
 /// What earlier builds left behind: artifacts and manifests in the tiers; failures, and what is to
 /// be expected of a program, in memory for a while. Thread-safe.
-class BuildMemory {
+class BuildCache {
  public:
   struct Lifetimes {
     std::chrono::seconds failures{60};
     std::chrono::seconds quarantine{600};
   };
 
-  /// The tiers, in the order in which they are asked, the departures and users' own entries must
+  /// The tiers, in the order in which they are asked, the evictions and users' own entries must
   /// outlive the memory. `own` may be null: no user has any.
-  BuildMemory(std::vector<Tier*> tiers, Departures& departures, const Lifetimes& lifetimes,
-              PrivateEntries* own = nullptr);
+  BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log, const Lifetimes& lifetimes,
+             PrivateEntries* own = nullptr);
 
-  /// An artifact for one user, whose own entries come before what all share, as a landing that only
+  /// An artifact for one user, whose own entries come before what all share, as a result that only
   /// has to be told. Puts what it finds into the tiers above.
-  [[nodiscard]] std::optional<Landing> Find(const Digest& key, uid_t uid);
+  [[nodiscard]] std::optional<FlightResult> Find(const Digest& key, uid_t uid);
   /// The same without waiting for a disk: what it does not find, Find may, if MayWait says so.
-  [[nodiscard]] std::optional<Landing> FindAtOnce(const Digest& key, uid_t uid);
+  [[nodiscard]] std::optional<FlightResult> FindInMemory(const Digest& key, uid_t uid);
   /// Of what all users share.
-  [[nodiscard]] std::optional<Landing> FindAtOnce(const Digest& key);
+  [[nodiscard]] std::optional<FlightResult> FindInMemory(const Digest& key);
   /// Whether Find may wait for a disk to find this for the user.
   [[nodiscard]] bool MayWait(const Digest& key, uid_t uid) const;
   /// The same of Find and ManifestOf, for a plan.
@@ -109,11 +109,11 @@ class BuildMemory {
   /// As this user has it. Never null.
   [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
-  [[nodiscard]] UsersManifest ManifestAtOnce(const BuildPlan& plan, uid_t uid);
+  [[nodiscard]] UsersManifest ManifestInMemory(const BuildPlan& plan, uid_t uid);
   /// The artifact of a build that needs no look at files: from memory, of what all users share.
-  [[nodiscard]] std::optional<Landing> FindClosedAtOnce(const BuildPlan& plan);
-  /// The part of ManifestAtOnce that all users share.
-  [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestAtOnce(const BuildPlan& plan);
+  [[nodiscard]] std::optional<FlightResult> FindClosedInMemory(const BuildPlan& plan);
+  /// The part of ManifestInMemory that all users share.
+  [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestInMemory(const BuildPlan& plan);
   /// Which of a manifest's closures this user's own builds had, as far as that is known.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
   /// A build of this user had a closure: the one of this key.
@@ -133,7 +133,8 @@ class BuildMemory {
   /// Whatever can be learnt from a compile of this user's plan; the artifact too, if it may be
   /// kept. Waits for no disk. `known`: what all users knew of the plan when it was looked up; null:
   /// the disk did not tell.
-  void Keep(const BuildPlan& plan, const Peer& peer, const Landing& landing, const Manifest* known);
+  void Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,
+            const Manifest* known);
   /// An artifact from elsewhere, for all users. kUnavailable: there is no room for it now.
   Result<Inserted> Insert(const Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
@@ -155,13 +156,13 @@ class BuildMemory {
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
-  Departures& departures_;
+  EvictionLog& eviction_log_;
   ManifestTable manifests_;
-  FailureMemory<CompileOutput> failures_;     // by flight
-  FailureMemory<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
-  FailureMemory<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
-  FailureMemory<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths
-  FailureMemory<bool> had_;  // by uid and key: closures that this user's builds had
+  ExpiringCache<CompileOutput> failures_;     // by flight
+  ExpiringCache<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
+  ExpiringCache<bool> looks_outside_;         // fingerprints whose compiles asked for outside files
+  ExpiringCache<bool> may_show_paths_;        // fingerprints and sets of -I whose files name paths
+  ExpiringCache<bool> had_;  // by uid and key: closures that this user's builds had
 };
 
 }  // namespace cccl_cache::daemon

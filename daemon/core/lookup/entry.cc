@@ -22,11 +22,11 @@ namespace {
 //   body    = compile_time log parts names
 //   compile_time = u64                 microseconds, below 2^63
 //   log     = string
-//   parts   = u32 count, count * part  at most kMostParts
+//   parts   = u32 count, count * part  at most kMaxParts
 //   part    = kind sha256 string       the digest is that of the string's bytes
 //   kind    = u8                       ArtifactKind; stored, so values never change
 //   names   = u32 count, count * (string string)      name expression, lowered name; at most
-//                                                     kMostListed
+//                                                     kMaxListed
 //   string  = u64 length, length bytes
 //   checksum = SHA-256 of all bytes before it
 //
@@ -38,7 +38,7 @@ constexpr uint32_t kVersion = 1;
 constexpr size_t kDigestSize = sizeof(Digest::bytes);
 constexpr size_t kStringMinimum = sizeof(uint64_t);
 // One of each kind.
-constexpr uint32_t kMostParts = 4;
+constexpr uint32_t kMaxParts = 4;
 constexpr size_t kPartMinimum = 1 + kDigestSize + kStringMinimum;
 constexpr size_t kNameMinimum = 2 * kStringMinimum;
 
@@ -78,7 +78,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
 
 bool DecodeParts(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kPartMinimum);
-  if (!count || *count > kMostParts) return false;
+  if (!count || *count > kMaxParts) return false;
   artifact.parts.reserve(*count);
   for (uint32_t i = 0; i < *count; ++i) {
     const auto kind = body.TakeInteger<uint8_t>();
@@ -93,7 +93,7 @@ bool DecodeParts(ByteReader& body, Artifact& artifact) {
 
 bool DecodeNames(ByteReader& body, Artifact& artifact) {
   const auto count = body.TakeCount(kNameMinimum);
-  if (!count || *count > kMostListed) return false;
+  if (!count || *count > kMaxListed) return false;
   artifact.lowered_names.reserve(*count);
   for (uint32_t i = 0; i < *count; ++i) {
     const auto expression = body.TakeString();

@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
 // clang-format off
-//   departures = departure*          of each cause the oldest first; each key once
-//   departure  = cause time key
-//   cause      = u8                  DepartureCause
+//   evictions = eviction*          of each cause the oldest first; each key once
+//   eviction  = cause time key
+//   cause      = u8                  EvictionCause
 //   time       = u64                 milliseconds since 1970
 //   key        = 32 bytes
 // clang-format on
@@ -27,13 +27,13 @@ constexpr uint64_t kLatest = 1ull << 43;
 
 struct StoredDeparture {
   Digest key;
-  Departures::Departure departure;
+  EvictionLog::Eviction eviction;
 };
 
-void Append(std::string& bytes, const Digest& key, const Departures::Departure& departure) {
+void Append(std::string& bytes, const Digest& key, const EvictionLog::Eviction& eviction) {
   const auto since_1970 =
-      std::chrono::floor<milliseconds>(departure.time.time_since_epoch()).count();
-  AppendInteger(bytes, static_cast<uint8_t>(departure.cause));
+      std::chrono::floor<milliseconds>(eviction.time.time_since_epoch()).count();
+  AppendInteger(bytes, static_cast<uint8_t>(eviction.cause));
   AppendInteger(bytes, static_cast<uint64_t>(std::max<int64_t>(0, since_1970)));
   bytes.append(key.View());
 }
@@ -43,38 +43,38 @@ std::optional<StoredDeparture> Take(ByteReader& reader) {
   const auto time = reader.TakeInteger<uint64_t>();
   const auto key = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
   if (!cause || !time || !key) return std::nullopt;
-  if (*cause >= static_cast<uint8_t>(DepartureCause::kCount) || *time > kLatest) {
+  if (*cause >= static_cast<uint8_t>(EvictionCause::kCount) || *time > kLatest) {
     return std::nullopt;
   }
   return StoredDeparture{*key,
-                         {static_cast<DepartureCause>(*cause),
+                         {static_cast<EvictionCause>(*cause),
                           system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
 }
 
 // None: these are not what was serialised.
 std::optional<std::vector<StoredDeparture>> Parse(std::string_view bytes) {
   if (bytes.size() % kDepartureBytes != 0) return std::nullopt;
-  std::vector<StoredDeparture> departures;
-  departures.reserve(bytes.size() / kDepartureBytes);
+  std::vector<StoredDeparture> eviction_log;
+  eviction_log.reserve(bytes.size() / kDepartureBytes);
   for (ByteReader reader(bytes); !reader.at_end();) {
-    const auto departure = Take(reader);
-    if (!departure) return std::nullopt;
-    departures.push_back(*departure);
+    const auto eviction = Take(reader);
+    if (!eviction) return std::nullopt;
+    eviction_log.push_back(*eviction);
   }
-  return departures;
+  return eviction_log;
 }
 
 }  // namespace
 
-void Departures::Note(const Digest& key, DepartureCause cause) {
+void EvictionLog::Note(const Digest& key, EvictionCause cause) {
   const std::lock_guard lock(mutex_);
   Add(key, {cause, system_clock::now()});
 }
 
-void Departures::Add(const Digest& key, const Departure& departure) {
+void EvictionLog::Add(const Digest& key, const Eviction& eviction) {
   const uint64_t number = ++last_number_;
-  by_key_[key] = {departure, number};
-  std::deque<Place>& places = oldest_first_[static_cast<size_t>(departure.cause)];
+  by_key_[key] = {eviction, number};
+  std::deque<Place>& places = oldest_first_[static_cast<size_t>(eviction.cause)];
   places.push_back({key, number});
   if (places.size() <= kept_per_cause_) return;
   // What departed again since stands further back as well.
@@ -85,19 +85,19 @@ void Departures::Add(const Digest& key, const Departure& departure) {
   places.pop_front();
 }
 
-std::optional<Departures::Departure> Departures::Find(const Digest& key) const {
+std::optional<EvictionLog::Eviction> EvictionLog::Find(const Digest& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return std::nullopt;
-  return found->second.departure;
+  return found->second.eviction;
 }
 
-uint64_t Departures::noted() const {
+uint64_t EvictionLog::noted() const {
   const std::lock_guard lock(mutex_);
   return last_number_;
 }
 
-std::string Departures::Serialize() const {
+std::string EvictionLog::Serialize() const {
   const std::lock_guard lock(mutex_);
   std::string bytes;
   for (const std::deque<Place>& places : oldest_first_) {
@@ -107,18 +107,18 @@ std::string Departures::Serialize() const {
       const auto found = by_key_.find(place->key);
       // A key that departed again since stands further back as well, or under another cause.
       if (found == by_key_.end() || found->second.number != place->number) continue;
-      Append(bytes, place->key, found->second.departure);
+      Append(bytes, place->key, found->second.eviction);
     }
   }
   return bytes;
 }
 
-void Departures::Restore(std::string_view bytes) {
+void EvictionLog::Restore(std::string_view bytes) {
   const auto stored = Parse(bytes);
   if (!stored) return;
   const std::lock_guard lock(mutex_);
   for (const StoredDeparture& each : *stored) {
-    if (!by_key_.contains(each.key)) Add(each.key, each.departure);
+    if (!by_key_.contains(each.key)) Add(each.key, each.eviction);
   }
 }
 

@@ -18,7 +18,7 @@
 namespace cccl_cache::daemon {
 
 /// Why an entry is no longer kept. Stored: values never change.
-enum class DepartureCause : uint8_t {
+enum class EvictionCause : uint8_t {
   kEvicted = 0,      ///< to keep within the limit
   kCorrupt = 1,      ///< it did not verify
   kShadowCheck = 2,  ///< its compiler makes something else now
@@ -26,15 +26,15 @@ enum class DepartureCause : uint8_t {
 };
 
 /// What a tier calls when it drops an entry by itself, on any thread. May be empty.
-using Departed = std::function<void(const Digest& key, DepartureCause cause)>;
+using OnEvict = std::function<void(const Digest& key, EvictionCause cause)>;
 
 /// Which entries left the tiers lately, when and why: in memory, the last few thousand of each
 /// cause, so that many of one push out none of another. The last of them can be kept over a
 /// restart. Thread-safe.
-class Departures {
+class EvictionLog {
  public:
-  struct Departure {
-    DepartureCause cause = DepartureCause::kEvicted;
+  struct Eviction {
+    EvictionCause cause = EvictionCause::kEvicted;
     std::chrono::system_clock::time_point time;
   };
 
@@ -42,11 +42,11 @@ class Departures {
   /// stay small beside the entries.
   static constexpr size_t kSerialisedPerCause = 2048;
 
-  explicit Departures(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
+  explicit EvictionLog(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
 
-  void Note(const Digest& key, DepartureCause cause);
+  void Note(const Digest& key, EvictionCause cause);
   /// The last one.
-  [[nodiscard]] std::optional<Departure> Find(const Digest& key) const;
+  [[nodiscard]] std::optional<Eviction> Find(const Digest& key) const;
 
   /// How many were noted so far: another number says that there is something new to serialise.
   [[nodiscard]] uint64_t noted() const;
@@ -58,7 +58,7 @@ class Departures {
 
  private:
   struct Noted {
-    Departure departure;
+    Eviction eviction;
     uint64_t number = 0;
   };
   struct Place {
@@ -67,13 +67,13 @@ class Departures {
   };
 
   // Requires mutex_ held.
-  void Add(const Digest& key, const Departure& departure);
+  void Add(const Digest& key, const Eviction& eviction);
 
   const size_t kept_per_cause_;
   mutable std::mutex mutex_;
   uint64_t last_number_ = 0;  // guarded by mutex_, as all below
   std::unordered_map<Digest, Noted, DigestHash> by_key_;
-  std::array<std::deque<Place>, static_cast<size_t>(DepartureCause::kCount)> oldest_first_;
+  std::array<std::deque<Place>, static_cast<size_t>(EvictionCause::kCount)> oldest_first_;
 };
 
 }  // namespace cccl_cache::daemon

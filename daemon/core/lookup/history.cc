@@ -155,7 +155,7 @@ void BuildHistory::Add(uid_t uid, Account account, PastBuild build) {
   user.bytes += cost;
   user.newest_first.push_front(std::make_shared<const PastBuild>(std::move(build)));
   usage_.Set(uid, account, user.bytes);
-  if (user.newest_first.size() > kMostBuilds) DropOldest(uid);
+  if (user.newest_first.size() > kMaxBuilds) DropOldest(uid);
 }
 
 bool BuildHistory::Knows(uid_t uid, const Digest& key) const {

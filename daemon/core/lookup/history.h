@@ -93,7 +93,7 @@ class BuildHistory {
  public:
   /// One account may have this part of the whole, and one user so many builds.
   static constexpr size_t kShares = 8;
-  static constexpr size_t kMostBuilds = 256;
+  static constexpr size_t kMaxBuilds = 256;
 
   explicit BuildHistory(size_t capacity_bytes)
       : share_(capacity_bytes / kShares), usage_({share_, capacity_bytes}) {}

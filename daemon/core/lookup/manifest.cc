@@ -17,8 +17,8 @@ namespace {
 //   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file or the toolchain's],
 //              [u32 same_as unless absent]
 constexpr uint32_t kVersion = 4;
-static_assert(kMostClosureNames * sizeof(ClosureEntry) + kMostClosureNameBytes <=
-              Manifest::kMostBytes);
+static_assert(kMaxClosureNames * sizeof(ClosureEntry) + kMaxClosureNameBytes <=
+              Manifest::kMaxBytes);
 constexpr size_t kClosureMinimum = 2 * sizeof(uint8_t) + sizeof(uint32_t);
 constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
 
@@ -67,14 +67,14 @@ std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
     if (!known.owner) return std::nullopt;
   }
   const auto count = reader.TakeCount(kEntryMinimum);
-  if (!count || *count > kMostClosureNames) return std::nullopt;
+  if (!count || *count > kMaxClosureNames) return std::nullopt;
   known.closure.entries.reserve(*count);
   uint64_t name_bytes = 0;
   for (uint32_t i = 0; i < *count; ++i) {
     auto entry = TakeEntry(reader, i);
     if (!entry) return std::nullopt;
     name_bytes += entry->name.below.size();
-    if (name_bytes > kMostClosureNameBytes) return std::nullopt;
+    if (name_bytes > kMaxClosureNameBytes) return std::nullopt;
     known.closure.entries.push_back(*std::move(entry));
   }
   return known;
@@ -88,12 +88,12 @@ void Manifest::Add(KnownClosure closure) {
   closures.insert(closures.begin(), std::move(closure));
   size_t of_owner = 0;
   std::erase_if(closures, [&](const KnownClosure& known) {
-    return known.owner == owner && ++of_owner > kMostClosuresOfOwner;
+    return known.owner == owner && ++of_owner > kMaxClosuresOfOwner;
   });
-  if (closures.size() > kMostClosures) closures.resize(kMostClosures);
+  if (closures.size() > kMaxClosures) closures.resize(kMaxClosures);
   uint64_t bytes = 0;
   const auto too_much = std::ranges::find_if(closures, [&](const KnownClosure& known) {
-    return (bytes += BytesOf(known.closure)) > kMostBytes;
+    return (bytes += BytesOf(known.closure)) > kMaxBytes;
   });
   closures.erase(too_much, closures.end());
 }
@@ -157,14 +157,14 @@ std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   ByteReader reader(bytes);
   if (reader.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   const auto count = reader.TakeCount(kClosureMinimum);
-  if (!count || *count > Manifest::kMostClosures) return std::nullopt;
+  if (!count || *count > Manifest::kMaxClosures) return std::nullopt;
   Manifest manifest;
   uint64_t closure_bytes = 0;
   for (uint32_t i = 0; i < *count; ++i) {
     auto closure = TakeClosure(reader);
     if (!closure) return std::nullopt;
     closure_bytes += BytesOf(closure->closure);
-    if (closure_bytes > Manifest::kMostBytes) return std::nullopt;
+    if (closure_bytes > Manifest::kMaxBytes) return std::nullopt;
     manifest.closures.push_back(*std::move(closure));
   }
   if (!reader.at_end()) return std::nullopt;

@@ -67,11 +67,11 @@ struct KnownClosure {
 /// newest first. One without entries stands here only if it shows paths. The tiers keep it as an
 /// entry like any other, under a key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
-  static constexpr size_t kMostClosures = 64;
+  static constexpr size_t kMaxClosures = 64;
   /// Of one owner: the headers that a user edits push out that user's older closures, not others'.
-  static constexpr size_t kMostClosuresOfOwner = 8;
+  static constexpr size_t kMaxClosuresOfOwner = 8;
   /// Of all closures together, as BytesOf counts: one has room in any case.
-  static constexpr uint64_t kMostBytes = 32u << 20;
+  static constexpr uint64_t kMaxBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
   /// The longest compile time of all artifacts that this manifest has led to. Without the manifest

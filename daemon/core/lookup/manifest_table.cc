@@ -12,7 +12,7 @@ using std::chrono::microseconds;
 namespace {
 
 // Decoded ones take about twice as much as their entries, and at least this.
-constexpr size_t kMostDecodedBytes = 16 << 20;
+constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
 size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
@@ -34,7 +34,7 @@ std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
   return found == nullptr ? std::make_shared<const Manifest>() : found;
 }
 
-std::shared_ptr<const Manifest> ManifestTable::FindAtOnce(const Digest& fingerprint) {
+std::shared_ptr<const Manifest> ManifestTable::FindInMemory(const Digest& fingerprint) {
   return FindIn(at_once_, fingerprint);
 }
 
@@ -91,10 +91,10 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
 
 void ManifestTable::Remember(const Digest& place, Decoded decoded) {
   const size_t bytes = WeightOf(*decoded.entry);
-  if (bytes > kMostDecodedBytes / 4) return;
+  if (bytes > kMaxDecodedBytes / 4) return;
   const std::lock_guard lock(mutex_);
   // Those in use come back at their next hit.
-  if (decoded_bytes_ + bytes > kMostDecodedBytes) {
+  if (decoded_bytes_ + bytes > kMaxDecodedBytes) {
     decoded_.clear();
     decoded_bytes_ = 0;
   }
@@ -108,13 +108,13 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
                         microseconds compile_time) {
   // It is in memory then: what waits for the disk holds no lock that others must have.
   const ManifestPtr known = Find(fingerprint);
-  AddAtOnce(fingerprint, closure, compile_time, known.get());
+  AddInMemory(fingerprint, closure, compile_time, known.get());
 }
 
-void ManifestTable::AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
-                              microseconds compile_time, const Manifest* known) {
+void ManifestTable::AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
+                                microseconds compile_time, const Manifest* known) {
   const std::lock_guard lock(adding_[fingerprint.bytes[0]]);
-  const ManifestPtr now = FindAtOnce(fingerprint);
+  const ManifestPtr now = FindInMemory(fingerprint);
   const Manifest* const before = now != nullptr ? now.get() : known;
   const ArtifactPtr entry =
       EntryWith(before == nullptr ? Manifest{} : *before, closure, compile_time);

@@ -22,19 +22,19 @@ class ManifestTable {
  public:
   /// The tiers and users' own entries, which may be null, must outlive the table.
   explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr)
-      : tiers_(std::move(tiers)), at_once_(TiersAtOnce(tiers_)), own_(own) {}
+      : tiers_(std::move(tiers)), at_once_(MemoryTiers(tiers_)), own_(own) {}
 
   /// Never null; empty if nothing is known. With the keys of all closures.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const Digest& fingerprint);
   /// The same without waiting for a disk. Null: that may have one, or nobody has.
-  [[nodiscard]] std::shared_ptr<const Manifest> FindAtOnce(const Digest& fingerprint);
+  [[nodiscard]] std::shared_ptr<const Manifest> FindInMemory(const Digest& fingerprint);
   /// `compile_time`: of the artifact that the closure leads to.
   void Add(const Digest& fingerprint, const KnownClosure& closure,
            std::chrono::microseconds compile_time);
   /// The same without waiting for a disk. `known`: what Find said, for what memory has not any
   /// more; null: that is not known, so what a disk has of the fingerprint stays as it is there.
-  void AddAtOnce(const Digest& fingerprint, const KnownClosure& closure,
-                 std::chrono::microseconds compile_time, const Manifest* known);
+  void AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
+                   std::chrono::microseconds compile_time, const Manifest* known);
 
   /// The same as one user has it: what is that user's own comes first.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);

@@ -8,7 +8,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 // Keeps sums of times in range.
-constexpr std::chrono::hours kLongestLimit{24 * 365};
+constexpr std::chrono::hours kMaxLimit{24 * 365};
 
 }  // namespace
 
@@ -16,7 +16,7 @@ CompileLimits CompileLimits::Started() const {
   CompileLimits started = *this;
   if (!deadline) {
     started.deadline =
-        std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(time, kLongestLimit);
+        std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(time, kMaxLimit);
   }
   return started;
 }

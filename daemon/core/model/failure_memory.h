@@ -25,14 +25,14 @@ using Now = std::function<std::chrono::steady_clock::time_point()>;
 /// all together, so that nobody pushes out what others ran into: an account's own oldest goes
 /// first, then the oldest of the account that has most. Thread-safe.
 template <typename Failure>
-class FailureMemory {
+class ExpiringCache {
  public:
   /// What an entry costs besides the bytes that it is said to hold.
   static constexpr size_t kEntryBytes = 256;
   /// One account may have this part of the whole.
   static constexpr size_t kShares = 8;
 
-  FailureMemory(std::chrono::steady_clock::duration lifetime, size_t capacity_bytes, Now now)
+  ExpiringCache(std::chrono::steady_clock::duration lifetime, size_t capacity_bytes, Now now)
       : lifetime_(lifetime), capacity_(capacity_bytes), now_(std::move(now)) {}
 
   [[nodiscard]] std::optional<Failure> Find(const Digest& key) {

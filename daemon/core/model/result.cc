@@ -33,7 +33,7 @@ std::string_view Name(ErrorCode code) {
   return "unavailable";
 }
 
-Error Unsettled() {
+Error KeepsChanging() {
   return Error{ErrorCode::kUnavailable,
                "what this build depends on keeps changing on disk; try again when it has settled"};
 }

@@ -91,7 +91,7 @@ using Status = Result<Ok>;
 }
 
 /// What a build depends on changed again each time it was tried.
-[[nodiscard]] Error Unsettled();
+[[nodiscard]] Error KeepsChanging();
 
 /// Its files were looked at in vain for so long.
 [[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);

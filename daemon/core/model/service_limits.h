@@ -21,7 +21,7 @@ struct ServiceLimits {
   uint64_t source_bytes = 64ull << 20;   ///< all texts and binaries of one request together
   size_t headers = 10'000;
   /// Of each list: options, name expressions, environment, inputs, modules.
-  size_t options = kMostListed;
+  size_t options = kMaxListed;
   uint64_t option_bytes = 64ull << 10;  ///< one option, name expression or environment value
   uint64_t name_bytes = 4'096;          ///< one program, header, input or directory name
   uint64_t upload_bytes_per_uid = 1ull << 30;

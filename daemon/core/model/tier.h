@@ -58,7 +58,7 @@ class MetaStore {
 
 /// The tiers that come before the first one that keeps who asks it waiting, for a disk or for
 /// another node.
-[[nodiscard]] inline std::vector<Tier*> TiersAtOnce(const std::vector<Tier*>& tiers) {
+[[nodiscard]] inline std::vector<Tier*> MemoryTiers(const std::vector<Tier*>& tiers) {
   const auto waits = [](const Tier* tier) {
     return tier->name() == TierName::kDisk || tier->name() == TierName::kRemote;
   };
@@ -81,7 +81,7 @@ class PrivateEntries {
   virtual bool MayHave(uid_t uid, const Digest& key) = 0;
   virtual Found Get(uid_t uid, const Digest& key) = 0;
   /// The same without a look at the disk: what it finds nothing of, Get may find.
-  virtual Found GetAtOnce(uid_t uid, const Digest& key) = 0;
+  virtual Found FindInMemory(uid_t uid, const Digest& key) = 0;
 
   /// What one user may have, all entries together.
   [[nodiscard]] virtual uint64_t limit_bytes() const = 0;

@@ -23,7 +23,7 @@ bool IsOfPreamble(const Error& error) {
          error.useless_precompiled;
 }
 
-std::unique_ptr<RequesterFiles> OpenFilesOf(const FlightOrder& order,
+std::unique_ptr<RequesterFiles> OpenFilesOf(const CompileOrder& order,
                                             const RootDirectories& directories, FileAccess& access,
                                             const std::shared_ptr<SentContents>& sent) {
   if (order.recalled == nullptr) return OpenFiles(access, order.caller, directories);
@@ -67,52 +67,54 @@ AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure) {
   return std::make_shared<const AnsweredFiles>(AnsweredFiles{plan.directories, std::move(closure)});
 }
 
-Landing FlightRunner::Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop) {
-  Landing landing;
-  landing.started = Clock::now();
-  landing.uncacheable_reason = plan.uncacheable_reason;
+FlightResult CompileRunner::Run(const BuildPlan& plan, const CompileOrder& order,
+                                std::stop_token stop) {
+  FlightResult flight_result;
+  flight_result.started = Clock::now();
+  flight_result.uncacheable_reason = plan.uncacheable_reason;
   const Toolchain& toolchain = *plan.job.toolchain;
-  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
-  if (landing.toolchain_changed) {
-    landing.error =
+  flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  if (flight_result.toolchain_changed) {
+    flight_result.error =
         Error{ErrorCode::kUnavailable,
               "the toolchain keeps changing on disk; try again when its installation is "
               "complete"};
-    return landing;
+    return flight_result;
   }
   Attempt attempt = CompileWithRetry(plan, order, stop);
-  landing.compile_time =
-      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - landing.started);
-  CountJob(order.purpose, attempt.ended_for_paths, landing.compile_time);
-  landing.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
-  Judge(plan, std::move(attempt), &landing);
+  flight_result.compile_time =
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - flight_result.started);
+  CountJob(order.purpose, attempt.ended_for_paths, flight_result.compile_time);
+  flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
+  Judge(plan, std::move(attempt), &flight_result);
   const CallerFilesPtr& files = order.caller.files;
-  landing.files_were_sent = files != nullptr;
-  if (landing.error && files != nullptr && files->failed()) landing.failed_files = files;
-  return landing;
+  flight_result.files_were_sent = files != nullptr;
+  if (flight_result.error && files != nullptr && files->failed())
+    flight_result.failed_files = files;
+  return flight_result;
 }
 
-void FlightRunner::Judge(const BuildPlan& plan, Attempt attempt, Landing* landing) {
-  landing->looked_outside = attempt.record.asked;
-  landing->closure = std::move(attempt.record.closure);
-  landing->may_show_paths = attempt.ended_for_paths;
-  landing->blames_input = attempt.blames_input;
+void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result) {
+  flight_result->looked_outside = attempt.record.asked;
+  flight_result->closure = std::move(attempt.record.closure);
+  flight_result->may_show_paths = attempt.ended_for_paths;
+  flight_result->blames_input = attempt.blames_input;
   if (!attempt.output) {
-    landing->error = attempt.output.error();
+    flight_result->error = attempt.output.error();
     return;
   }
-  landing->output = *std::move(attempt.output);
-  landing->memory = std::exchange(landing->output.memory, nullptr);
+  flight_result->output = *std::move(attempt.output);
+  flight_result->memory = std::exchange(flight_result->output.memory, nullptr);
   const std::string& time_token = attempt.record.traits.time_token;
-  if (landing->uncacheable_reason.empty() && !time_token.empty()) {
-    landing->uncacheable_reason = "the output can hold the time: " + time_token;
+  if (flight_result->uncacheable_reason.empty() && !time_token.empty()) {
+    flight_result->uncacheable_reason = "the output can hold the time: " + time_token;
   }
-  landing->shows_paths = ShowsCanonicalNames(plan, *landing->output.artifact);
+  flight_result->shows_paths = ShowsCanonicalNames(plan, *flight_result->output.artifact);
 }
 
-FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
-                                                     const FlightOrder& order,
-                                                     std::stop_token stop) {
+CompileRunner::Attempt CompileRunner::CompileWithRetry(const BuildPlan& plan,
+                                                       const CompileOrder& order,
+                                                       std::stop_token stop) {
   const CompileLimits limits = limits_.Started();
   Attempt attempt = CompileOnce(plan, order, limits, stop);
   Count(attempt.output);
@@ -127,8 +129,9 @@ FlightRunner::Attempt FlightRunner::CompileWithRetry(const BuildPlan& plan,
   return attempt;
 }
 
-FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const FlightOrder& order,
-                                                const CompileLimits& limits, std::stop_token stop) {
+CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const CompileOrder& order,
+                                                  const CompileLimits& limits,
+                                                  std::stop_token stop) {
   std::optional<Preamble> preamble;
   if (HasPreambles(plan, order)) preamble = PreambleOf(plan);
   if (!preamble) return CompileAll(plan, order, limits, std::move(stop));
@@ -139,7 +142,7 @@ FlightRunner::Attempt FlightRunner::CompileOnce(const BuildPlan& plan, const Fli
   return attempt;
 }
 
-bool FlightRunner::HasPreambles(const BuildPlan& plan, const FlightOrder& order) const {
+bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
   // Proofs and checks are about what the compiler makes of the whole.
   if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
@@ -149,25 +152,26 @@ bool FlightRunner::HasPreambles(const BuildPlan& plan, const FlightOrder& order)
          !IsAloneWithSentFiles(caller.peer.uid, plan.directories);
 }
 
-FlightRunner::Attempt FlightRunner::CompileAll(const BuildPlan& plan, const FlightOrder& order,
-                                               const CompileLimits& limits, std::stop_token stop) {
+CompileRunner::Attempt CompileRunner::CompileAll(const BuildPlan& plan, const CompileOrder& order,
+                                                 const CompileLimits& limits,
+                                                 std::stop_token stop) {
   const Prepared prepared = Prepare(plan, order);
   return Ended(prepared, parts_.compiler.Compile(prepared.job, limits, std::move(stop)));
 }
 
-std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& plan,
-                                                               const FlightOrder& order,
-                                                               const Preamble& preamble,
-                                                               const CompileLimits& limits,
-                                                               std::stop_token stop) {
+std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan& plan,
+                                                                 const CompileOrder& order,
+                                                                 const Preamble& preamble,
+                                                                 const CompileLimits& limits,
+                                                                 std::stop_token stop) {
   const ParsedPreamblePtr parsed = parts_.preambles->Find(preamble.key);
   if (parsed == nullptr || NamesProgram(parsed->record.closure, plan.job)) return std::nullopt;
   if (parsed->record.asked && order.first_question) order.first_question();
   Prepared prepared = Prepare(plan, order);
   const CallerFilesPtr& sent = order.caller.files;
   const std::optional<Result<bool>> adopted =
-      AdoptSoon(sent == nullptr ? *parts_.checks : *parts_.sent_checks, order.caller.peer.account(),
-                prepared.recorder, parsed, stop);
+      RevalidateClosure(sent == nullptr ? *parts_.checks : *parts_.sent_checks,
+                        order.caller.peer.account(), prepared.recorder, parsed, stop);
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
@@ -202,7 +206,7 @@ std::optional<FlightRunner::Attempt> FlightRunner::CompileRest(const BuildPlan& 
   return attempt;
 }
 
-FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const FlightOrder& order) {
+CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const CompileOrder& order) {
   // Shared with the recorder, which may outlive the compile if a disk hangs.
   const auto ended_for_paths = std::make_shared<std::atomic<bool>>(false);
   ClosureRecorder::Events events{.first_question = order.first_question};
@@ -227,20 +231,21 @@ FlightRunner::Prepared FlightRunner::Prepare(const BuildPlan& plan, const Flight
   return prepared;
 }
 
-FlightRunner::Attempt FlightRunner::Ended(const Prepared& prepared, Result<CompileOutput> output) {
+CompileRunner::Attempt CompileRunner::Ended(const Prepared& prepared,
+                                            Result<CompileOutput> output) {
   return {.output = std::move(output),
           .record = prepared.recorder->Finish(),
           .ended_for_paths = *prepared.ended_for_paths};
 }
 
-void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
-                                const Preamble& preamble, const Attempt& attempt) {
+void CompileRunner::WantPreamble(const BuildPlan& plan, const CompileOrder& order,
+                                 const Preamble& preamble, const Attempt& attempt) {
   const bool good =
       attempt.output.ok() && attempt.output->succeeded && attempt.record.traits.time_token.empty();
   if (!good) return;
   CompileJob job = PreambleJob(plan.job, preamble);
   uint64_t bytes = BytesOf(job, plan);
-  FlightOrder later{.caller = order.caller.peer};
+  CompileOrder later{.caller = order.caller.peer};
   if (order.caller.files != nullptr) {
     later.recalled = Recall(plan, attempt.record.closure);
     bytes += BytesOf(attempt.record.closure);
@@ -260,7 +265,8 @@ void FlightRunner::WantPreamble(const BuildPlan& plan, const FlightOrder& order,
       });
 }
 
-void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time) {
+void CompileRunner::CountJob(CompilePurpose purpose, bool given_up,
+                             std::chrono::microseconds time) {
   if (given_up) {
     parts_.statistics.Add(Counter::kGivenUp);
     parts_.statistics.Add(Counter::kGivenUpMicroseconds, time.count());
@@ -272,7 +278,7 @@ void FlightRunner::CountJob(CompilePurpose purpose, bool given_up, std::chrono::
   }
 }
 
-void FlightRunner::Count(const Result<CompileOutput>& output) {
+void CompileRunner::Count(const Result<CompileOutput>& output) {
   if (output.ok()) return;
   switch (output.error().code) {
     case ErrorCode::kWorkerCrashed:
@@ -286,10 +292,10 @@ void FlightRunner::Count(const Result<CompileOutput>& output) {
   }
 }
 
-std::optional<Result<bool>> AdoptSoon(FileChecks& checks, Account account,
-                                      const std::shared_ptr<ClosureRecorder>& recorder,
-                                      const ParsedPreamblePtr& parsed,
-                                      const std::stop_token& stop) {
+std::optional<Result<bool>> RevalidateClosure(FileChecks& checks, Account account,
+                                              const std::shared_ptr<ClosureRecorder>& recorder,
+                                              const ParsedPreamblePtr& parsed,
+                                              const std::stop_token& stop) {
   // The toolchain's headers are compared in memory: no file system can hang here.
   if (!parsed->record.asked) return recorder->Adopt(parsed->record);
   const auto finding = std::make_shared<Finding>();

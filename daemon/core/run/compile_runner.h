@@ -37,7 +37,7 @@ enum class CompilePurpose {
 };
 
 /// For whom, and why, a plan is compiled.
-struct FlightOrder {
+struct CompileOrder {
   Caller caller;  ///< whose files are read
   /// The first question about a file outside; on the thread that answers it, before it does. May be
   /// empty.
@@ -51,7 +51,7 @@ struct FlightOrder {
 [[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
 /// Runs a flight's compile and judges what it means for the cache. Thread-safe.
-class FlightRunner {
+class CompileRunner {
  public:
   struct Parts {
     Toolchains& toolchains;
@@ -66,11 +66,12 @@ class FlightRunner {
   };
 
   /// The parts must outlive the runner.
-  FlightRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
+  CompileRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
   /// Blocks until the compile has ended. A worker that dies is tried once more, in what is left of
   /// the time: it may have been the machine's fault.
-  [[nodiscard]] Landing Run(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
+  [[nodiscard]] FlightResult Run(const BuildPlan& plan, const CompileOrder& order,
+                                 std::stop_token stop);
 
  private:
   struct Attempt {
@@ -79,13 +80,13 @@ class FlightRunner {
     bool ended_for_paths = false;
     bool blames_input = false;
   };
-  Attempt CompileWithRetry(const BuildPlan& plan, const FlightOrder& order, std::stop_token stop);
-  Attempt CompileOnce(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+  Attempt CompileWithRetry(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
+  Attempt CompileOnce(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                       std::stop_token stop);
-  Attempt CompileAll(const BuildPlan& plan, const FlightOrder& order, const CompileLimits& limits,
+  Attempt CompileAll(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                      std::stop_token stop);
   /// What follows the preamble. None: that can't be, or did not work.
-  std::optional<Attempt> CompileRest(const BuildPlan& plan, const FlightOrder& order,
+  std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      const Preamble& preamble, const CompileLimits& limits,
                                      std::stop_token stop);
   /// A job of the plan with files of its own.
@@ -94,12 +95,12 @@ class FlightRunner {
     std::shared_ptr<ClosureRecorder> recorder;
     std::shared_ptr<std::atomic<bool>> ended_for_paths;
   };
-  Prepared Prepare(const BuildPlan& plan, const FlightOrder& order);
-  [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const FlightOrder& order) const;
+  Prepared Prepare(const BuildPlan& plan, const CompileOrder& order);
+  [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const CompileOrder& order) const;
   static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
-  void WantPreamble(const BuildPlan& plan, const FlightOrder& order, const Preamble& preamble,
+  void WantPreamble(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
                     const Attempt& attempt);
-  void Judge(const BuildPlan& plan, Attempt attempt, Landing* landing);
+  void Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result);
   void CountJob(CompilePurpose purpose, bool given_up, std::chrono::microseconds time);
   void Count(const Result<CompileOutput>& output);
 
@@ -110,7 +111,7 @@ class FlightRunner {
 /// What ClosureRecorder::Adopt answers for the record of this preamble, on a thread for looking at
 /// this user's files. None: not soon enough for the preamble to be of use, or the daemon stops; the
 /// recorder is used up then.
-[[nodiscard]] std::optional<Result<bool>> AdoptSoon(
+[[nodiscard]] std::optional<Result<bool>> RevalidateClosure(
     FileChecks& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
 // Enough to keep up with callers that come one after another.
-constexpr size_t kMostThreads = 8;
+constexpr size_t kMaxThreads = 8;
 
 // Of the request's texts: in the request itself and twice in its plan.
 constexpr size_t kCopiesInPlan = 3;
@@ -79,15 +79,15 @@ bool SameFiles(const Closure& one, const Closure& other) {
   return digests(one) == digests(other);
 }
 
-bool Compiled(const Landing& landing) {
-  return !landing.error && landing.output.succeeded && !landing.toolchain_changed;
+bool Compiled(const FlightResult& flight_result) {
+  return !flight_result.error && flight_result.output.succeeded && !flight_result.toolchain_changed;
 }
 
 }  // namespace
 
 IdleJobs::IdleJobs(const Bounds& bounds, std::function<size_t()> busy)
     : bounds_(bounds), busy_(std::move(busy)) {
-  for (size_t i = 0; i < std::min(bounds_.slots, kMostThreads); ++i) {
+  for (size_t i = 0; i < std::min(bounds_.slots, kMaxThreads); ++i) {
     threads_.emplace_back([this](std::stop_token stop) { Work(stop); });
   }
 }
@@ -181,30 +181,30 @@ void ShadowChecks::Consider(const Hit& hit) {
   if (every_ == 0 || hits_.fetch_add(1, std::memory_order_relaxed) % every_ != every_ - 1) return;
   if (!Repeatable(*hit.plan)) return;
   const size_t bytes = kCopiesInPlan * cccl_cache::BytesOf(*hit.plan->job.request) +
-                       hit.landing.output.artifact->Footprint() + BytesOf(hit.closure);
+                       hit.flight_result.output.artifact->Footprint() + BytesOf(hit.closure);
   parts_.idle_jobs.Add(hit.peer.account(), bytes,
-                       [this, sample = Sample{hit.plan, hit.peer, hit.landing,
+                       [this, sample = Sample{hit.plan, hit.peer, hit.flight_result,
                                               Recall(*hit.plan, hit.closure), hit.files_were_sent}](
                            std::stop_token stop) { Check(sample, std::move(stop)); });
 }
 
 void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
-  FlightOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
+  CompileOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
   if (sample.files_were_sent) order.recalled = sample.answered;
-  const Landing again = parts_.runner.Run(*sample.plan, order, std::move(stop));
+  const FlightResult again = parts_.runner.Run(*sample.plan, order, std::move(stop));
   // Says nothing of the entry: a compile that was ended, a file that changed since or is gone.
   if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
-  const Artifact& kept = *sample.landing.output.artifact;
+  const Artifact& kept = *sample.flight_result.output.artifact;
   const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)
                                                         : "it does not compile any more";
   if (difference.empty()) return;
-  parts_.memory.Drop(sample.landing.key);
+  parts_.memory.Drop(sample.flight_result.key);
   parts_.statistics.Add(Counter::kShadowMismatches);
   if (parts_.report) {
     parts_.report(
         fmt::format("shadow check: entry {} was dropped, it is not what its compiler "
                     "makes now; {}",
-                    sample.landing.key.Hex(), difference));
+                    sample.flight_result.key.Hex(), difference));
   }
 }
 
@@ -212,9 +212,9 @@ bool NamesPathsAnyway(const BuildPlan& plan) {
   return std::ranges::any_of(plan.job.options, MakesIntermediateCode);
 }
 
-PathFinding FindOut(const PathProof& proof, CompilePurpose purpose, FlightRunner& runner,
-                    const std::stop_token& stop) {
-  FlightOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
+PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, CompileRunner& runner,
+                         const std::stop_token& stop) {
+  CompileOrder order{.caller = proof.caller, .purpose = purpose, .recalled = proof.recalled};
   PathFinding finding;
   if (!NamesDifferInLength(proof.real->job, proof.canonical->job)) return finding;
   finding.canonical = runner.Run(*proof.canonical, order, stop);
@@ -227,8 +227,8 @@ PathFinding FindOut(const PathProof& proof, CompilePurpose purpose, FlightRunner
     same = same && SameCode(*proof.artifact, *finding.canonical.output.artifact);
   } else if (same) {
     order.purpose = CompilePurpose::kPathProof;
-    const Landing real = runner.Run(ToCode(*proof.real), order, stop);
-    const Landing other = runner.Run(ToCode(*proof.canonical), order, stop);
+    const FlightResult real = runner.Run(ToCode(*proof.real), order, stop);
+    const FlightResult other = runner.Run(ToCode(*proof.canonical), order, stop);
     if (!Compiled(real) || !Compiled(other)) return finding;
     if (!SameFiles(closure, real.closure) || !SameFiles(closure, other.closure)) return finding;
     same = !other.shows_paths && SameCode(*real.output.artifact, *other.output.artifact);

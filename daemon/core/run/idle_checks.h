@@ -92,8 +92,8 @@ class IdleJobs {
 class ShadowChecks {
  public:
   struct Parts {
-    BuildMemory& memory;
-    FlightRunner& runner;
+    BuildCache& memory;
+    CompileRunner& runner;
     IdleJobs& idle_jobs;
     Statistics& statistics;
     std::function<void(std::string_view)> report;  ///< may be empty
@@ -106,7 +106,7 @@ class ShadowChecks {
   struct Hit {
     std::shared_ptr<const BuildPlan> plan;
     const Peer& peer;  ///< to whom
-    const Landing& landing;
+    const FlightResult& flight_result;
     const Closure& closure;  ///< that it was made of
     bool files_were_sent;    ///< by the peer: they are taken to be what they were
   };
@@ -117,7 +117,7 @@ class ShadowChecks {
   struct Sample {
     std::shared_ptr<const BuildPlan> plan;
     Peer peer;
-    Landing landing;
+    FlightResult flight_result;
     AnsweredFilesPtr answered;
     bool files_were_sent;
   };
@@ -149,13 +149,14 @@ enum class PathVerdict { kUnknown, kShown, kNotShown };
 
 struct PathFinding {
   PathVerdict verdict = PathVerdict::kUnknown;
-  Landing canonical;  ///< what was compiled under canonical names; may be kept if nothing shows
+  FlightResult
+      canonical;  ///< what was compiled under canonical names; may be kept if nothing shows
 };
 
 /// Blocks for one compile; for three where the artifact names paths anyway: there the PTX of the
 /// same program decides. `purpose`: of the compile under canonical names.
-[[nodiscard]] PathFinding FindOut(const PathProof& proof, CompilePurpose purpose,
-                                  FlightRunner& runner, const std::stop_token& stop);
+[[nodiscard]] PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose,
+                                       CompileRunner& runner, const std::stop_token& stop);
 
 /// Proofs that were not made yet, or are being made with nobody waiting. Thread-safe.
 class OpenProofs {

@@ -10,7 +10,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
-constexpr size_t kMostFailures = 1024;
+constexpr size_t kMaxFailures = 1024;
 
 CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
   limits.time = std::min(limits.time, time);
@@ -224,8 +224,7 @@ void PreamblePool::Shrink(Dropped* dropped) {
 void PreamblePool::NoteFailure(const Digest& key) {
   failed_[key] = Clock::now() + bounds_.retry;
   const auto until = [](const auto& entry) { return entry.second; };
-  while (failed_.size() > kMostFailures)
-    failed_.erase(std::ranges::min_element(failed_, {}, until));
+  while (failed_.size() > kMaxFailures) failed_.erase(std::ranges::min_element(failed_, {}, until));
 }
 
 }  // namespace cccl_cache::daemon

@@ -81,8 +81,8 @@ void AcquireCall::OnReadDone(bool ok) {
   if (!taken) {
     Fail(taken.error());
   } else if (first) {
-    backend_.deposits.Acquire(seat_, claim_,
-                              [link = link_](LeaseNews news) { Hear(link, std::move(news)); });
+    backend_.deposits.Acquire(
+        seat_, claim_, [link = link_](LeaseNews news) { ReceiveBytes(link, std::move(news)); });
   } else {
     GoOn(link_);
   }
@@ -191,7 +191,7 @@ void AcquireCall::Fail(const Reason& reason) {
   GoOn(link);
 }
 
-void AcquireCall::Hear(const std::shared_ptr<Link>& link, LeaseNews news) {
+void AcquireCall::ReceiveBytes(const std::shared_ptr<Link>& link, LeaseNews news) {
   {
     const std::lock_guard lock(link->mutex);
     AcquireCall* call = link->call;

@@ -53,7 +53,7 @@ class AcquireCall final : public RawCall, private GatedReader {
   template <typename Reason>
   void Fail(const Reason& reason);
 
-  static void Hear(const std::shared_ptr<Link>& link, LeaseNews news);
+  static void ReceiveBytes(const std::shared_ptr<Link>& link, LeaseNews news);
   static void GoOn(const std::shared_ptr<Link>& link);
   // These require the link's mutex held.
   void Hold(const LeaseGrant& grant);
@@ -67,7 +67,7 @@ class AcquireCall final : public RawCall, private GatedReader {
   BuildBackend& backend_;
   const Peer& peer_;
   const std::shared_ptr<Link> link_;
-  const Deposits::Seat seat_;
+  const Deposits::WaiterId seat_;
   Share call_;
   // Of who reads.
   grpc::ByteBuffer message_;

@@ -14,7 +14,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// Answers that wait to be sent before no more requests are read.
-constexpr size_t kMostUnsent = 256;
+constexpr size_t kMaxUnsent = 256;
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
 
@@ -185,7 +185,7 @@ void BuildManyCall::Advance() {
     writing_ = true;
     StartWrite(&written_.message);
   }
-  if (!end_ && !reading_ && !last_read_ && replies_.size() < kMostUnsent) {
+  if (!end_ && !reading_ && !last_read_ && replies_.size() < kMaxUnsent) {
     reading_ = true;
     StartRead(&message_);
   }

@@ -81,7 +81,7 @@ Status InsertSnapshotCall::Work() {
 
 namespace {
 
-constexpr int kMostUsers = 4'096;
+constexpr int kMaxUsers = 4'096;
 constexpr size_t kKeyBytes = sizeof(Digest::bytes);
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }
@@ -103,11 +103,11 @@ Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) 
       return Invalid(fmt::format("{} of the filter: at most 255 printable characters", name));
     }
   }
-  if (message.uids_size() > kMostUsers) {
+  if (message.uids_size() > kMaxUsers) {
     return Invalid(
         fmt::format("uids of the filter: {}, at most {} are allowed; all_users names "
                     "everybody",
-                    message.uids_size(), kMostUsers));
+                    message.uids_size(), kMaxUsers));
   }
   SnapshotFilter filter;
   filter.toolchain = message.toolchain();
@@ -123,9 +123,9 @@ Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) 
 Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter) {
   const size_t count = keys.size() / kKeyBytes;
   if (keys.size() % kKeyBytes != 0) return Invalid("known_keys: 32 bytes for each key");
-  if (count > kMostSnapshotRecords - filter.known.size()) {
+  if (count > kMaxSnapshotRecords - filter.known.size()) {
     return Invalid(
-        fmt::format("known_keys: more than the {} that a snapshot can hold", kMostSnapshotRecords));
+        fmt::format("known_keys: more than the {} that a snapshot can hold", kMaxSnapshotRecords));
   }
   for (; !keys.empty(); keys.remove_prefix(kKeyBytes)) {
     filter.known.push_back(*Digest::FromBytes(keys.substr(0, kKeyBytes)));

@@ -31,9 +31,9 @@ constexpr uid_t kSubordinateUidMin = 100'000;
 constexpr std::chrono::seconds kLookAgain{10};
 /// A user may be made, and a uid given to another, while the daemon runs.
 constexpr std::chrono::minutes kNameBelieved{10};
-constexpr size_t kMostNames = 65'536;
-constexpr size_t kMostAsked = 1'024;
-constexpr size_t kLargestEntry = size_t{1} << 20;  // bytes of one user's line
+constexpr size_t kMaxNames = 65'536;
+constexpr size_t kMaxAsked = 1'024;
+constexpr size_t kMaxEntry = size_t{1} << 20;  // bytes of one user's line
 
 struct Range {
   uid_t first;
@@ -54,8 +54,7 @@ std::optional<uid_t> Look(const Get& get) {
   passwd entry{};
   passwd* found = nullptr;
   std::vector<char> buffer(4096);
-  while (get(&entry, buffer.data(), buffer.size(), &found) == ERANGE &&
-         buffer.size() < kLargestEntry) {
+  while (get(&entry, buffer.data(), buffer.size(), &found) == ERANGE && buffer.size() < kMaxEntry) {
     buffer.resize(2 * buffer.size());
   }
   if (found == nullptr) return std::nullopt;
@@ -95,8 +94,8 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
     const std::string_view numbers(line);
     const auto first = Number(numbers.substr(first_colon + 1, last_colon - first_colon - 1));
     const auto count = Number(numbers.substr(last_colon + 1));
-    constexpr uint64_t kMost = uint64_t{1} << 32;
-    if (!first || !count || *count == 0 || *first >= kMost || *count > kMost - *first) continue;
+    constexpr uint64_t kMax = uint64_t{1} << 32;
+    if (!first || !count || *count == 0 || *first >= kMax || *count > kMax - *first) continue;
     const std::string owner = line.substr(0, first_colon);
     std::optional<uid_t> uid = sources.find_uid(owner);
     if (const auto number = Number(owner); !uid && number) uid = static_cast<uid_t>(*number);
@@ -126,7 +125,7 @@ class Accounts::State {
     const auto name = names_.find(uid);
     const bool known = name != names_.end();
     const bool fresh = known && Clock::now() < name->second.believed_until;
-    const size_t most = !stored ? kMostAsked : files_were_read_ ? kMostAsked / 2 : 0;
+    const size_t most = !stored ? kMaxAsked : files_were_read_ ? kMaxAsked / 2 : 0;
     if (!fresh && asked_.size() < most && std::ranges::find(asked_, uid) == asked_.end()) {
       asked_.push_back(uid);
       changed_.notify_all();
@@ -188,7 +187,7 @@ class Accounts::State {
     lock->lock();
     asked_.pop_front();
     // All are asked for again. Simple, and rare.
-    if (names_.size() >= kMostNames) names_.clear();
+    if (names_.size() >= kMaxNames) names_.clear();
     names_[uid] = {exists, Clock::now() + kNameBelieved};
   }
 

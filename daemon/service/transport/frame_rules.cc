@@ -166,7 +166,7 @@ const FrameRule* FrameRules::CountData(Clock::time_point now) {
   Call* const found = FindCall(received_.stream());
   if (found == nullptr) return nullptr;
   Call& call = *found;
-  call.earned = std::min(call.earned + received_.size(), kMostEarned);
+  call.earned = std::min(call.earned + received_.size(), kMaxEarned);
   if (call.earned >= kFrameCost) {
     call.earned -= kFrameCost;
     return nullptr;
@@ -205,7 +205,7 @@ void FrameRules::Sent(std::span<const uint8_t> bytes) {
     const uint8_t type = sent_.type();
     const bool ends = (type == kData || type == kHeaders) && (sent_.flags() & kEndStream) != 0;
     if (type == kData || type == kHeaders) {
-      call->earned = std::min(call->earned + kEarnedByAnswer + sent_.size(), kMostEarned);
+      call->earned = std::min(call->earned + kEarnedByAnswer + sent_.size(), kMaxEarned);
       pings_ = std::min(pings_ + 1, kMaxPings);
     }
     if (ends || type == kReset) CloseCall(sent_.stream());

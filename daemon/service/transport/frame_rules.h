@@ -139,7 +139,7 @@ class FrameRules {
   static constexpr uint64_t kFrameCost = 64;
   static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;
   static constexpr uint64_t kEarnedAtFirst = 64 * kFrameCost;
-  static constexpr uint64_t kMostEarned = 256 * kFrameCost;
+  static constexpr uint64_t kMaxEarned = 256 * kFrameCost;
   /// Clients measure by PING how fast answers come (grpc-go: one for each that it reads), so each
   /// frame that the server sends for a call allows for one, up to so many.
   static constexpr uint32_t kMaxPings = 64;

@@ -29,7 +29,7 @@ namespace {
 
 constexpr int kBacklog = 4096;
 constexpr int kFirstSystemdFd = 3;
-constexpr int kMostSystemdFds = 64;
+constexpr int kMaxSystemdFds = 64;
 constexpr std::string_view kContainerName = "container";
 
 Error SystemError(std::string_view what, const std::string& path) {
@@ -188,10 +188,10 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
   const std::vector<std::string> names = TakeNames("LISTEN_FDNAMES");
   std::vector<ListeningSocket> result;
   if (!pid || *pid != getpid() || !count) return result;
-  if (*count < 0 || *count > kMostSystemdFds) {
+  if (*count < 0 || *count > kMaxSystemdFds) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("LISTEN_FDS is {}: between 0 and {} sockets can be handed over",
-                             *count, kMostSystemdFds)};
+                             *count, kMaxSystemdFds)};
   }
   for (int fd = kFirstSystemdFd; fd < kFirstSystemdFd + *count; ++fd) {
     if (!IsListeningUnixStream(fd)) {

@@ -25,11 +25,11 @@ using google::protobuf::io::CodedInputStream;
 
 /// Besides the contents.
 constexpr uint64_t kHeadBytes = 256;
-constexpr size_t kLongestNamespace = 128;
-constexpr size_t kMostFields = 256;
-constexpr size_t kLongestFieldName = 256;
+constexpr size_t kMaxNamespace = 128;
+constexpr size_t kMaxFields = 256;
+constexpr size_t kMaxFieldName = 256;
 /// Of one message, unknown ones among them.
-constexpr size_t kMostMembers = kMostFields + 16;
+constexpr size_t kMaxMembers = kMaxFields + 16;
 
 Error Refuse(std::string what) { return Error{ErrorCode::kInvalidRequest, std::move(what)}; }
 
@@ -44,7 +44,7 @@ Error NotARequest() {
 bool HasFewMembers(CodedInputStream& input, int inner) {
   size_t members = 0;
   while (const uint32_t tag = input.ReadTag()) {
-    if (++members > kMostMembers) return false;
+    if (++members > kMaxMembers) return false;
     const bool nested =
         WireFormatLite::GetTagFieldNumber(tag) == inner &&
         WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
@@ -64,20 +64,20 @@ bool HasFewMembers(CodedInputStream& input, int inner) {
 Result<AcquireMessage> FromProto(v1::DepositKey&& message) {
   DepositAsk ask;
   ask.name_space = std::move(*message.mutable_namespace_());
-  if (ask.name_space.empty() || ask.name_space.size() > kLongestNamespace) {
+  if (ask.name_space.empty() || ask.name_space.size() > kMaxNamespace) {
     return Refuse(fmt::format("namespace: {} bytes, 1 to {} are allowed", ask.name_space.size(),
-                              kLongestNamespace));
+                              kMaxNamespace));
   }
   const auto count = static_cast<size_t>(message.fields_size());
-  if (count > kMostFields) {
-    return Refuse(fmt::format("fields: {} entries, at most {} are allowed", count, kMostFields));
+  if (count > kMaxFields) {
+    return Refuse(fmt::format("fields: {} entries, at most {} are allowed", count, kMaxFields));
   }
   std::set<std::string_view> names;
   for (v1::DepositField& field : *message.mutable_fields()) {
     const size_t length = field.name().size();
-    if (length == 0 || length > kLongestFieldName) {
+    if (length == 0 || length > kMaxFieldName) {
       return Refuse(
-          fmt::format("fields.name: {} bytes, 1 to {} are allowed", length, kLongestFieldName));
+          fmt::format("fields.name: {} bytes, 1 to {} are allowed", length, kMaxFieldName));
     }
     if (!names.insert(field.name()).second) {
       return Refuse("fields: two have the same name");

@@ -11,7 +11,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 /// A reply has room for this much of a log, and a person for less.
-constexpr size_t kLongestLog = 4u << 20;
+constexpr size_t kMaxLog = 4u << 20;
 
 /// A failure, for one, has no key.
 std::string HexOrNothing(const Digest& digest) {
@@ -53,7 +53,7 @@ std::string EncodeReplyHead(const BuildAnswer& answer) {
       AppendMessage(6, EncodeLoweredName(expression, lowered), reply);
     }
   }
-  AppendBytes(7, ToUtf8(std::string_view(answer.log).substr(0, kLongestLog)), reply);
+  AppendBytes(7, ToUtf8(std::string_view(answer.log).substr(0, kMaxLog)), reply);
   AppendNumber(8, static_cast<uint64_t>(answer.native_code), reply);
   AppendBytes(9, ToUtf8(answer.reason), reply);
   AppendNumber(10, answer.remembered ? 1 : 0, reply);

@@ -64,7 +64,7 @@ grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context) 
   if (error.retry_after.count() > 0) {
     context.AddTrailingMetadata("cccl-retry-ms", std::to_string(error.retry_after.count()));
   }
-  return {CodeOf(error.code), ToUtf8(error.message.substr(0, kLongestErrorText))};
+  return {CodeOf(error.code), ToUtf8(error.message.substr(0, kMaxErrorText))};
 }
 
 }  // namespace cccl_cache::daemon

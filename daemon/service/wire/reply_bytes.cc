@@ -22,9 +22,9 @@ constexpr uint32_t kReplyOfChunk = 1;
 constexpr uint32_t kDataOfChunk = 2;
 
 /// Kind, size, digest, mark, and the tags and lengths around them.
-constexpr uint64_t kLongestArtifactHead = 96;
+constexpr uint64_t kMaxArtifactHead = 96;
 /// A tag, and what stands before the reply that it belongs to.
-constexpr uint64_t kLongestTag = 32;
+constexpr uint64_t kMaxTag = 32;
 
 /// Part of the artifact's own bytes; keeps the artifact alive until gRPC has sent them.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
@@ -54,7 +54,7 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<Artifa
   std::vector<grpc::Slice> slices;
   std::string head = EncodeReplyHead(answer);
   // What the descriptions of all artifacts need is set aside first: these always go.
-  uint64_t size = head.size() + parts.size() * kLongestArtifactHead;
+  uint64_t size = head.size() + parts.size() * kMaxArtifactHead;
   for (const ArtifactPart* part : parts) {
     const bool fits = size <= limit && part->bytes.size() <= limit - size;
     head += EncodeArtifactHead(*part, fits ? ArtifactBytes::kFollow : ArtifactBytes::kInChunks);
@@ -70,7 +70,7 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<Artifa
 
 grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                    const std::vector<ArtifactKind>& wanted, uint64_t limit) {
-  const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kLongestTag));
+  const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kMaxTag));
   std::string head;
   AppendNumber(kTagOfMany, tag, head);
   AppendHead(kReplyOfMany, reply.Length(), head);

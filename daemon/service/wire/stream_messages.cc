@@ -23,7 +23,7 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 /// Fields of one message, unknown ones among them.
-constexpr int kMostFields = 64;
+constexpr int kMaxFields = 64;
 
 constexpr uint32_t kTag =
     WireFormatLite::MakeTag(v1::BuildManyRequest::kTagFieldNumber, WireFormatLite::WIRETYPE_VARINT);
@@ -105,7 +105,7 @@ Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes) {
   google::protobuf::uint64 number = 0;
   google::protobuf::uint64 cancel = 0;
   bool build = false;
-  for (int fields = 0; fields < kMostFields; ++fields) {
+  for (int fields = 0; fields < kMaxFields; ++fields) {
     const uint32_t field = input.ReadTag();
     if (field == 0) {
       if (!input.ConsumedEntireMessage() || build == (cancel != 0)) return NotOfMany();
@@ -130,7 +130,7 @@ grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {
   reply.set_tag(tag);
   auto& message = *reply.mutable_error();
   message.set_name(std::string(Name(error.code)));
-  message.set_message(ToUtf8(std::string_view(error.message).substr(0, kLongestErrorText)));
+  message.set_message(ToUtf8(std::string_view(error.message).substr(0, kMaxErrorText)));
   message.set_retry_ms(static_cast<uint64_t>(error.retry_after.count()));
   return Encode(reply);
 }

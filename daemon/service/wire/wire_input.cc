@@ -16,14 +16,14 @@ WireInput::WireInput(std::span<const std::string_view> pieces) : pieces_(pieces)
 uint32_t WireInput::Next() {
   SkipField();
   if (!well_formed_ || left_ == 0) return 0;
-  const uint64_t tag = Varint(kLongestSmallVarint);
+  const uint64_t tag = Varint(kMaxSmallVarint);
   if (tag > UINT32_MAX || tag >> 3 == 0) well_formed_ = false;
   type_ = static_cast<uint8_t>(tag & 7);
   unread_ = well_formed_;
   return well_formed_ ? static_cast<uint32_t>(tag >> 3) : 0;
 }
 
-uint64_t WireInput::Number() { return Begin(kVarint) ? Varint(kLongestVarint) : 0; }
+uint64_t WireInput::Number() { return Begin(kVarint) ? Varint(kMaxVarint) : 0; }
 
 std::string WireInput::Bytes() {
   std::string bytes;
@@ -73,7 +73,7 @@ uint64_t WireInput::Varint(int longest) {
 }
 
 uint64_t WireInput::Length() {
-  const uint64_t length = Varint(kLongestSmallVarint);
+  const uint64_t length = Varint(kMaxSmallVarint);
   if (length > left_) well_formed_ = false;
   return well_formed_ ? length : 0;
 }
@@ -87,7 +87,7 @@ void WireInput::SkipField() {
   if (!std::exchange(unread_, false)) return;
   switch (type_) {
     case kVarint:
-      Varint(kLongestVarint);
+      Varint(kMaxVarint);
       break;
     case kFixed64:
       Skip(8);

@@ -54,13 +54,13 @@ class WireInput {
 
   /// The field at hand holds bytes, and so may be numbers one after the other.
   [[nodiscard]] bool is_bytes() const { return type_ == kLengthDelimited; }
-  [[nodiscard]] uint64_t NextOfNumbers() { return Varint(kLongestVarint); }
+  [[nodiscard]] uint64_t NextOfNumbers() { return Varint(kMaxVarint); }
 
  private:
   enum Type : uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-  static constexpr int kLongestVarint = 10;
-  static constexpr int kLongestSmallVarint = 5;
+  static constexpr int kMaxVarint = 10;
+  static constexpr int kMaxSmallVarint = 5;
 
   /// Whether the field at hand is of this type, and is read from now on.
   bool Begin(Type type);

@@ -4,13 +4,14 @@
 
 #include "client/src/transport/timing.h"
 
-using cccl_cache::DaemonRest;
+using cccl_cache::CircuitBreaker;
 using namespace std::chrono_literals;
 
 namespace {
 
 // How long it rests after a failure at `moment`.
-std::chrono::milliseconds RestAfter(DaemonRest& rest, DaemonRest::Clock::time_point moment) {
+std::chrono::milliseconds RestAfter(CircuitBreaker& rest,
+                                    CircuitBreaker::Clock::time_point moment) {
   std::chrono::milliseconds pause{0};
   rest.Failed(moment, 0s);
   while (rest.Resting(moment + pause)) pause += 100ms;
@@ -20,8 +21,8 @@ std::chrono::milliseconds RestAfter(DaemonRest& rest, DaemonRest::Clock::time_po
 }  // namespace
 
 TEST_CASE("a daemon rests after a failure, each time twice as long, half a minute at the most") {
-  const DaemonRest::Clock::time_point start{1h};
-  DaemonRest rest;
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
   CHECK_FALSE(rest.Resting(start));
   CHECK(RestAfter(rest, start) == 100ms);
   CHECK(RestAfter(rest, start + 1min) == 200ms);
@@ -31,8 +32,8 @@ TEST_CASE("a daemon rests after a failure, each time twice as long, half a minut
 }
 
 TEST_CASE("calls that fail together begin one rest, and the next failure after it the second") {
-  const DaemonRest::Clock::time_point start{1h};
-  DaemonRest rest;
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
   for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms, 0s);
   CHECK(rest.Resting(start + 99ms));
   CHECK_FALSE(rest.Resting(start + 100ms));
@@ -40,8 +41,8 @@ TEST_CASE("calls that fail together begin one rest, and the next failure after i
 }
 
 TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
-  const DaemonRest::Clock::time_point start{1h};
-  DaemonRest rest;
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
   rest.Failed(start, 0s);
   rest.Failed(start + 1min, 0s);
   rest.Answered();
@@ -50,8 +51,8 @@ TEST_CASE("a daemon that answered rests no longer, and after the next failure as
 }
 
 TEST_CASE("a rest is no shorter than what the daemon cost, and half a minute at the most") {
-  const DaemonRest::Clock::time_point start{1h};
-  DaemonRest rest;
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
   rest.Failed(start, 10s);
   CHECK(rest.Resting(start + 9999ms));
   CHECK_FALSE(rest.Resting(start + 10s));

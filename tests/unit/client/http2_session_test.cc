@@ -69,8 +69,8 @@ struct Scene {
     session.Send(&output);
     return Joined(output);
   }
-  bool Hear(const std::string& bytes) { return session.Receive(bytes); }
-  void Settle() { REQUIRE(Hear(Frame(kSettings, 0, 0, ""))); }
+  bool ReceiveBytes(const std::string& bytes) { return session.Receive(bytes); }
+  void Settle() { REQUIRE(ReceiveBytes(Frame(kSettings, 0, 0, ""))); }
 
   ByteChain body;
   OneMessage answer;
@@ -116,13 +116,14 @@ TEST_CASE("an answer is its message and the status behind it") {
   Scene scene;
   static_cast<void>(scene.Send());
   scene.Settle();
-  CHECK(scene.Hear(Frame(kHeaders, kEndHeaders, 1, Head())));
-  CHECK(scene.Hear(Frame(kData, 0, 1,
-                         std::string("\0\0\0\0\x06"
-                                     "answer",
-                                     11))));
+  CHECK(scene.ReceiveBytes(Frame(kHeaders, kEndHeaders, 1, Head())));
+  CHECK(scene.ReceiveBytes(Frame(kData, 0, 1,
+                                 std::string("\0\0\0\0\x06"
+                                             "answer",
+                                             11))));
   CHECK_FALSE(scene.call->ended());
-  CHECK(scene.Hear(Frame(kHeaders, kEndHeaders | kEndStream, 1, Field("grpc-status", "0"))));
+  CHECK(
+      scene.ReceiveBytes(Frame(kHeaders, kEndHeaders | kEndStream, 1, Field("grpc-status", "0"))));
   CHECK(scene.call->end() == CallEnd::kAnswered);
   CHECK(scene.call->status().ok());
   CHECK(scene.answer.bytes == "answer");
@@ -139,7 +140,7 @@ TEST_CASE("how a server resets a call says whether it may be sent again") {
     Scene scene;
     static_cast<void>(scene.Send());
     scene.Settle();
-    CHECK(scene.Hear(Frame(kReset, 0, 1, Code(code))));
+    CHECK(scene.ReceiveBytes(Frame(kReset, 0, 1, Code(code))));
     CHECK(scene.call->end() == end);
   }
 }
@@ -148,7 +149,7 @@ TEST_CASE("a server that goes away has not seen the calls behind its last one") 
   Scene scene;
   static_cast<void>(scene.Send());
   scene.Settle();
-  CHECK(scene.Hear(Frame(kGoAway, 0, 0, Code('\0') + Code('\0'))));
+  CHECK(scene.ReceiveBytes(Frame(kGoAway, 0, 0, Code('\0') + Code('\0'))));
   CHECK(scene.session.going_away());
   CHECK(scene.call->end() == CallEnd::kUnsent);
 }
@@ -160,7 +161,7 @@ TEST_CASE("a call that is forgotten is reset, and what still comes for it goes n
   scene.session.Forget();
   const std::string reset = Frame(kReset, 0, 1, Code('\x08'));
   CHECK(scene.Send().find(reset) != std::string::npos);
-  CHECK(scene.Hear(Frame(kHeaders, kEndHeaders, 1, Head())));
+  CHECK(scene.ReceiveBytes(Frame(kHeaders, kEndHeaders, 1, Head())));
   CHECK_FALSE(scene.call->ended());
 }
 
@@ -178,7 +179,7 @@ TEST_CASE("the next call has the next number") {
 TEST_CASE("bytes that are not HTTP/2 are found out") {
   Scene scene;
   static_cast<void>(scene.Send());
-  const bool heard = scene.Hear("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const bool heard = scene.ReceiveBytes("HTTP/1.1 400 Bad Request\r\n\r\n");
   static_cast<void>(scene.Send());  // a farewell
   CHECK((!heard || scene.session.over()));
 }
@@ -197,8 +198,8 @@ TEST_CASE("a body larger than the server's window waits for room") {
   constexpr uint8_t kWindowUpdate = 8;
   const std::string room("\x00\x10\x00\x00", 4);
   scene.Settle();
-  CHECK(scene.Hear(Frame(kWindowUpdate, 0, 0, room)));
-  CHECK(scene.Hear(Frame(kWindowUpdate, 0, 3, room)));
+  CHECK(scene.ReceiveBytes(Frame(kWindowUpdate, 0, 0, room)));
+  CHECK(scene.ReceiveBytes(Frame(kWindowUpdate, 0, 3, room)));
   static_cast<void>(scene.Send());
   CHECK(call.unsent() == 0);
 }

@@ -6,14 +6,14 @@
 #include "client/src/transport/address.h"
 #include "tests/support/temporary_directory.h"
 
-using cccl_cache::NobodyListens;
+using cccl_cache::DaemonUnreachable;
 using cccl_cache::SocketSearch;
 using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
 std::string Told(const SocketSearch& search, const std::string& path, int error = ENOENT) {
-  const cccl_cache::Error told = NobodyListens(search, path, error);
+  const cccl_cache::Error told = DaemonUnreachable(search, path, error);
   CHECK(told.status == CCCL_CACHE_NO_DAEMON);
   return told.message;
 }

@@ -4,17 +4,17 @@
 
 #include "client/src/transport/timing.h"
 
-using cccl_cache::Pace;
+using cccl_cache::Backoff;
 using namespace std::chrono_literals;
 
 namespace {
 
-const Pace::Moment kStart{1h};
+const Backoff::Moment kStart{1h};
 
 }  // namespace
 
 TEST_CASE("a daemon that was lost is looked for during ten seconds, after pauses that double") {
-  Pace pace;
+  Backoff pace;
   REQUIRE(pace.Missed(kStart));
   CHECK(pace.next() == kStart + 10ms);
   CHECK(pace.waiting(kStart + 9ms));
@@ -27,7 +27,7 @@ TEST_CASE("a daemon that was lost is looked for during ten seconds, after pauses
 
 TEST_CASE(
     "the ten seconds begin when the daemon is lost, however long it said that it is stopping") {
-  Pace pace;
+  Backoff pace;
   for (auto moment = kStart; moment < kStart + 60s; moment += 100ms) pace.Postponed(moment, 100ms);
   REQUIRE(pace.Missed(kStart + 60s));
   CHECK(pace.Missed(kStart + 69s));
@@ -35,7 +35,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a daemon that answers again has all of its ten seconds the next time") {
-  Pace pace;
+  Backoff pace;
   REQUIRE(pace.Missed(kStart));
   pace.Answered(kStart + 9s);
   CHECK(pace.Missed(kStart + 12s));
@@ -44,7 +44,7 @@ TEST_CASE("a daemon that answers again has all of its ten seconds the next time"
 }
 
 TEST_CASE("where nobody listens a daemon is waited for only if it was there a moment ago") {
-  Pace pace;
+  Backoff pace;
   CHECK_FALSE(pace.was_there(kStart));
   pace.Answered(kStart);
   CHECK(pace.was_there(kStart + 9s));
@@ -54,7 +54,7 @@ TEST_CASE("where nobody listens a daemon is waited for only if it was there a mo
 }
 
 TEST_CASE("who said when to come again is not asked before, whoever else is answered") {
-  Pace pace;
+  Backoff pace;
   pace.Postponed(kStart, 200ms);
   pace.Postponed(kStart, 100ms);
   pace.Answered(kStart + 50ms);
@@ -63,7 +63,7 @@ TEST_CASE("who said when to come again is not asked before, whoever else is answ
 }
 
 TEST_CASE("a daemon that had too many builds is asked for one more with each that it answers") {
-  Pace pace;
+  Backoff pace;
   pace.Full(7);
   CHECK(pace.most() == 7);
   pace.Answered(kStart);

@@ -9,7 +9,7 @@ namespace {
 
 TEST_CASE("a user whose reads hang may start no more until one ends, others may") {
   HungReads reads;
-  for (size_t i = 0; i < HungReads::kMostPerUid; ++i) {
+  for (size_t i = 0; i < HungReads::kMaxPerUid; ++i) {
     CHECK_FALSE(reads.Full(Account(1)));
     reads.Begin(Account(1));
   }
@@ -24,7 +24,7 @@ TEST_CASE("reads of all users that hang have a bound of their own, with a part k
   for (uid_t user = 1; user <= 100; ++user) {
     while (!reads.Full(Account(user))) reads.Begin(Account(user));
   }
-  CHECK(reads.count() < HungReads::kMost);
+  CHECK(reads.count() < HungReads::kMax);
   CHECK(reads.Full(Account(1000)));
   CHECK_FALSE(reads.Full(Account(0)));
   reads.End(Account(1));

@@ -10,6 +10,7 @@
 #include <string>
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

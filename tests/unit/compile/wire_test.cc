@@ -13,6 +13,7 @@
 #include "daemon/compile/protocol/wire_writer.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 TEST_CASE("what a writer writes a reader reads") {
   const std::string big(100'000, 'b');

@@ -154,11 +154,11 @@ TEST_CASE("hanging_disk: a user whose reads hang may ask for no more files, ever
   CompileLimits limits = CompileFixture::SmallLimits();
   limits.time = std::chrono::milliseconds(1);
   const auto deadline = Clock::now() + std::chrono::minutes(1);
-  while (scene.fixture.compiler.hung_reads() < HungReads::kMostPerUid && Clock::now() < deadline) {
+  while (scene.fixture.compiler.hung_reads() < HungReads::kMaxPerUid && Clock::now() < deadline) {
     (void)scene.Compile("#include <a.h>\n", limits).ok();
     limits.time = std::min(limits.time * 2, std::chrono::milliseconds(50));
   }
-  REQUIRE(scene.fixture.compiler.hung_reads() == HungReads::kMostPerUid);
+  REQUIRE(scene.fixture.compiler.hung_reads() == HungReads::kMaxPerUid);
   const Result<CompileOutput> refused = scene.Compile("//fake: stat /cccl-root-1/b.h");
   REQUIRE(!refused.ok());
   CHECK(refused.error().code == ErrorCode::kUnavailable);

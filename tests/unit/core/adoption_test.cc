@@ -41,11 +41,11 @@ TEST_CASE("a preamble whose files are as they were is adopted, another is not") 
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
   FileChecks checks({});
-  const auto same = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  const auto same = RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {});
   REQUIRE(same);
   CHECK(**same);
   scene.disk->Write("/include/a.h", "b");
-  const auto changed = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  const auto changed = RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {});
   REQUIRE(changed);
   CHECK_FALSE(**changed);
 }
@@ -54,7 +54,7 @@ TEST_CASE("a preamble without files is adopted though the user's threads are tak
   Scene scene;
   FileChecks checks({.threads = 0});
   const auto parsed = std::make_shared<ParsedPreamble>();
-  const auto adopted = AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {});
+  const auto adopted = RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {});
   REQUIRE(adopted);
   CHECK(**adopted);
 }
@@ -63,10 +63,10 @@ TEST_CASE("a preamble is done without where the disk hangs, or the user's thread
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
   FileChecks no_threads({.threads = 0});
-  CHECK_FALSE(AdoptSoon(no_threads, kUser, RecorderOver(scene.disk), parsed, {}));
+  CHECK_FALSE(RevalidateClosure(no_threads, kUser, RecorderOver(scene.disk), parsed, {}));
   scene.disk->Hang();
   FileChecks checks({});
-  CHECK_FALSE(AdoptSoon(checks, kUser, RecorderOver(scene.disk), parsed, {}));
+  CHECK_FALSE(RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {}));
 }
 
 }  // namespace

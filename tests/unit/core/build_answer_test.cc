@@ -14,19 +14,19 @@ using std::chrono::microseconds;
 
 /// One who leads its flight, and what that flight came to: a compile that can be kept.
 struct Scene {
-  BuildAnswer Answer() const { return AnswerOf(waiter, landing); }
+  BuildAnswer Answer() const { return AnswerOf(waiter, flight_result); }
 
   Waiter waiter;
-  Landing landing;
+  FlightResult flight_result;
 
   Scene() {
     waiter.request = testing::MakeRequest("a");
     waiter.plan = testing::MakePlan(waiter.request);
     waiter.leads = true;
     waiter.joined = std::chrono::steady_clock::now();
-    landing.started = waiter.joined + microseconds(30);
-    landing.compile_time = microseconds(7000);
-    landing.output = testing::Succeed("output");
+    flight_result.started = waiter.joined + microseconds(30);
+    flight_result.compile_time = microseconds(7000);
+    flight_result.output = testing::Succeed("output");
   }
 };
 
@@ -72,7 +72,7 @@ TEST_CASE("one of those who waited has built it, the others have joined") {
 
 TEST_CASE("who joined a compile that ran has not waited for a slot") {
   Scene scene;
-  scene.waiter.joined = scene.landing.started + microseconds(1);
+  scene.waiter.joined = scene.flight_result.started + microseconds(1);
   CHECK(scene.Answer().queue_time == microseconds(0));
 }
 
@@ -80,11 +80,11 @@ TEST_CASE("what can't be kept says why, also to those who joined") {
   Scene scene;
   scene.waiter.leads = GENERATE(true, false);
   SECTION("for what the compile met") {
-    scene.landing.uncacheable_reason = "the output can hold the time";
+    scene.flight_result.uncacheable_reason = "the output can hold the time";
     CHECK(scene.Answer().reason == "the output can hold the time");
   }
   SECTION("for what happened meanwhile") {
-    scene.landing.toolchain_changed = true;
+    scene.flight_result.toolchain_changed = true;
     CHECK(scene.Answer().reason == "the toolchain changed on disk while this was compiled");
   }
   CHECK(scene.Answer().outcome == Outcome::kUncacheable);
@@ -94,8 +94,8 @@ TEST_CASE("what can't be kept says why, also to those who joined") {
 TEST_CASE("what failed is a failure for everybody, whether it could be kept or not") {
   Scene scene;
   scene.waiter.leads = GENERATE(true, false);
-  scene.landing.output = testing::Fail("an error");
-  scene.landing.uncacheable_reason = GENERATE("", "the output can hold the time");
+  scene.flight_result.output = testing::Fail("an error");
+  scene.flight_result.uncacheable_reason = GENERATE("", "the output can hold the time");
   CHECK(scene.Answer().outcome == Outcome::kFailed);
   CHECK_THAT(scene.Answer().reason, Contains("the compiler answered"));
   CHECK_FALSE(scene.Answer().closed);
@@ -105,14 +105,14 @@ TEST_CASE("a result that is made of files is known by these, and is not closed")
   Scene scene;
   CHECK(scene.Answer().key == scene.waiter.plan->key);
   CHECK(scene.Answer().closed);
-  scene.landing.closure = OneFile();
+  scene.flight_result.closure = OneFile();
   CHECK(scene.Answer().key == KeyOf(scene.waiter.plan->fingerprint, OneFile()));
   CHECK_FALSE(scene.Answer().closed);
 }
 
 TEST_CASE("who is told to wait is told for what") {
-  CHECK(Unsettled().code == ErrorCode::kUnavailable);
-  CHECK_THAT(Unsettled().message, Contains("try again"));
+  CHECK(KeepsChanging().code == ErrorCode::kUnavailable);
+  CHECK_THAT(KeepsChanging().message, Contains("try again"));
   const Error hangs = FilesHang(std::chrono::milliseconds(1500));
   CHECK(hangs.code == ErrorCode::kTimedOut);
   CHECK_THAT(hangs.message, Contains("within 2 s") && Contains("does a file system hang"));

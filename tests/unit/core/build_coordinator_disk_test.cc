@@ -81,17 +81,17 @@ TEST_CASE("who has entries of his own is answered with what is in memory as othe
 }
 
 TEST_CASE("one user's reads of a disk that stalls are few, and keep nobody else from reading") {
-  constexpr size_t kMost = kDiskReads.threads_per_uid;
+  constexpr size_t kMax = kDiskReads.threads_per_uid;
   Scene scene;
-  for (size_t i = 0; i < kMost + 3; ++i) scene.KeepOnDisk(std::to_string(i));
+  for (size_t i = 0; i < kMax + 3; ++i) scene.KeepOnDisk(std::to_string(i));
   scene.StallDisk();
-  for (size_t i = 1; i < kMost + 3; ++i) scene.Ask(std::to_string(i));
-  REQUIRE(scene.stall.WaitUntilEntered(kMost));
+  for (size_t i = 1; i < kMax + 3; ++i) scene.Ask(std::to_string(i));
+  REQUIRE(scene.stall.WaitUntilEntered(kMax));
   scene.Ask("0", kBob);
-  REQUIRE(scene.stall.WaitUntilEntered(kMost + 1));
-  CHECK(scene.stall.entered() == kMost + 1);
+  REQUIRE(scene.stall.WaitUntilEntered(kMax + 1));
+  CHECK(scene.stall.entered() == kMax + 1);
   scene.stall.End();
-  for (const auto& answer : scene.answers.Wait(kMost + 3)) CHECK(answer->tier == TierName::kDisk);
+  for (const auto& answer : scene.answers.Wait(kMax + 3)) CHECK(answer->tier == TierName::kDisk);
 }
 
 TEST_CASE("who leaves while the disk is read for it is not answered, and nothing is compiled") {

@@ -81,7 +81,7 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
 TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
   const auto known = KnownFrom(SourceAsOutput);
   CoordinatorBench bench(SourceAsOutput);
-  BuildMemory& memory = bench.coordinator->memory();
+  BuildCache& memory = bench.coordinator->memory();
   CHECK(*memory.Insert(known.fingerprint, {}, Made("all's")) == Inserted::kNow);
   CHECK(*memory.Insert(known.fingerprint, {}, Made("later")) == Inserted::kBefore);
   CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "all's");
@@ -101,8 +101,8 @@ class FullTier final : public Tier {
 
 TEST_CASE("what finds no room is an error, not something that was there") {
   FullTier full;
-  Departures departures;
-  BuildMemory memory({&full}, departures, {});
+  EvictionLog eviction_log;
+  BuildCache memory({&full}, eviction_log, {});
   const auto refused = memory.Insert(cccl_cache::Sha256("fingerprint"), {}, Made("all's"));
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kUnavailable);

@@ -91,10 +91,10 @@ TEST_CASE("many uids of one account push out their own builds, each seen by its 
 
 TEST_CASE("a user has a number of builds at the most, however small they are") {
   BuildHistory history(1 << 30);
-  for (size_t i = 0; i < BuildHistory::kMostBuilds + 10; ++i) {
+  for (size_t i = 0; i < BuildHistory::kMaxBuilds + 10; ++i) {
     history.Add(kAlice, Account(kAlice), Numbered(static_cast<int>(i)));
   }
-  CHECK(history.Of(kAlice).size() == BuildHistory::kMostBuilds);
+  CHECK(history.Of(kAlice).size() == BuildHistory::kMaxBuilds);
 }
 
 TEST_CASE("builds that read the same files share the memory of them") {

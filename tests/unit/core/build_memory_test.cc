@@ -27,21 +27,21 @@ const Digest kKey = Sha256("key");
 struct Scene {
   MapTier upper{TierName::kMemory};
   MapTier lower{TierName::kDisk};
-  Departures departures;
+  EvictionLog eviction_log;
   testing::FakePrivateEntries own;
-  BuildMemory memory{{&upper, &lower}, departures, {}, &own};
+  BuildCache memory{{&upper, &lower}, eviction_log, {}, &own};
 };
 
-Landing Compiled(const std::string& bytes = "output") {
-  Landing landing;
-  landing.output = testing::Succeed(bytes);
-  return landing;
+FlightResult Compiled(const std::string& bytes = "output") {
+  FlightResult flight_result;
+  flight_result.output = testing::Succeed(bytes);
+  return flight_result;
 }
 
-Landing Failed(const std::string& log = "an error") {
-  Landing landing;
-  landing.output = testing::Fail(log);
-  return landing;
+FlightResult Failed(const std::string& log = "an error") {
+  FlightResult flight_result;
+  flight_result.output = testing::Fail(log);
+  return flight_result;
 }
 
 Closure OneFile(const std::string& text = "x") {
@@ -62,14 +62,14 @@ std::shared_ptr<const BuildPlan> PlanWithDirectory(const std::string& source,
   return MakePlan(std::move(request), {.uid = kAlice});
 }
 
-std::string BytesOf(const std::optional<Landing>& landing) {
-  return landing ? landing->output.artifact->parts.at(0).bytes : "-";
+std::string BytesOf(const std::optional<FlightResult>& flight_result) {
+  return flight_result ? flight_result->output.artifact->parts.at(0).bytes : "-";
 }
 
 TEST_CASE("what lies in a lower tier is found as a hit there, and from then on above it") {
   Scene scene;
   scene.lower.Put(kKey, MakeArtifact("disk"));
-  CHECK_FALSE(scene.memory.FindAtOnce(kKey));
+  CHECK_FALSE(scene.memory.FindInMemory(kKey));
   const auto found = scene.memory.Find(kKey, kAlice);
   CHECK(BytesOf(found) == "disk");
   CHECK(found->tier == TierName::kDisk);
@@ -77,8 +77,8 @@ TEST_CASE("what lies in a lower tier is found as a hit there, and from then on a
   CHECK(found->output.succeeded);
   CHECK_FALSE(found->private_to_user);
   CHECK_FALSE(found->keepable());
-  REQUIRE(scene.memory.FindAtOnce(kKey));
-  CHECK(scene.memory.FindAtOnce(kKey)->tier == TierName::kMemory);
+  REQUIRE(scene.memory.FindInMemory(kKey));
+  CHECK(scene.memory.FindInMemory(kKey)->tier == TierName::kMemory);
 }
 
 TEST_CASE("what lies in an upper tier is not put into the lower one by being found") {
@@ -105,15 +105,15 @@ TEST_CASE(
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
-  CHECK_FALSE(scene.memory.FindAtOnce(kKey, kAlice));
-  CHECK(BytesOf(scene.memory.FindAtOnce(kKey, kBob)) == "shared");
+  CHECK_FALSE(scene.memory.FindInMemory(kKey, kAlice));
+  CHECK(BytesOf(scene.memory.FindInMemory(kKey, kBob)) == "shared");
 }
 
 TEST_CASE("a look-up may wait where a tier does, or the user has entries of that key") {
   MapTier upper(TierName::kMemory);
-  Departures departures;
+  EvictionLog eviction_log;
   testing::FakePrivateEntries own;
-  BuildMemory memory({&upper}, departures, {}, &own);
+  BuildCache memory({&upper}, eviction_log, {}, &own);
   const auto plan = Plan("a");
   CHECK_FALSE(memory.MayWait(*plan, kAlice));
   REQUIRE(own.Put(kAlice, plan->key, MakeArtifact("own"), 1));
@@ -127,11 +127,11 @@ TEST_CASE("a look-up may wait where a tier does, or the user has entries of that
 
 TEST_CASE("without users' own entries all have what all share") {
   MapTier upper(TierName::kMemory);
-  Departures departures;
-  BuildMemory memory({&upper}, departures, {});
+  EvictionLog eviction_log;
+  BuildCache memory({&upper}, eviction_log, {});
   upper.Put(kKey, MakeArtifact("shared"));
   CHECK(BytesOf(memory.Find(kKey, kAlice)) == "shared");
-  CHECK(BytesOf(memory.FindAtOnce(kKey, kAlice)) == "shared");
+  CHECK(BytesOf(memory.FindInMemory(kKey, kAlice)) == "shared");
   CHECK(memory.WhereIs(kKey, kAlice) == TierName::kMemory);
   CHECK(memory.WhereIs(Sha256("none"), kAlice) == std::nullopt);
 }
@@ -148,18 +148,18 @@ TEST_CASE("a compile goes into all tiers under the key that its files make") {
   Scene scene;
   const auto plan = Plan("a");
   const Manifest nothing;
-  Landing landing = Compiled("closed");
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
-  CHECK(BytesOf(scene.memory.FindAtOnce(plan->key)) == "closed");
+  FlightResult flight_result = Compiled("closed");
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
+  CHECK(BytesOf(scene.memory.FindInMemory(plan->key)) == "closed");
   CHECK(scene.lower.Holds(plan->key));
   CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
-  landing = Compiled("of a file");
-  landing.closure = OneFile();
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
+  flight_result = Compiled("of a file");
+  flight_result.closure = OneFile();
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
   const Digest key = KeyOf(plan->fingerprint, OneFile());
-  CHECK(BytesOf(scene.memory.FindAtOnce(key)) == "of a file");
+  CHECK(BytesOf(scene.memory.FindInMemory(key)) == "of a file");
   CHECK(scene.lower.Holds(ManifestKey(plan->fingerprint)));
-  const auto manifest = scene.memory.SharedManifestAtOnce(*plan);
+  const auto manifest = scene.memory.SharedManifestInMemory(*plan);
   REQUIRE(manifest != nullptr);
   REQUIRE(manifest->closures.size() == 1);
   CHECK(manifest->closures[0].key == key);
@@ -168,13 +168,13 @@ TEST_CASE("a compile goes into all tiers under the key that its files make") {
 TEST_CASE("of what can't be kept, nothing is") {
   Scene scene;
   const auto plan = Plan("a");
-  Landing landing = GENERATE(0, 1) == 0 ? Compiled() : Failed();
-  SECTION("it can hold the time") { landing.uncacheable_reason = "the time"; }
-  SECTION("the toolchain changed") { landing.toolchain_changed = true; }
-  SECTION("it shows paths") { landing.shows_paths = true; }
-  SECTION("it was ended") { landing.error = Error{ErrorCode::kCancelled, ""}; }
-  SECTION("it was found") { landing.tier = TierName::kMemory; }
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
+  FlightResult flight_result = GENERATE(0, 1) == 0 ? Compiled() : Failed();
+  SECTION("it can hold the time") { flight_result.uncacheable_reason = "the time"; }
+  SECTION("the toolchain changed") { flight_result.toolchain_changed = true; }
+  SECTION("it shows paths") { flight_result.shows_paths = true; }
+  SECTION("it was ended") { flight_result.error = Error{ErrorCode::kCancelled, ""}; }
+  SECTION("it was found") { flight_result.tier = TierName::kMemory; }
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK_FALSE(scene.memory.Find(plan->key, kAlice));
   CHECK_FALSE(scene.memory.FailureOf(*plan));
 }
@@ -186,7 +186,7 @@ TEST_CASE("a failure is remembered for everybody, if it came from the request al
   REQUIRE(scene.memory.FailureOf(*Plan("a", kBob)));
   CHECK(scene.memory.FailureOf(*plan)->artifact->log == "an error");
   CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
-  Landing outside = Failed();
+  FlightResult outside = Failed();
   outside.looked_outside = true;
   scene.memory.Keep(*Plan("b"), {.uid = kAlice}, outside, nullptr);
   CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
@@ -203,7 +203,7 @@ TEST_CASE("a failure with a long log is found again rather than remembered") {
 TEST_CASE("an input that the compiler died on is that user's and of that place alone") {
   Scene scene;
   const auto plan = Plan("a");
-  Landing died;
+  FlightResult died;
   died.error = Error{ErrorCode::kWorkerCrashed, "SIGSEGV"};
   died.closure = {{{{0, "x.h"}, FileKind::kAbsent, {}, 0}}};
   scene.memory.Keep(*plan, {.uid = kAlice}, died, nullptr);
@@ -222,9 +222,9 @@ TEST_CASE("that a compile looks outside is known once one did, or from its direc
   Scene scene;
   const auto plan = Plan("a");
   CHECK_FALSE(scene.memory.LooksOutside(*plan));
-  Landing landing = Compiled();
-  landing.looked_outside = true;
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
+  FlightResult flight_result = Compiled();
+  flight_result.looked_outside = true;
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK(scene.memory.LooksOutside(*plan));
   CHECK_FALSE(scene.memory.LooksOutside(*Plan("b")));
   CHECK(scene.memory.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
@@ -233,13 +233,13 @@ TEST_CASE("that a compile looks outside is known once one did, or from its direc
 TEST_CASE(
     "that a program may show paths is one user's, or that of all programs of its directories") {
   Scene scene;
-  Landing landing;
-  landing.may_show_paths = true;
-  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, landing, nullptr);
+  FlightResult flight_result;
+  flight_result.may_show_paths = true;
+  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, flight_result, nullptr);
   CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kBob, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*Plan("b"), kAlice, nullptr));
-  scene.memory.Keep(*PlanWithDirectory("a", "/here"), {.uid = kAlice}, landing, nullptr);
+  scene.memory.Keep(*PlanWithDirectory("a", "/here"), {.uid = kAlice}, flight_result, nullptr);
   CHECK(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
   CHECK_FALSE(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/there"), kAlice, nullptr));
 }
@@ -259,12 +259,12 @@ TEST_CASE("a closure that is known to show paths says so for whoever it is true"
 TEST_CASE("what shows paths is written down as that, and its artifact is not kept") {
   Scene scene;
   const auto plan = Plan("a");
-  Landing landing = Compiled();
-  landing.shows_paths = true;
-  landing.closure = OneFile();
+  FlightResult flight_result = Compiled();
+  flight_result.shows_paths = true;
+  flight_result.closure = OneFile();
   const Manifest nothing;
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, &nothing);
-  const auto manifest = scene.memory.SharedManifestAtOnce(*plan);
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
+  const auto manifest = scene.memory.SharedManifestInMemory(*plan);
   REQUIRE(manifest != nullptr);
   CHECK(manifest->closures.at(0).shows_paths);
   CHECK_FALSE(scene.memory.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
@@ -273,9 +273,9 @@ TEST_CASE("what shows paths is written down as that, and its artifact is not kep
 TEST_CASE("what was not known of a disk stays there as it is") {
   Scene scene;
   const auto plan = Plan("a");
-  Landing landing = Compiled();
-  landing.closure = OneFile();
-  scene.memory.Keep(*plan, {.uid = kAlice}, landing, nullptr);
+  FlightResult flight_result = Compiled();
+  flight_result.closure = OneFile();
+  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK(scene.upper.Holds(ManifestKey(plan->fingerprint)));
   CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
 }
@@ -319,8 +319,8 @@ class FullTier final : public Tier {
 
 TEST_CASE("what the disk does not take was not inserted, and the error says what to do") {
   FullTier disk;
-  Departures departures;
-  BuildMemory memory({&disk}, departures, {});
+  EvictionLog eviction_log;
+  BuildCache memory({&disk}, eviction_log, {});
   const auto inserted = memory.Insert(Sha256("fingerprint"), {}, MakeArtifact("inserted"));
   REQUIRE_FALSE(inserted.ok());
   CHECK(inserted.error().code == ErrorCode::kUnavailable);
@@ -348,11 +348,11 @@ TEST_CASE("of a user who has a manifest of its own nothing is told at once") {
   Scene scene;
   const auto plan = Plan("a");
   REQUIRE(scene.memory.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());
-  CHECK(scene.memory.ManifestAtOnce(*plan, kAlice).all != nullptr);
+  CHECK(scene.memory.ManifestInMemory(*plan, kAlice).all != nullptr);
   REQUIRE(
       scene.memory.InsertFor(kAlice, plan->fingerprint, OneFile("y"), MakeArtifact("own"), 1).ok());
-  CHECK(scene.memory.ManifestAtOnce(*plan, kAlice).all == nullptr);
-  CHECK(scene.memory.ManifestAtOnce(*plan, kBob).all != nullptr);
+  CHECK(scene.memory.ManifestInMemory(*plan, kAlice).all == nullptr);
+  CHECK(scene.memory.ManifestInMemory(*plan, kBob).all != nullptr);
   CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 2);
 }
 
@@ -362,8 +362,8 @@ TEST_CASE("what a shadow check found wrong is gone everywhere, and why is known"
   scene.lower.Put(kKey, MakeArtifact("wrong"));
   scene.memory.Drop(kKey);
   CHECK_FALSE(scene.memory.Find(kKey, kAlice));
-  REQUIRE(scene.departures.Find(kKey));
-  CHECK(scene.departures.Find(kKey)->cause == DepartureCause::kShadowCheck);
+  REQUIRE(scene.eviction_log.Find(kKey));
+  CHECK(scene.eviction_log.Find(kKey)->cause == EvictionCause::kShadowCheck);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ TEST_CASE("what the files refuse ends the job") {
 TEST_CASE("names that take too much together end the job") {
   Job job(std::make_shared<FakeDisk>());
   const std::string longest(4'000, 'x');
-  for (uint64_t i = 0; i < kMostClosureNameBytes / longest.size(); ++i) {
+  for (uint64_t i = 0; i < kMaxClosureNameBytes / longest.size(); ++i) {
     job.Ask("/cccl-root-0/" + std::to_string(i) + longest.substr(std::to_string(i).size()));
   }
   const auto answer = job.recorder.Ask("/cccl-root-0/last" + longest.substr(4));

@@ -21,7 +21,7 @@ CoordinatorBench::CoordinatorBench(FakeCompiler::Behaviour behaviour, const Opti
                               .files = files,
                               .tiers = {&memory, &disk},
                               .statistics = statistics,
-                              .departures = departures,
+                              .eviction_log = eviction_log,
                               .observe = {},
                               .report = [this](std::string_view text) { reported += text; },
                               .answered = options.answered,

@@ -53,7 +53,7 @@ struct CoordinatorBench {
   MapTier memory{TierName::kMemory};
   MapTier disk;
   Statistics statistics;
-  Departures departures;
+  EvictionLog eviction_log;
   FakePrivateEntries own;
   /// So much later than now it is for what was sent.
   std::atomic<std::chrono::minutes> later{std::chrono::minutes(0)};

@@ -11,46 +11,46 @@ namespace {
 cccl_cache::Digest Key(int number) { return cccl_cache::Sha256(std::to_string(number)); }
 
 TEST_CASE("a departure is known with its cause and time until too many came after it") {
-  Departures departures(2);
-  CHECK_FALSE(departures.Find(Key(1)));
+  EvictionLog eviction_log(2);
+  CHECK_FALSE(eviction_log.Find(Key(1)));
   const auto before = std::chrono::system_clock::now();
-  departures.Note(Key(1), DepartureCause::kEvicted);
-  const auto found = departures.Find(Key(1));
+  eviction_log.Note(Key(1), EvictionCause::kEvicted);
+  const auto found = eviction_log.Find(Key(1));
   REQUIRE(found);
-  CHECK(found->cause == DepartureCause::kEvicted);
+  CHECK(found->cause == EvictionCause::kEvicted);
   CHECK(found->time >= before);
-  departures.Note(Key(2), DepartureCause::kEvicted);
-  departures.Note(Key(3), DepartureCause::kEvicted);
-  CHECK_FALSE(departures.Find(Key(1)));
-  CHECK(departures.Find(Key(2)));
+  eviction_log.Note(Key(2), EvictionCause::kEvicted);
+  eviction_log.Note(Key(3), EvictionCause::kEvicted);
+  CHECK_FALSE(eviction_log.Find(Key(1)));
+  CHECK(eviction_log.Find(Key(2)));
 }
 
 TEST_CASE("many evictions push out no corrupt entry") {
-  Departures departures(2);
-  departures.Note(Key(0), DepartureCause::kCorrupt);
-  for (int i = 1; i < 100; ++i) departures.Note(Key(i), DepartureCause::kEvicted);
-  const auto found = departures.Find(Key(0));
+  EvictionLog eviction_log(2);
+  eviction_log.Note(Key(0), EvictionCause::kCorrupt);
+  for (int i = 1; i < 100; ++i) eviction_log.Note(Key(i), EvictionCause::kEvicted);
+  const auto found = eviction_log.Find(Key(0));
   REQUIRE(found);
-  CHECK(found->cause == DepartureCause::kCorrupt);
+  CHECK(found->cause == EvictionCause::kCorrupt);
 }
 
 TEST_CASE("what departs again counts from then on") {
-  Departures departures(2);
-  departures.Note(Key(1), DepartureCause::kEvicted);
-  departures.Note(Key(1), DepartureCause::kEvicted);
-  departures.Note(Key(2), DepartureCause::kEvicted);
-  CHECK(departures.Find(Key(1)));
-  departures.Note(Key(2), DepartureCause::kShadowCheck);
-  CHECK(departures.Find(Key(2))->cause == DepartureCause::kShadowCheck);
+  EvictionLog eviction_log(2);
+  eviction_log.Note(Key(1), EvictionCause::kEvicted);
+  eviction_log.Note(Key(1), EvictionCause::kEvicted);
+  eviction_log.Note(Key(2), EvictionCause::kEvicted);
+  CHECK(eviction_log.Find(Key(1)));
+  eviction_log.Note(Key(2), EvictionCause::kShadowCheck);
+  CHECK(eviction_log.Find(Key(2))->cause == EvictionCause::kShadowCheck);
 }
 
 TEST_CASE("what was serialised is known after a restart, with cause and time") {
-  Departures before;
-  before.Note(Key(1), DepartureCause::kEvicted);
-  before.Note(Key(2), DepartureCause::kCorrupt);
-  before.Note(Key(3), DepartureCause::kShadowCheck);
-  before.Note(Key(1), DepartureCause::kCorrupt);
-  Departures after;
+  EvictionLog before;
+  before.Note(Key(1), EvictionCause::kEvicted);
+  before.Note(Key(2), EvictionCause::kCorrupt);
+  before.Note(Key(3), EvictionCause::kShadowCheck);
+  before.Note(Key(1), EvictionCause::kCorrupt);
+  EvictionLog after;
   after.Restore(before.Serialize());
   CHECK(after.noted() == 3);
   for (const int number : {1, 2, 3}) {
@@ -64,37 +64,37 @@ TEST_CASE("what was serialised is known after a restart, with cause and time") {
 }
 
 TEST_CASE("what is serialised is bounded for each cause, and the last ones stay") {
-  Departures before;
-  constexpr int kMost = static_cast<int>(Departures::kSerialisedPerCause);
-  before.Note(Key(0), DepartureCause::kCorrupt);
-  for (int i = 1; i <= kMost + 1; ++i) before.Note(Key(i), DepartureCause::kEvicted);
-  Departures after;
+  EvictionLog before;
+  constexpr int kMax = static_cast<int>(EvictionLog::kSerialisedPerCause);
+  before.Note(Key(0), EvictionCause::kCorrupt);
+  for (int i = 1; i <= kMax + 1; ++i) before.Note(Key(i), EvictionCause::kEvicted);
+  EvictionLog after;
   after.Restore(before.Serialize());
   CHECK(after.Find(Key(0)));
   CHECK_FALSE(after.Find(Key(1)));
   CHECK(after.Find(Key(2)));
-  CHECK(after.Find(Key(kMost + 1)));
+  CHECK(after.Find(Key(kMax + 1)));
 }
 
 TEST_CASE("what this run noted is not overwritten by what an earlier one did") {
-  Departures before;
-  before.Note(Key(1), DepartureCause::kEvicted);
-  Departures after;
-  after.Note(Key(1), DepartureCause::kCorrupt);
+  EvictionLog before;
+  before.Note(Key(1), EvictionCause::kEvicted);
+  EvictionLog after;
+  after.Note(Key(1), EvictionCause::kCorrupt);
   after.Restore(before.Serialize());
-  CHECK(after.Find(Key(1))->cause == DepartureCause::kCorrupt);
+  CHECK(after.Find(Key(1))->cause == EvictionCause::kCorrupt);
 }
 
 TEST_CASE("of bytes that are no serialised departures nothing is taken") {
-  Departures before;
-  before.Note(Key(1), DepartureCause::kEvicted);
+  EvictionLog before;
+  before.Note(Key(1), EvictionCause::kEvicted);
   const std::string good = before.Serialize();
   std::string cause = good + good;
-  cause[good.size()] = static_cast<char>(DepartureCause::kCount);
+  cause[good.size()] = static_cast<char>(EvictionCause::kCount);
   std::string time = good + good;
   time[good.size() + 8] = '\x7f';
   for (const std::string& bytes : {good.substr(1), good + "x", cause, time}) {
-    Departures after;
+    EvictionLog after;
     after.Restore(bytes);
     CHECK(after.noted() == 0);
   }

@@ -34,9 +34,9 @@ struct Scene {
   /// Acquires for a caller who is told without another's doing anything: "lease", the contents, or
   /// "refused".
   std::string Ask(const DepositClaim& claim) {
-    seat = deposits.NewSeat();
+    waiter = deposits.NewSeat();
     const auto told = std::make_shared<std::promise<LeaseNews>>();
-    deposits.Acquire(seat, claim, [told, first = true](const LeaseNews& news) mutable {
+    deposits.Acquire(waiter, claim, [told, first = true](const LeaseNews& news) mutable {
       if (std::exchange(first, false)) told->set_value(news);
     });
     std::future<LeaseNews> answer = told->get_future();
@@ -49,7 +49,7 @@ struct Scene {
     return "lease";
   }
   Deposits::Publication Publish(const DepositClaim& claim, const std::string& bytes) {
-    return deposits.Publish(seat, fence, claim, {std::make_shared<const std::string>(bytes)});
+    return deposits.Publish(waiter, fence, claim, {std::make_shared<const std::string>(bytes)});
   }
   void Deposit(const DepositClaim& claim, const std::string& bytes) {
     REQUIRE(Ask(claim) == "lease");
@@ -58,7 +58,7 @@ struct Scene {
 
   Statistics statistics;
   Deposits deposits;
-  Deposits::Seat seat = 0;
+  Deposits::WaiterId waiter = 0;
   uint64_t fence = 0;
 };
 
@@ -121,12 +121,12 @@ TEST_CASE("the numbers of leases grow over a restart") {
     Scene scene(store, {.run = uint64_t{7}});
     REQUIRE(scene.Ask(Claim("a")) == "lease");
     before = scene.fence;
-    scene.deposits.Leave(scene.seat);
+    scene.deposits.Leave(scene.waiter);
   }
   Scene scene(store, {.run = uint64_t{8}});
   REQUIRE(scene.Ask(Claim("a")) == "lease");
   CHECK(scene.fence > before);
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
 }
 
 TEST_CASE("a corrupt deposit is a miss, and forgotten") {
@@ -146,7 +146,7 @@ TEST_CASE("a key under which nothing lies costs no look at the disk") {
   Scene scene(store);
   CHECK(scene.Ask(Claim("a")) == "lease");
   CHECK(store.gets() == 0);
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
 }
 
 TEST_CASE("a full quota drops the oldest deposits from the store, too") {
@@ -158,7 +158,7 @@ TEST_CASE("a full quota drops the oldest deposits from the store, too") {
   CHECK(scene.Ask(Claim("b")) == "b");
   CHECK(scene.Ask(Claim("other", 2)) == "other");
   CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
   CHECK(scene.statistics.Get(Counter::kDepositEvictions) == 1);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("who gets the lease after it was published elsewhere is handed that") 
   // The look before the lease missed it.
   REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
   REQUIRE(scene.Ask(Claim("a")) == "lease");
-  const auto holder = scene.seat;
+  const auto holder = scene.waiter;
   std::string told;
   scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [&](const LeaseNews& news) {
     told = *std::get<DepositFound>(news).contents;
@@ -217,7 +217,7 @@ TEST_CASE("a disk that stalls holds up no thread of who asks for a deposit") {
   REQUIRE(stall.WaitUntilEntered(1));
   CHECK(answer.wait_for(milliseconds(0)) == std::future_status::timeout);
   CHECK(scene.Ask(Claim("b")) == "lease");
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
   stall.End();
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
 }
@@ -250,15 +250,15 @@ TEST_CASE("who leaves while the disk is read for it keeps no lease") {
   Scene scene(store, {.heartbeat = 2 * testing::kPatience});
   scene.Deposit(Claim("a"), "bytes");
   store.during_get = [&] { stall.Enter(); };  // and finds nothing, so there would be a lease
-  const auto seat = scene.deposits.NewSeat();
-  scene.deposits.Acquire(seat, Claim("a"), [](const LeaseNews&) {});
+  const auto waiter = scene.deposits.NewSeat();
+  scene.deposits.Acquire(waiter, Claim("a"), [](const LeaseNews&) {});
   REQUIRE(stall.WaitUntilEntered(1));
-  scene.deposits.Leave(seat);
+  scene.deposits.Leave(waiter);
   stall.End();
   const auto until = std::chrono::steady_clock::now() + testing::kPatience;
   while (store.size() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
   CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
 }
 
 TEST_CASE("no lease is lost for silence while the disk is read for its holder") {
@@ -276,8 +276,8 @@ TEST_CASE("no lease is lost for silence while the disk is read for its holder") 
   };
   std::promise<LeaseNews> told;
   std::future<LeaseNews> answer = told.get_future();
-  const auto seat = scene.deposits.NewSeat();
-  scene.deposits.Acquire(seat, Claim("a"), [&, first = true](const LeaseNews& news) mutable {
+  const auto waiter = scene.deposits.NewSeat();
+  scene.deposits.Acquire(waiter, Claim("a"), [&, first = true](const LeaseNews& news) mutable {
     if (std::exchange(first, false)) told.set_value(news);
   });
   REQUIRE(stall.WaitUntilEntered(1));
@@ -290,7 +290,7 @@ TEST_CASE("no lease is lost for silence while the disk is read for its holder") 
   stall.End();
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
   CHECK(std::holds_alternative<LeaseGrant>(answer.get()));
-  scene.deposits.Leave(seat);
+  scene.deposits.Leave(waiter);
 }
 
 TEST_CASE("a look that finds nothing removes nothing that was published meanwhile") {
@@ -334,7 +334,7 @@ TEST_CASE("what the store has no room for is handed to who waits, and pushes not
   CHECK(told == "made");
   CHECK(scene.Ask(Claim("kept")) == "kept");
   CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
 }
 
 TEST_CASE("two users: removing is for who deposited it") {
@@ -346,7 +346,7 @@ TEST_CASE("two users: removing is for who deposited it") {
   CHECK(scene.deposits.Remove(Claim("a").key, 1));
   CHECK(store.size() == 0);
   CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.seat);
+  scene.deposits.Leave(scene.waiter);
 }
 
 TEST_CASE("a silent holder loses its lease though nobody calls") {
@@ -360,8 +360,8 @@ TEST_CASE("a silent holder loses its lease though nobody calls") {
     if (const auto* news_of_loss = std::get_if<LeaseLost>(&news)) lost.set_value(news_of_loss->why);
   });
   std::promise<void> next;
-  const auto seat = scene.deposits.NewSeat();
-  scene.deposits.Acquire(seat, Claim("a"), [&](const LeaseNews& news) {
+  const auto waiter = scene.deposits.NewSeat();
+  scene.deposits.Acquire(waiter, Claim("a"), [&](const LeaseNews& news) {
     if (std::holds_alternative<LeaseGrant>(news)) next.set_value();
   });
   CHECK(lost.get_future().get().find("no sign of life") != std::string::npos);

@@ -112,7 +112,7 @@ TEST_CASE("lengths and counts beyond the end are a miss, also under a right chec
 
 TEST_CASE("more names than a request can ask for, or more parts than there are kinds, are a miss") {
   Artifact artifact = Sample();
-  artifact.lowered_names.assign(kMostListed, {"f", "g"});
+  artifact.lowered_names.assign(kMaxListed, {"f", "g"});
   CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) != nullptr);
   artifact.lowered_names.emplace_back("f", "g");
   CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) == nullptr);

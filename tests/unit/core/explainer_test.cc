@@ -189,14 +189,14 @@ TEST_CASE("what left a tier is told with the time and the cause") {
   Forget(bench);
   CHECK(Explain(bench, "a").verdict == Verdict::kNotKept);
   const auto [cause, verdict] = GENERATE(
-      table<DepartureCause, Verdict>({{DepartureCause::kEvicted, Verdict::kEvicted},
-                                      {DepartureCause::kCorrupt, Verdict::kCorrupt},
-                                      {DepartureCause::kShadowCheck, Verdict::kShadowCheck}}));
-  bench.departures.Note(built.key, cause);
+      table<EvictionCause, Verdict>({{EvictionCause::kEvicted, Verdict::kEvicted},
+                                     {EvictionCause::kCorrupt, Verdict::kCorrupt},
+                                     {EvictionCause::kShadowCheck, Verdict::kShadowCheck}}));
+  bench.eviction_log.Note(built.key, cause);
   const Explanation explanation = Explain(bench, "a");
   CHECK(explanation.verdict == verdict);
   REQUIRE(explanation.since);
-  CHECK(*explanation.since == bench.departures.Find(built.key)->time);
+  CHECK(*explanation.since == bench.eviction_log.Find(built.key)->time);
   CHECK(ExplainKey(bench, built.key).verdict == verdict);
   bench.BuildOne("a");
   CHECK(Explain(bench, "a").verdict == Verdict::kHit);
@@ -211,7 +211,7 @@ TEST_CASE("an artifact or a manifest of a build with files that was evicted is t
   const cccl_cache::Digest key = gone ? built.key : ManifestKey(built.fingerprint);
   bench.memory.Remove(key);
   bench.disk.Remove(key);
-  bench.departures.Note(key, DepartureCause::kEvicted);
+  bench.eviction_log.Note(key, EvictionCause::kEvicted);
   CHECK(Explain(bench, "a").verdict == Verdict::kEvicted);
 }
 
@@ -286,7 +286,7 @@ TEST_CASE(
   const Explanation gone = ExplainKey(bench, built.key, kBob);
   CHECK(gone.verdict == Verdict::kNotKept);
   CHECK_FALSE(gone.reason.empty());
-  bench.departures.Note(built.key, DepartureCause::kEvicted);
+  bench.eviction_log.Note(built.key, EvictionCause::kEvicted);
   const Explanation evicted = ExplainKey(bench, built.key, kBob);
   CHECK(evicted.verdict == Verdict::kEvicted);
   CHECK(evicted.since);
@@ -303,7 +303,7 @@ TEST_CASE("an entry that the disk has and that does not verify is no hit, and to
   bench.disk.during_get = [&] {  // as RocksdbStore drops what decayed
     if (!bench.disk.Holds(built.key)) return;
     bench.disk.Remove(built.key);
-    bench.departures.Note(built.key, DepartureCause::kCorrupt);
+    bench.eviction_log.Note(built.key, EvictionCause::kCorrupt);
   };
   const Explanation explanation = by_key ? ExplainKey(bench, built.key) : Explain(bench, "a");
   CHECK(explanation.verdict == Verdict::kCorrupt);

@@ -16,8 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Account kAlice(1000);
 constexpr Account kBob(1001);
-constexpr size_t kShare = 4 * FailureMemory<int>::kEntryBytes;
-constexpr size_t kCapacity = kShare * FailureMemory<int>::kShares;
+constexpr size_t kShare = 4 * ExpiringCache<int>::kEntryBytes;
+constexpr size_t kCapacity = kShare * ExpiringCache<int>::kShares;
 
 Digest Key(Account account, int number) {
   return Sha256(account.Name() + "/" + std::to_string(number));
@@ -27,7 +27,7 @@ Clock::time_point Never() { return {}; }
 
 TEST_CASE("a failure is remembered for its lifetime and no longer") {
   Clock::time_point now{};
-  FailureMemory<std::string> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
+  ExpiringCache<std::string> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
   memory.Remember(Sha256("a"), kAlice, "error", 5);
   now += std::chrono::seconds(59);
   CHECK(memory.Find(Sha256("a")) == "error");
@@ -38,7 +38,7 @@ TEST_CASE("a failure is remembered for its lifetime and no longer") {
 
 TEST_CASE("what has expired makes room before anything else") {
   Clock::time_point now{};
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
   memory.Remember(Key(kAlice, 1), kAlice, 1, kShare / 2);
   now += std::chrono::seconds(60);
   memory.Remember(Key(kAlice, 2), kAlice, 2, kShare / 4);
@@ -48,7 +48,7 @@ TEST_CASE("what has expired makes room before anything else") {
 }
 
 TEST_CASE("a user's oldest failure makes room for his next") {
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kAlice, i), kAlice, i, 0);
   memory.Remember(Key(kAlice, 0), kAlice, 10, 0);
   memory.Remember(Key(kAlice, 4), kAlice, 4, 0);
@@ -58,7 +58,7 @@ TEST_CASE("a user's oldest failure makes room for his next") {
 }
 
 TEST_CASE("one user's many failures push out none of another's") {
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   memory.Remember(Key(kBob, 0), kBob, 7, 0);
   for (int i = 0; i < 1000; ++i) memory.Remember(Key(kAlice, i), kAlice, i, kShare / 8);
   CHECK(memory.Find(Key(kBob, 0)) == 7);
@@ -66,8 +66,8 @@ TEST_CASE("one user's many failures push out none of another's") {
 }
 
 TEST_CASE("when all is full, whoever has most makes room") {
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
-  const uid_t heavy_users = FailureMemory<int>::kShares - 1;
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  const uid_t heavy_users = ExpiringCache<int>::kShares - 1;
   for (uid_t uid = 0; uid < heavy_users; ++uid) {
     for (int i = 0; i < 4; ++i) memory.Remember(Key(Account(uid), i), Account(uid), i, 0);
   }
@@ -80,7 +80,7 @@ TEST_CASE("when all is full, whoever has most makes room") {
 }
 
 TEST_CASE("many uids of one account together hold one share of what is remembered") {
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
   // Peers of many uids, all counted as Alice.
   for (uid_t uid = 100'000; uid < 101'000; ++uid) {
@@ -93,7 +93,7 @@ TEST_CASE("many uids of one account together hold one share of what is remembere
 }
 
 TEST_CASE("a failure larger than a user's share is not remembered") {
-  FailureMemory<int> memory(std::chrono::seconds(60), kCapacity, Never);
+  ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   memory.Remember(Key(kAlice, 0), kAlice, 1, 0);
   memory.Remember(Key(kAlice, 1), kAlice, 2, kShare);
   CHECK_FALSE(memory.Find(Key(kAlice, 1)));

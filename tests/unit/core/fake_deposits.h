@@ -28,7 +28,7 @@ class FakeDepositStore final : public DepositStore {
     const auto found = deposits_.find(key);
     return found == deposits_.end() ? nullptr : found->second.second;
   }
-  DepositContents GetAtOnce(const cccl_cache::Digest&) override { return nullptr; }
+  DepositContents FindInMemory(const cccl_cache::Digest&) override { return nullptr; }
   bool Put(const DepositRecord& record, DepositContents contents) override {
     const std::lock_guard lock(mutex_);
     if (!full) deposits_[record.key] = {record, std::move(contents)};

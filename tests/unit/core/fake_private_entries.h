@@ -31,7 +31,7 @@ class FakePrivateEntries final : public PrivateEntries {
     if (found == entries_.end()) return {};
     return {found->second, TierName::kDisk};
   }
-  Found GetAtOnce(uid_t, const cccl_cache::Digest&) override { return {}; }
+  Found FindInMemory(uid_t, const cccl_cache::Digest&) override { return {}; }
   [[nodiscard]] uint64_t limit_bytes() const override { return 1 << 20; }
   uint64_t NextGeneration(uid_t, std::chrono::system_clock::time_point) override {
     return ++generations_;

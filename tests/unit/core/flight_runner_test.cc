@@ -34,14 +34,14 @@ TEST_CASE("the try after a worker's death has only what is left of the flight's 
   CompileLimits limits;
   limits.time = std::chrono::minutes(2);
   FakeFileAccess files;
-  FlightRunner runner({toolchains, compiler, files, statistics}, limits);
+  CompileRunner runner({toolchains, compiler, files, statistics}, limits);
   const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
   REQUIRE(plan.ok());
-  const Landing landing = runner.Run(*plan, {}, {});
+  const FlightResult flight_result = runner.Run(*plan, {}, {});
   const std::vector<CompileLimits> tries = compiler.limits();
   REQUIRE(tries.size() == 2);
   REQUIRE(tries[0].deadline.has_value());
-  CHECK(*tries[0].deadline >= landing.started + limits.time);
+  CHECK(*tries[0].deadline >= flight_result.started + limits.time);
   CHECK(tries[1].deadline == tries[0].deadline);
   CHECK(tries[1].time == limits.time);
 }
@@ -58,13 +58,13 @@ TEST_CASE("a result counts on the requester's account as long as its landing, no
   });
   Statistics statistics;
   FakeFileAccess files;
-  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  CompileRunner runner({toolchains, compiler, files, statistics}, {});
   const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
   REQUIRE(plan.ok());
   CompileOutput remembered;
   {
-    const Landing landing = runner.Run(*plan, {}, {});
-    remembered = landing.output;
+    const FlightResult flight_result = runner.Run(*plan, {}, {});
+    remembered = flight_result.output;
     CHECK_FALSE(taken.expired());
   }
   CHECK(remembered.artifact != nullptr);
@@ -80,7 +80,7 @@ TEST_CASE("a linker may ask for no file") {
   });
   Statistics statistics;
   FakeFileAccess files;
-  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  CompileRunner runner({toolchains, compiler, files, statistics}, {});
   const auto request = MakeRequest("");
   SECTION("nvJitLink") {
     request->program = cccl_cache::LinkProgram{};
@@ -107,7 +107,7 @@ TEST_CASE("a preamble that waits to be parsed does not keep the request") {
         return Error{ErrorCode::kUnavailable, "nothing is kept"};
       });
   PreamblePool preambles(compiler, statistics, {}, {}, [&] { return idle.load(); });
-  FlightRunner runner({toolchains, compiler, files, statistics, &preambles}, {});
+  CompileRunner runner({toolchains, compiler, files, statistics, &preambles}, {});
   std::shared_ptr<cccl_cache::BuildRequest> request = MakeRequest("#include <a>\nint x;");
   const std::weak_ptr<cccl_cache::BuildRequest> kept = request;
   {
@@ -145,21 +145,21 @@ TEST_CASE("what a wish keeps of sent files counts as its bytes") {
   std::atomic<bool> idle{false};
   PreamblePool preambles(compiler, statistics, {}, {.wanted_bytes_per_uid = 2000},
                          [&] { return idle.load(); });
-  FlightRunner runner({.toolchains = toolchains,
-                       .compiler = compiler,
-                       .files = files,
-                       .statistics = statistics,
-                       .preambles = &preambles,
-                       .sent_contents = caller.sent},
-                      {});
+  CompileRunner runner({.toolchains = toolchains,
+                        .compiler = compiler,
+                        .files = files,
+                        .statistics = statistics,
+                        .preambles = &preambles,
+                        .sent_contents = caller.sent},
+                       {});
   for (const char* source : {"#include <a>\nint x;", "#include <b>\nint x;"}) {
     const auto request = MakeRequest(source);
     request->files_view = cccl_cache::FilesView{7, 1, 2};
     const Result<BuildPlan> plan = PlanBuild(request, MakeToolchain(), {.uid = 1000});
     REQUIRE(plan.ok());
-    const Landing landing =
+    const FlightResult flight_result =
         runner.Run(*plan, {.caller = {Peer{1000, 1000, {}, 1}, caller.exchange}}, {});
-    CHECK_FALSE(landing.error);
+    CHECK_FALSE(flight_result.error);
   }
   idle = true;
   CHECK(first_parsed.get_future().get() == "#include <b>\n");

@@ -80,9 +80,9 @@ class Scene {
   testing::FakeFileAccess files;
   testing::MapTier tier{TierName::kMemory};
   Statistics statistics;
-  Departures departures;
+  EvictionLog eviction_log;
   FlightTable table;
-  BuildMemory memory{{&tier}, departures, {}};
+  BuildCache memory{{&tier}, eviction_log, {}};
   BuildHistory history{1 << 20};
   Responder responder{{table, statistics, history, nullptr, {}}};
   testing::Answers answers;

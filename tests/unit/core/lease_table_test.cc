@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using Time = LeaseTable::Time;
 
 constexpr milliseconds kPatience{1000};
-constexpr milliseconds kLongest{2500};
+constexpr milliseconds kMax{2500};
 
 cccl_cache::Digest Key(const std::string& name) { return cccl_cache::Sha256(name); }
 
@@ -31,7 +31,7 @@ struct Scene {
   int sooner = 0;
   LeaseTable table{{.first_fence = 7,
                     .patience = kPatience,
-                    .longest = kLongest,
+                    .longest = kMax,
                     .now = [this] { return now; },
                     .sooner = [this] { ++sooner; }}};
 };
@@ -39,8 +39,8 @@ struct Scene {
 /// One caller, and all that it was told, as text.
 struct Caller {
   Caller(Scene& in, const std::string& key, std::optional<Time> until = std::nullopt)
-      : scene(in), seat(in.table.NewSeat()) {
-    scene.table.Enter(seat, Key(key), until, [this](const LeaseNews& news) {
+      : scene(in), waiter(in.table.NewSeat()) {
+    scene.table.Enter(waiter, Key(key), until, [this](const LeaseNews& news) {
       if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
         fence = grant->fence;
         told += "lease ";
@@ -54,12 +54,12 @@ struct Caller {
     });
   }
   void Publish(const std::string& bytes) {
-    REQUIRE(scene.table.StartPublishing(seat, fence));
-    scene.table.Publish(seat, Found(bytes));
+    REQUIRE(scene.table.StartPublishing(waiter, fence));
+    scene.table.Publish(waiter, Found(bytes));
   }
 
   Scene& scene;
-  const LeaseTable::Seat seat;
+  const LeaseTable::WaiterId waiter;
   std::string told;
   uint64_t fence = 0;
 };
@@ -83,8 +83,8 @@ TEST_CASE("who holds on for too long while others wait loses the lease, alive or
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
-  while (scene.now < Time{} + kLongest) {
-    REQUIRE(scene.table.Beat(holder.seat));
+  while (scene.now < Time{} + kMax) {
+    REQUIRE(scene.table.Beat(holder.waiter));
     static_cast<void>(scene.table.Pass());
     REQUIRE(holder.told == "lease ");
     scene.now += kPatience / 2;
@@ -92,14 +92,14 @@ TEST_CASE("who holds on for too long while others wait loses the lease, alive or
   static_cast<void>(scene.table.Pass());
   CHECK(holder.told == "lease lost ");
   CHECK(next.told == "lease ");
-  CHECK_FALSE(scene.table.Beat(holder.seat));
+  CHECK_FALSE(scene.table.Beat(holder.waiter));
 }
 
 TEST_CASE("nobody is kept waiting: a lease is held for as long as it takes, until somebody comes") {
   Scene scene;
   Caller holder(scene, "a");
-  for (; scene.now < Time{} + 3 * kLongest; scene.now += kPatience / 2) {
-    REQUIRE(scene.table.Beat(holder.seat));
+  for (; scene.now < Time{} + 3 * kMax; scene.now += kPatience / 2) {
+    REQUIRE(scene.table.Beat(holder.waiter));
     static_cast<void>(scene.table.Pass());
   }
   CHECK(holder.told == "lease ");
@@ -115,11 +115,11 @@ TEST_CASE("a sign of life during a publication is no end of it") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
-  REQUIRE(scene.table.StartPublishing(holder.seat, holder.fence));
-  CHECK(scene.table.Beat(holder.seat));
-  scene.now += 2 * kLongest;
+  REQUIRE(scene.table.StartPublishing(holder.waiter, holder.fence));
+  CHECK(scene.table.Beat(holder.waiter));
+  scene.now += 2 * kMax;
   static_cast<void>(scene.table.Pass());
-  scene.table.Publish(holder.seat, Found("bytes"));
+  scene.table.Publish(holder.waiter, Found("bytes"));
   CHECK(next.told == "found bytes ");
 }
 
@@ -136,12 +136,12 @@ TEST_CASE("a holder that leaves hands the lease to the next one, in the order of
   Caller first(scene, "a");
   Caller second(scene, "a");
   Caller third(scene, "a");
-  scene.table.Leave(first.seat);
+  scene.table.Leave(first.waiter);
   CHECK(second.told == "lease ");
   CHECK(third.told.empty());
-  scene.table.Leave(second.seat);
+  scene.table.Leave(second.waiter);
   CHECK(third.told == "lease ");
-  scene.table.Leave(third.seat);
+  scene.table.Leave(third.waiter);
   CHECK(scene.table.gauges().held == 0);
   CHECK(Caller(scene, "a").told == "lease ");
 }
@@ -151,7 +151,7 @@ TEST_CASE("each lease has a greater number than every lease before") {
   Caller first(scene, "a");
   Caller other(scene, "b");
   Caller second(scene, "a");
-  scene.table.Leave(first.seat);
+  scene.table.Leave(first.waiter);
   CHECK(first.fence == 7);
   CHECK(other.fence == 8);
   CHECK(second.fence == 9);
@@ -175,7 +175,7 @@ TEST_CASE("a heartbeat keeps the lease") {
   Caller holder(scene, "a");
   for (int i = 0; i < 10; ++i) {
     scene.now += kPatience - milliseconds(1);
-    CHECK(scene.table.Beat(holder.seat));
+    CHECK(scene.table.Beat(holder.waiter));
     scene.table.Pass();
   }
   CHECK(holder.told == "lease ");
@@ -184,7 +184,7 @@ TEST_CASE("a heartbeat keeps the lease") {
 TEST_CASE("a holder that was not told yet may be silent, but not for ever while others wait") {
   Scene scene;
   Caller holder(scene, "a");
-  scene.table.Excuse(holder.seat);
+  scene.table.SuspendTimeout(holder.waiter);
   CHECK_FALSE(scene.table.Pass());
   scene.now += kPatience;
   Caller next(scene, "a");
@@ -192,13 +192,13 @@ TEST_CASE("a holder that was not told yet may be silent, but not for ever while 
   CHECK(holder.told == "lease ");
   SECTION("until it is told") {
     const int before = scene.sooner;
-    CHECK(scene.table.Beat(holder.seat));
+    CHECK(scene.table.Beat(holder.waiter));
     CHECK(scene.sooner > before);
     scene.now += kPatience;
     scene.table.Pass();
   }
   SECTION("until it held on for too long") {
-    scene.now += kLongest - kPatience;
+    scene.now += kMax - kPatience;
     scene.table.Pass();
   }
   CHECK(holder.told == "lease lost ");
@@ -211,18 +211,18 @@ TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
   Caller next(scene, "a");
   scene.now += kPatience;
   scene.table.Pass();
-  CHECK_FALSE(scene.table.Beat(late.seat));
-  CHECK_FALSE(scene.table.StartPublishing(late.seat, late.fence));
-  CHECK_FALSE(scene.table.StartPublishing(late.seat, next.fence));
+  CHECK_FALSE(scene.table.Beat(late.waiter));
+  CHECK_FALSE(scene.table.StartPublishing(late.waiter, late.fence));
+  CHECK_FALSE(scene.table.StartPublishing(late.waiter, next.fence));
   next.Publish("new");
 }
 
 TEST_CASE("fenced: another lease's number is refused") {
   Scene scene;
   Caller holder(scene, "a");
-  CHECK_FALSE(scene.table.StartPublishing(holder.seat, holder.fence + 1));
+  CHECK_FALSE(scene.table.StartPublishing(holder.waiter, holder.fence + 1));
   Caller waits(scene, "a");
-  CHECK_FALSE(scene.table.StartPublishing(waits.seat, holder.fence));
+  CHECK_FALSE(scene.table.StartPublishing(waits.waiter, holder.fence));
   holder.Publish("bytes");
 }
 
@@ -230,12 +230,12 @@ TEST_CASE("a lease is not lost while it is being published") {
   Scene scene;
   Caller holder(scene, "a");
   Caller waits(scene, "a");
-  REQUIRE(scene.table.StartPublishing(holder.seat, holder.fence));
+  REQUIRE(scene.table.StartPublishing(holder.waiter, holder.fence));
   scene.now += 10 * kPatience;
   scene.table.Pass();
-  scene.table.Leave(holder.seat);
+  scene.table.Leave(holder.waiter);
   CHECK(waits.told.empty());
-  scene.table.Publish(holder.seat, Found("bytes"));
+  scene.table.Publish(holder.waiter, Found("bytes"));
   CHECK(waits.told == "found bytes ");
 }
 
@@ -261,7 +261,7 @@ TEST_CASE("who got the lease is not bound by how long it wanted to wait") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a", scene.now + milliseconds(10));
-  scene.table.Leave(first.seat);
+  scene.table.Leave(first.waiter);
   scene.now += milliseconds(20);
   scene.table.Pass();
   CHECK(second.told == "lease ");
@@ -272,13 +272,13 @@ TEST_CASE("a waiting caller that leaves disturbs nobody") {
   Caller holder(scene, "a");
   Caller leaves(scene, "a", scene.now + milliseconds(10));
   Caller stays(scene, "a");
-  scene.table.Leave(leaves.seat);
+  scene.table.Leave(leaves.waiter);
   scene.now += milliseconds(10);
   scene.table.Pass();
   holder.Publish("bytes");
   CHECK(leaves.told.empty());
   CHECK(stays.told == "found bytes ");
-  scene.table.Leave(leaves.seat);  // a second time
+  scene.table.Leave(leaves.waiter);  // a second time
 }
 
 TEST_CASE("a thousand callers wait, and each is told once") {
@@ -287,7 +287,7 @@ TEST_CASE("a thousand callers wait, and each is told once") {
   std::vector<std::unique_ptr<Caller>> callers;
   for (int i = 0; i < 1000; ++i) callers.push_back(std::make_unique<Caller>(scene, "a"));
   CHECK(scene.table.gauges().waiting == 1000);
-  for (int i = 0; i < 1000; i += 2) scene.table.Leave(callers[static_cast<size_t>(i)]->seat);
+  for (int i = 0; i < 1000; i += 2) scene.table.Leave(callers[static_cast<size_t>(i)]->waiter);
   CHECK(scene.table.gauges().waiting == 500);
   holder.Publish("x");
   for (size_t i = 0; i < callers.size(); ++i) {
@@ -316,20 +316,20 @@ TEST_CASE("when the daemon stops everybody is told, and who comes later, too") {
   CHECK(holder.told == "lease lost ");
   CHECK(waits.told == "unavailable ");
   CHECK(Caller(scene, "a").told == "unavailable ");
-  CHECK_FALSE(scene.table.StartPublishing(holder.seat, holder.fence));
+  CHECK_FALSE(scene.table.StartPublishing(holder.waiter, holder.fence));
 }
 
 TEST_CASE("a caller may come back to the table when it is told") {
   Scene scene;
   Caller holder(scene, "a");
-  const auto seat = scene.table.NewSeat();
+  const auto waiter = scene.table.NewSeat();
   std::string told;
-  scene.table.Enter(seat, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+  scene.table.Enter(waiter, Key("a"), std::nullopt, [&](const LeaseNews& news) {
     told += std::holds_alternative<LeaseGrant>(news) ? "lease " : "other ";
-    scene.table.Leave(seat);
+    scene.table.Leave(waiter);
   });
   Caller last(scene, "a");
-  scene.table.Leave(holder.seat);
+  scene.table.Leave(holder.waiter);
   CHECK(told == "lease ");
   CHECK(last.told == "lease ");
 }
@@ -342,14 +342,14 @@ TEST_CASE("many threads take turns at one lease") {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn) {
         std::atomic<uint64_t> fence = 0;
-        const auto seat = table.NewSeat();
-        table.Enter(seat, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+        const auto waiter = table.NewSeat();
+        table.Enter(waiter, Key("a"), std::nullopt, [&](const LeaseNews& news) {
           fence = std::get<LeaseGrant>(news).fence;
           fence.notify_one();
         });
         fence.wait(0);
         ++turns;
-        table.Leave(seat);
+        table.Leave(waiter);
       }
     });
   }

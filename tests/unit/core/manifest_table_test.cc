@@ -57,7 +57,7 @@ TEST_CASE("of many changes at one time none is lost") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   std::vector<std::jthread> threads;
-  for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
+  for (size_t i = 0; i < Manifest::kMaxClosures; ++i) {
     threads.emplace_back([&, i] {
       KnownClosure known = OneFile(std::to_string(i));
       known.owner = static_cast<uid_t>(i);
@@ -65,7 +65,7 @@ TEST_CASE("of many changes at one time none is lost") {
     });
   }
   threads.clear();
-  CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMostClosures);
+  CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMaxClosures);
 }
 
 TEST_CASE("an entry that holds no manifest counts as none") {

@@ -40,7 +40,7 @@ TEST_CASE("a manifest lists the newest closure first, each once, and not too man
   Manifest manifest;
   for (int i = 0; i < 20; ++i) manifest.Add(OneFile(std::to_string(i)));
   manifest.Add(OneFile("18"));
-  REQUIRE(manifest.closures.size() == Manifest::kMostClosuresOfOwner);
+  REQUIRE(manifest.closures.size() == Manifest::kMaxClosuresOfOwner);
   CHECK(manifest.closures[0] == OneFile("18"));
   CHECK(manifest.closures[1] == OneFile("19"));
 }
@@ -50,13 +50,13 @@ TEST_CASE("a user's newer closures push out that user's older ones and nobody el
   for (uid_t uid = 0; uid < 10; ++uid)
     manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
   for (int i = 100; i < 150; ++i) manifest.Add({OneFile(std::to_string(i)).closure, false, 5});
-  CHECK(manifest.closures.size() == 9 + Manifest::kMostClosuresOfOwner);
+  CHECK(manifest.closures.size() == 9 + Manifest::kMaxClosuresOfOwner);
   CHECK(manifest.closures.front().closure == OneFile("149").closure);
   CHECK(manifest.closures.back().owner == uid_t{0});
   for (uid_t uid = 10; uid < 200; ++uid) {
     manifest.Add({OneFile(std::to_string(uid)).closure, false, uid});
   }
-  CHECK(manifest.closures.size() == Manifest::kMostClosures);
+  CHECK(manifest.closures.size() == Manifest::kMaxClosures);
 }
 
 TEST_CASE("a manifest says more than another if it has a closure more, whatever the order") {
@@ -165,15 +165,15 @@ TEST_CASE("a manifest of more names than a compiler is answered about is none") 
   const auto decoded = [](KnownClosure known) {
     return DecodeManifest(EncodeManifest({{std::move(known)}})).has_value();
   };
-  CHECK(decoded(Names(kMostClosureNames, 1)));
-  CHECK_FALSE(decoded(Names(kMostClosureNames + 1, 1)));
-  CHECK(decoded(Names(4'096, kMostClosureNameBytes / 4'096)));
-  CHECK_FALSE(decoded(Names(4'097, kMostClosureNameBytes / 4'096)));
+  CHECK(decoded(Names(kMaxClosureNames, 1)));
+  CHECK_FALSE(decoded(Names(kMaxClosureNames + 1, 1)));
+  CHECK(decoded(Names(4'096, kMaxClosureNameBytes / 4'096)));
+  CHECK_FALSE(decoded(Names(4'097, kMaxClosureNameBytes / 4'096)));
 }
 
 TEST_CASE("a manifest of more closures than are kept is none") {
   Manifest manifest;
-  for (size_t i = 0; i < Manifest::kMostClosures; ++i) {
+  for (size_t i = 0; i < Manifest::kMaxClosures; ++i) {
     manifest.closures.push_back(OneFile(std::to_string(i)));
   }
   CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
@@ -184,14 +184,14 @@ TEST_CASE("a manifest of more closures than are kept is none") {
 TEST_CASE("the oldest closures go where all together take too much") {
   Manifest manifest;
   for (const char first : {'a', 'b', 'c'}) {
-    manifest.Add(Names(4'096, kMostClosureNameBytes / 4'096, first));
+    manifest.Add(Names(4'096, kMaxClosureNameBytes / 4'096, first));
   }
   REQUIRE(manifest.closures.size() == 1);
   CHECK(manifest.closures[0].closure.entries[0].name.below.front() == 'c');
   manifest.Add(OneFile("small"));
   CHECK(manifest.closures.size() == 2);
   CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
-  manifest.closures.push_back(Names(4'096, kMostClosureNameBytes / 4'096));
+  manifest.closures.push_back(Names(4'096, kMaxClosureNameBytes / 4'096));
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
 }
 

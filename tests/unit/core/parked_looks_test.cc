@@ -27,15 +27,15 @@ const Peer kBob{1001, 1001, {}, 2};
 /// Looks, and what becomes of those who wait for them.
 class Scene {
  public:
-  explicit Scene(const ParkedLooks::Patience& patience = {std::chrono::minutes(10),
-                                                          std::chrono::minutes(10)})
+  explicit Scene(const AsyncLookups::Timeouts& patience = {std::chrono::minutes(10),
+                                                           std::chrono::minutes(10)})
       : looks(table, responder, patience) {}
 
   WaiterPtr Waits(const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
   }
   /// What goes on with a waiter: it is answered, by how.
-  ParkedLooks::Then Then(const std::string& how) {
+  AsyncLookups::Then Then(const std::string& how) {
     return [this, how](WaiterPtr waiter) {
       BuildAnswer answer;
       answer.reason = how;
@@ -54,7 +54,7 @@ class Scene {
   BuildHistory history{1 << 20};
   Responder responder{{table, statistics, history, nullptr, {}}};
   testing::Answers answers;
-  ParkedLooks looks;
+  AsyncLookups looks;
 };
 
 TEST_CASE("a build goes on when its files were looked at, and no thread that brought it waits") {

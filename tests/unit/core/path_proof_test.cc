@@ -33,7 +33,7 @@ PathVerdict VerdictOn(const std::string& directory,
     return Succeed(output(job));
   });
   Statistics statistics;
-  FlightRunner runner({toolchains, compiler, files, statistics}, {});
+  CompileRunner runner({toolchains, compiler, files, statistics}, {});
   const auto request = MakeRequest("a");
   std::get<cccl_cache::NvrtcProgram>(request->program).options = {"-arch=sm_90", "-I" + directory};
   const auto plan = [&](bool real) {
@@ -41,10 +41,11 @@ PathVerdict VerdictOn(const std::string& directory,
         *PlanBuild(request, MakeToolchain(), {.force_path_dependent = real}));
   };
   const auto real = plan(true);
-  const Landing landing = runner.Run(*real, {}, {});
+  const FlightResult flight_result = runner.Run(*real, {}, {});
   if (meanwhile) meanwhile(files);
-  const PathProof proof{real, plan(false), {}, landing.output.artifact, landing.closure, nullptr};
-  return FindOut(proof, CompilePurpose::kPathProof, runner, {}).verdict;
+  const PathProof proof{
+      real, plan(false), {}, flight_result.output.artifact, flight_result.closure, nullptr};
+  return RunPathProof(proof, CompilePurpose::kPathProof, runner, {}).verdict;
 }
 
 TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {

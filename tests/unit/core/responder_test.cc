@@ -30,12 +30,12 @@ struct Scene {
     };
     return waiter;
   }
-  static Landing Hit() {
-    Landing landing;
-    landing.tier = TierName::kMemory;
-    landing.key = cccl_cache::Sha256("key");
-    landing.output = testing::Succeed("output");
-    return landing;
+  static FlightResult Hit() {
+    FlightResult flight_result;
+    flight_result.tier = TierName::kMemory;
+    flight_result.key = cccl_cache::Sha256("key");
+    flight_result.output = testing::Succeed("output");
+    return flight_result;
   }
 
   FlightTable table;

@@ -42,7 +42,7 @@ struct Run {
                       .compiler = compiler,
                       .meta = facts,
                       .statistics = statistics,
-                      .departures = departures,
+                      .eviction_log = eviction_log,
                       .log = log,
                       .store_problem = [this] { return store_fails ? "no space" : ""; },
                       .lease_problem = {},
@@ -63,7 +63,7 @@ struct Run {
   FakeToolchains toolchains;  // none is there
   WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
   Statistics statistics;
-  Departures departures;
+  EvictionLog eviction_log;
   Log log{LogLevel::kError, LogFormat::kText};
   std::mutex mutex;
   std::string told;  // guarded by mutex
@@ -87,12 +87,12 @@ TEST_CASE("why an entry went is known to the next run") {
   Facts facts;
   {
     Run run(facts);
-    run.departures.Note(kKey, DepartureCause::kCorrupt);
+    run.eviction_log.Note(kKey, EvictionCause::kCorrupt);
   }
   Run next(facts);
-  const auto departure = next.departures.Find(kKey);
-  REQUIRE(departure.has_value());
-  CHECK(departure->cause == DepartureCause::kCorrupt);
+  const auto eviction = next.eviction_log.Find(kKey);
+  REQUIRE(eviction.has_value());
+  CHECK(eviction->cause == EvictionCause::kCorrupt);
 }
 
 TEST_CASE("a daemon without a toolchain has a problem") {
@@ -142,7 +142,7 @@ TEST_CASE("facts that are damaged leave the counters where they are") {
   facts.PutMeta("departures", "no departures");
   const Run run(facts);
   CHECK(run.statistics.Get(Counter::kBuilds) == 0);
-  CHECK_FALSE(run.departures.Find(kKey).has_value());
+  CHECK_FALSE(run.eviction_log.Find(kKey).has_value());
 }
 
 }  // namespace

@@ -14,10 +14,11 @@
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 
-using Kind = Obstacle::Kind;
+using Kind = PathError::Kind;
 
 constexpr uid_t kOtherDaemon = 54320;
 constexpr uid_t kStranger = 54321;
@@ -45,13 +46,13 @@ struct statx StatusOf(const FileDescriptor& file) {
 std::optional<Kind> SearchOf(AccessRules rules, const std::string& path) {
   const FileDescriptor directory = OpenPath(path);
   const auto reached = rules.CheckSearch(directory.get(), StatusOf(directory));
-  if (const auto* obstacle = std::get_if<Obstacle>(&reached)) return obstacle->kind;
+  if (const auto* obstacle = std::get_if<PathError>(&reached)) return obstacle->kind;
   return std::nullopt;
 }
 std::optional<Kind> TargetOf(AccessRules rules, const std::string& path) {
   const FileDescriptor file = OpenPath(path);
   const auto reached = rules.CheckTarget(file.get(), "", StatusOf(file));
-  if (const auto* obstacle = std::get_if<Obstacle>(&reached)) return obstacle->kind;
+  if (const auto* obstacle = std::get_if<PathError>(&reached)) return obstacle->kind;
   return std::nullopt;
 }
 
@@ -151,8 +152,8 @@ TEST_CASE("a stranger's file is opened without the daemon's rights, and not by a
   tree.ShutOut("listed", kStranger);
   for (const char* name : {"closed", "listed"}) {
     const auto contents = Strangers().OpenContents(OpenPath(tree.Path(name)).get());
-    REQUIRE(std::holds_alternative<Obstacle>(contents));
-    CHECK(std::get<Obstacle>(contents).kind == Kind::kClientOnly);
+    REQUIRE(std::holds_alternative<PathError>(contents));
+    CHECK(std::get<PathError>(contents).kind == Kind::kClientOnly);
   }
   CHECK(std::holds_alternative<FileDescriptor>(
       Own().OpenContents(OpenPath(tree.Path("listed")).get())));
@@ -160,9 +161,9 @@ TEST_CASE("a stranger's file is opened without the daemon's rights, and not by a
 
 TEST_CASE("what was open and can't be opened again is a failure, never taken for absent") {
   const auto contents = Own().OpenContents(-1);
-  REQUIRE(std::holds_alternative<Obstacle>(contents));
-  CHECK(std::get<Obstacle>(contents).kind == Kind::kFailed);
-  CHECK(std::get<Obstacle>(contents).error == ENOENT);
+  REQUIRE(std::holds_alternative<PathError>(contents));
+  CHECK(std::get<PathError>(contents).kind == Kind::kFailed);
+  CHECK(std::get<PathError>(contents).error == ENOENT);
 }
 
 TEST_CASE("access lists matter for strangers alone") {

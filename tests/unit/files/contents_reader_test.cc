@@ -16,6 +16,7 @@
 
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
+using cccl_cache::FileDescriptor;
 using cccl_cache::Sha256;
 
 namespace fs = std::filesystem;

@@ -15,6 +15,7 @@
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 
@@ -35,9 +36,9 @@ FileSystem KindOf(const Reached<FileSystem>& reached) {
   return std::get<FileSystem>(reached);
 }
 
-Obstacle::Kind ObstacleOf(const Reached<FileSystem>& reached) {
-  REQUIRE(std::holds_alternative<Obstacle>(reached));
-  return std::get<Obstacle>(reached).kind;
+PathError::Kind ObstacleOf(const Reached<FileSystem>& reached) {
+  REQUIRE(std::holds_alternative<PathError>(reached));
+  return std::get<PathError>(reached).kind;
 }
 
 FileSystem KindOf(const std::string& path) {
@@ -109,15 +110,15 @@ TEST_CASE("a name that is gone, or another's by now, says nothing of its file sy
   struct statx status = StatusOf(directory.get(), "a.h");
   std::filesystem::remove(tree.Path("a.h"));
   FileSystems systems;
-  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == Obstacle::Kind::kAbsent);
+  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == PathError::Kind::kAbsent);
   tree.Write("a.h", "");
   ++status.stx_dev_minor;
-  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == Obstacle::Kind::kChanging);
+  CHECK(ObstacleOf(systems.Of(directory.get(), "a.h", status)) == PathError::Kind::kChanging);
 }
 
 TEST_CASE("a descriptor that is none is a failure") {
   FileTree tree;
   const FileDescriptor directory = OpenPath(tree.Path(""));
   const struct statx status = StatusOf(directory.get(), "");
-  CHECK(ObstacleOf(FileSystems().Of(-1, "", status)) == Obstacle::Kind::kFailed);
+  CHECK(ObstacleOf(FileSystems().Of(-1, "", status)) == PathError::Kind::kFailed);
 }

@@ -11,10 +11,10 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-using Kind = Obstacle::Kind;
+using Kind = PathError::Kind;
 
 /// Names the path first, whatever else it says.
-Error Explained(const Obstacle& obstacle) {
+Error Explained(const PathError& obstacle) {
   const Error error = Explain(obstacle, "/home/a.h");
   CHECK_THAT(error.message, StartsWith("/home/a.h "));
   return error;
@@ -24,17 +24,17 @@ Error Explained(const Obstacle& obstacle) {
 
 TEST_CASE("a name that leads nowhere is absent, as it is to a compiler") {
   const int error = GENERATE(ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG);
-  CHECK(Obstacle::Of(error).kind == Kind::kAbsent);
+  CHECK(PathError::Of(error).kind == Kind::kAbsent);
 }
 
 TEST_CASE("what the daemon may not look at only the client can") {
   const int error = GENERATE(EACCES, EPERM);
-  CHECK(Obstacle::Of(error).kind == Kind::kClientOnly);
+  CHECK(PathError::Of(error).kind == Kind::kClientOnly);
 }
 
 TEST_CASE("all else is a failure, and never taken for absent") {
   const int error = GENERATE(EIO, EMFILE, ENOMEM, ESTALE, 0);
-  const Obstacle obstacle = Obstacle::Of(error);
+  const PathError obstacle = PathError::Of(error);
   CHECK(obstacle.kind == Kind::kFailed);
   CHECK(obstacle.error == error);
 }

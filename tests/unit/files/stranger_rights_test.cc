@@ -13,6 +13,7 @@
 #include "tests/unit/files/file_tree.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

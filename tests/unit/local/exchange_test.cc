@@ -11,6 +11,7 @@
 #include "daemon/local/request_io.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

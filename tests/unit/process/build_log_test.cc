@@ -13,6 +13,7 @@
 using namespace cccl_cache::daemon;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

@@ -186,7 +186,7 @@ TEST_CASE("an index that is sealed and wrong is refused") {
   }
   SECTION("a record that is too large") {
     SnapshotItem item = two[0].first;
-    item.bytes = kMostSnapshotRecordBytes + 1;
+    item.bytes = kMaxSnapshotRecordBytes + 1;
     AppendSnapshotItem(item, &index);
     CHECK(seal(1) == "an item of its index is larger than a record may be");
   }

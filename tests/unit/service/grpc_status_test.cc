@@ -55,7 +55,7 @@ TEST_CASE("when to come back is a trailer where it makes sense") {
 
 TEST_CASE("a text is cut where it is too long, and is UTF-8 whatever it was") {
   const Told told(Error{ErrorCode::kDenied, "\xff" + std::string(5'000, 'x')});
-  CHECK(told.status.error_message() == "?" + std::string(kLongestErrorText - 1, 'x'));
+  CHECK(told.status.error_message() == "?" + std::string(kMaxErrorText - 1, 'x'));
 }
 
 }  // namespace

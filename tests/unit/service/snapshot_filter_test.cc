@@ -88,7 +88,7 @@ TEST_CASE("known keys are added one by one, and only whole") {
 
 TEST_CASE("no more keys are known than a snapshot can hold") {
   SnapshotFilter filter;
-  filter.known.resize(cccl_cache::kMostSnapshotRecords - 1);
+  filter.known.resize(cccl_cache::kMaxSnapshotRecords - 1);
   CHECK(AddKnownKeys(std::string(32, 'a'), filter).ok());
   const Status more = AddKnownKeys(std::string(32, 'b'), filter);
   REQUIRE_FALSE(more.ok());

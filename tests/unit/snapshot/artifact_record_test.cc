@@ -82,7 +82,7 @@ TEST_CASE("a record whose digest of a part is not that of its bytes is none") {
 
 TEST_CASE("a record of more names than a compiler is answered about is none") {
   ArtifactRecord record = Record();
-  record.closure.entries.resize(kMostClosureNames,
+  record.closure.entries.resize(kMaxClosureNames,
                                 {.name = {1, "a.h"}, .kind = FileKind::kAbsent, .digest = {}});
   CHECK(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
   record.closure.entries.push_back(record.closure.entries.front());

@@ -104,8 +104,8 @@ struct Scene {
   FakeAnswered answered;
   FakePrivateEntries own;
   MapTier disk{TierName::kDisk};
-  Departures departures;
-  BuildMemory memory{{&disk}, departures, {}, &own};
+  EvictionLog eviction_log;
+  BuildCache memory{{&disk}, eviction_log, {}, &own};
   FakeDepositStore store;
   Statistics statistics;
   Deposits deposits{{.limits = {.bytes_per_uid = kDepositQuota}}, {store, statistics}};
@@ -248,7 +248,7 @@ TEST_CASE("what is too large for a record is left out") {
   Scene scene;
   scene.Answer(kBob, "large");
   scene.Answer(kBob, "small");
-  scene.Share("large", std::string(kMostRecordBytes, 'x'));
+  scene.Share("large", std::string(kMaxRecordBytes, 'x'));
   scene.Share("small", "small");
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"small"});
 }

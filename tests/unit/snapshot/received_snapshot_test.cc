@@ -210,7 +210,7 @@ TEST_CASE("more than may be inserted is refused before anything is kept") {
 
 TEST_CASE("a record larger than one may be refuses all before it is read") {
   std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
-  records[1].item.bytes = kMostRecordBytes + 1;
+  records[1].item.bytes = kMaxRecordBytes + 1;
   Receiver receiver;
   receiver.limit = 1 << 30;
   uint64_t held = 0;
@@ -220,8 +220,8 @@ TEST_CASE("a record larger than one may be refuses all before it is read") {
   };
   const std::string reason = receiver.Refusal(SnapshotOf(records));
   CHECK(reason.find(records[1].item.key.Hex()) != std::string::npos);
-  CHECK(reason.find("one may take " + std::to_string(kMostRecordBytes)) != std::string::npos);
-  CHECK(held < kMostRecordBytes);
+  CHECK(reason.find("one may take " + std::to_string(kMaxRecordBytes)) != std::string::npos);
+  CHECK(held < kMaxRecordBytes);
 }
 
 TEST_CASE("a file larger than the limit is refused while it comes") {

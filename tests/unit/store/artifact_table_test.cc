@@ -22,9 +22,9 @@ struct Scene {
   explicit Scene(uint64_t limit = 64 << 20,
                  std::function<bool(const Digest&)> used_elsewhere = nullptr)
       : table({limit, std::move(used_elsewhere),
-               [this](const Digest& key, DepartureCause cause) {
-                 CHECK(cause == DepartureCause::kEvicted);
-                 departed.insert(key);
+               [this](const Digest& key, EvictionCause cause) {
+                 CHECK(cause == EvictionCause::kEvicted);
+                 on_evict.insert(key);
                }},
               statistics) {
     REQUIRE_FALSE(table.Load(*database, false));
@@ -50,7 +50,7 @@ struct Scene {
 
   store_test::OpenDatabase database;
   Statistics statistics;
-  std::set<Digest> departed;
+  std::set<Digest> on_evict;
   ArtifactTable table;
 };
 
@@ -85,7 +85,7 @@ TEST_CASE("what is dropped is gone with its usage, and what is not there is drop
   CHECK_FALSE(scene.database.Get(Column::kArtifacts, std::string(Key(1).View())));
   CHECK(scene.table.size().entries == 1);
   CHECK(scene.table.size().bytes == scene.UsageOf(2).bytes);
-  CHECK(scene.departed.empty());  // not by itself
+  CHECK(scene.on_evict.empty());  // not by itself
 }
 
 TEST_CASE("small facts are kept under names that meet none of the table's own") {
@@ -137,9 +137,9 @@ TEST_CASE("the limit is kept however much comes, and who goes is told and counte
   }
   CHECK(scene.table.size().bytes > kLimit / 2);
   CHECK_FALSE(scene.table.over_limit());
-  CHECK(scene.table.size().entries + scene.departed.size() == 400);
-  CHECK(scene.statistics.Get(Counter::kEvictions) == scene.departed.size());
-  for (const Digest& key : scene.departed) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
+  CHECK(scene.table.size().entries + scene.on_evict.size() == 400);
+  CHECK(scene.statistics.Get(Counter::kEvictions) == scene.on_evict.size());
+  for (const Digest& key : scene.on_evict) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
 }
 
 TEST_CASE("what is used elsewhere stays when others go") {
@@ -153,7 +153,7 @@ TEST_CASE("what is used elsewhere stays when others go") {
     scene.database.Put(Column::kUsage, std::string(Key(i).View()), EncodeUsage(record));
   }
   scene.Write(100, 65, 1000);
-  REQUIRE_FALSE(scene.departed.empty());
+  REQUIRE_FALSE(scene.on_evict.empty());
   CHECK(scene.Holds(kUsed));
 }
 

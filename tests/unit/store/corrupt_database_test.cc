@@ -108,8 +108,8 @@ TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
   }
   size_t told = 0;  // on this thread: corrupt entries are found where they are asked for
-  store.Reopen({.departed = [&](const auto&, DepartureCause cause) {
-    if (cause == DepartureCause::kCorrupt) ++told;
+  store.Reopen({.on_evict = [&](const auto&, EvictionCause cause) {
+    if (cause == EvictionCause::kCorrupt) ++told;
   }});
   const Survey first = Look(*store, 0, kEntries);
   CHECK(first.wrong == 0);

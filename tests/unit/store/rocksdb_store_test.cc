@@ -132,9 +132,9 @@ TEST_CASE("the disk tier keeps within its limit, and what is dear to compile sta
 TEST_CASE("what is evicted is told, key by key") {
   std::mutex mutex;
   std::set<cccl_cache::Digest> evicted;
-  StoreScene store({.limit_bytes = 1 << 20, .departed = [&](const auto& key, DepartureCause cause) {
+  StoreScene store({.limit_bytes = 1 << 20, .on_evict = [&](const auto& key, EvictionCause cause) {
                       const std::lock_guard lock(mutex);
-                      if (cause == DepartureCause::kEvicted) evicted.insert(key);
+                      if (cause == EvictionCause::kEvicted) evicted.insert(key);
                     }});
   for (int i = 0; i < 200; ++i) store->Put(Key(i), Numbered(i, 10'000));
   REQUIRE(WaitUntil([&] {

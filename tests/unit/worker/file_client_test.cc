@@ -12,6 +12,7 @@
 #include "tests/unit/worker/answering_daemon.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 TEST_CASE("a name is asked for once, and its answer stays") {
   AnsweringDaemon daemon({{"/a", {FileKind::kFile, 7, "text"}}, {"/d", {FileKind::kDirectory, 8}}});

@@ -19,6 +19,7 @@
 #include "tests/unit/worker/answering_daemon.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

@@ -24,6 +24,7 @@
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 
 namespace {
 

@@ -24,6 +24,7 @@
 #include "tests/unit/worker/running_zygote.h"
 
 using namespace cccl_cache::daemon;
+using cccl_cache::FileDescriptor;
 using fake_toolchain::FakeToolkit;
 
 namespace {
