@@ -21,6 +21,7 @@
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/layout.h"
 #include "daemon/toolchain/scanner.h"
+#include "daemon/toolchain/selection.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
@@ -89,26 +90,5 @@ class ToolchainRegistry final : public Toolchains {
   const std::shared_ptr<Scans> scans_;
   std::jthread thread_;  ///< last: ends before what it uses
 };
-
-/// What one request needs of a toolchain.
-struct ToolchainWish {
-  const ToolchainSelector& selector;
-  uint32_t driver_version = 0;
-  BuildKind kind = BuildKind::kNvrtc;
-};
-
-/// An id may be named by so many of its hexadecimal digits.
-inline constexpr size_t kShortestId = 8;
-
-/// The toolchain that serves a request, as Toolchains::Select has it. `present` is newest first; of
-/// equal versions the first in search order wins. kInvalidRequest: the selector is malformed or
-/// ambiguous; kToolchainNotFound: nothing fits, without saying what there is.
-[[nodiscard]] Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present,
-                                          const ToolchainWish& wish);
-
-/// kToolchainNotFound for `why`, with those that are there, those that are not used, and the way
-/// out.
-[[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
-                             std::span<const RejectedToolchain> rejected);
 
 }  // namespace cccl_cache::daemon

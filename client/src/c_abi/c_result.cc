@@ -62,8 +62,6 @@ void cccl_cache_result_lowered_name(const cccl_cache_result* result, size_t inde
 
 void cccl_cache_result_free(cccl_cache_result* result) { delete result; }
 
-using cccl_cache::FillStruct;
-
 namespace {
 
 void Describe(const cccl_cache_result& result, cccl_cache_answer* known) {

@@ -38,8 +38,6 @@ Error NotOfMany() {
 }
 
 namespace v1 = cccl_cache::v1;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
 
 constexpr uint64_t kMaxContents = 1u << 20;
 /// Besides the contents: a thousand answers without any.

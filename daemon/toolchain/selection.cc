@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace cccl_cache::daemon {
+namespace {
+
+constexpr size_t kShortId = 12;
+constexpr size_t kMaxListed = 16;
+constexpr size_t kMaxShown = 80;
+
+std::string_view LibraryOf(BuildKind kind) {
+  switch (kind) {
+    case BuildKind::kNvrtc:
+      return "NVRTC";
+    case BuildKind::kLink:
+      return "nvJitLink";
+    case BuildKind::kNvvm:
+      return "libNVVM";
+  }
+  return "";
+}
+
+Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::move(message)}; }
+
+Error Missing(std::string message) { return {ErrorCode::kToolchainNotFound, std::move(message)}; }
+
+/// A client's own word, cut to what fits into a message.
+std::string Quoted(std::string_view word) {
+  std::string quoted = "\"";
+  for (const char c : word.substr(0, kMaxShown)) quoted += c < ' ' || c == 0x7f ? '?' : c;
+  return quoted + "\"";
+}
+
+/// The first of those that `fits` which also has the library; says which of the two is missing.
+Result<ToolchainPtr> First(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
+                           const std::string& what,
+                           const std::function<bool(const Toolchain&)>& fits) {
+  bool any = false;
+  for (const ToolchainPtr& toolchain : present) {
+    if (!fits(*toolchain)) continue;
+    any = true;
+    if (toolchain->Library(wish.kind) != nullptr) return toolchain;
+  }
+  if (any) return Missing(fmt::format("{} has no {}", what, LibraryOf(wish.kind)));
+  return Missing(fmt::format("there is no {}", what));
+}
+
+Result<ToolchainPtr> ById(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
+  std::string prefix = wish.selector.id;
+  std::ranges::transform(prefix, prefix.begin(),
+                         [](char c) { return c >= 'A' && c <= 'F' ? char(c - 'A' + 'a') : c; });
+  if (prefix.size() < kShortestId || prefix.size() > 64 ||
+      prefix.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return Invalid(
+        fmt::format("toolchain id {} is not {} to 64 hexadecimal digits; `cccl-cache-cli "
+                    "toolchains` lists the ids",
+                    Quoted(wish.selector.id), kShortestId));
+  }
+  const auto fits = [&](const Toolchain& toolchain) {
+    return toolchain.id.Hex().starts_with(prefix);
+  };
+  const auto matching = std::ranges::count_if(
+      present, [&](const ToolchainPtr& toolchain) { return fits(*toolchain); });
+  if (matching > 1) {
+    return Invalid(fmt::format("toolchain id {} fits {} toolchains; name more of its digits",
+                               Quoted(wish.selector.id), matching));
+  }
+  return First(present, wish, "toolchain " + Quoted(wish.selector.id), fits);
+}
+
+Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
+  const std::string& version = wish.selector.version;
+  const char* const end = version.data() + version.size();
+  int major = 0;
+  int minor = 0;
+  const auto [dot, major_error] = std::from_chars(version.data(), end, major);
+  const bool dotted = major_error == std::errc() && dot != end && *dot == '.';
+  const auto [rest, minor_error] = std::from_chars(dotted ? dot + 1 : end, end, minor);
+  if (!dotted || minor_error != std::errc() || rest != end) {
+    return Invalid(fmt::format("toolchain version {} is not of the form 12.9", Quoted(version)));
+  }
+  return First(present, wish, fmt::format("toolchain of CUDA {}.{}", major, minor),
+               [&](const Toolchain& toolchain) {
+                 return toolchain.major == major && toolchain.minor == minor;
+               });
+}
+
+/// The first that fits and whose PTX the driver takes, which knows none above its own version; else
+/// the first that fits, whose cubins it may take.
+Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
+                               const std::string& what,
+                               const std::function<bool(const Toolchain&)>& fits) {
+  Result<ToolchainPtr> chosen = First(present, wish, what, [&](const Toolchain& toolchain) {
+    const auto version = static_cast<uint32_t>(1000 * toolchain.major + 10 * toolchain.minor);
+    return fits(toolchain) && version <= wish.driver_version;
+  });
+  return chosen.ok() ? chosen : First(present, wish, what, fits);
+}
+
+}  // namespace
+
+Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
+  const ToolchainSelector& selector = wish.selector;
+  if (!selector.id.empty()) return ById(present, wish);
+  if (!selector.version.empty()) return ByVersion(present, wish);
+  if (selector.major != 0) {
+    return ForDriver(present, wish, fmt::format("toolchain of CUDA {}", selector.major),
+                     [&](const Toolchain& toolchain) {
+                       return toolchain.major == static_cast<int>(selector.major);
+                     });
+  }
+  const auto any = [](const Toolchain&) { return true; };
+  if (wish.driver_version == 0) return First(present, wish, "toolchain", any);
+  const auto loadable = [&](const Toolchain& toolchain) {
+    return toolchain.major <= static_cast<int>(wish.driver_version / 1000);
+  };
+  Result<ToolchainPtr> chosen = ForDriver(present, wish, "toolchain", loadable);
+  return chosen.ok() ? chosen : First(present, wish, "toolchain", any);
+}
+
+Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
+               std::span<const RejectedToolchain> rejected) {
+  std::string message = why + ".";
+  message += present.empty() ? " None is present." : " Present:";
+  for (const ToolchainPtr& toolchain : present.first(std::min(present.size(), kMaxListed))) {
+    message += fmt::format(" {} ({}, {});", toolchain->version(),
+                           toolchain->id.Hex().substr(0, kShortId), toolchain->root);
+  }
+  if (!rejected.empty()) message += " Found and not used:";
+  for (const auto& [root, reason] : rejected.first(std::min(rejected.size(), kMaxListed))) {
+    message += fmt::format(" {}: {};", root, reason);
+  }
+  message +=
+      " Install one (CUDA's packages, or the wheels of NVRTC, nvJitLink and libNVVM), or name its "
+      "directory to the daemon with --toolchain-root.";
+  return {ErrorCode::kToolchainNotFound, std::move(message)};
+}
+
+}  // namespace cccl_cache::daemon
