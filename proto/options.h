@@ -85,10 +85,7 @@ struct RefusedOption {
 [[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(
     BuildKind kind, std::span<const std::string> options);
 
-}  // namespace cccl_cache
-
-/// What the three tables share. Only they and option_rules.cc include this.
-namespace cccl_cache {
+// What the three tables share. Only they and options.cc use it.
 
 /// A string literal as a template argument.
 template <size_t size>

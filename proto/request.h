@@ -52,11 +52,8 @@ struct FilesView {
   return view;
 }
 
-}  // namespace cccl_cache
-
-/// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
-/// blobs were resolved. Both sides of the socket compute fingerprints from these types.
-namespace cccl_cache {
+// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
+// blobs were resolved. Both sides of the socket compute fingerprints from these types.
 
 /// Stored in entries and fed to hashes: values never change.
 enum class BuildKind : uint8_t { kNvrtc = 1, kLink = 2, kNvvm = 3 };

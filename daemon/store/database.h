@@ -15,6 +15,11 @@
 #include <variant>
 #include <vector>
 
+namespace rocksdb {
+struct DBOptions;
+struct ColumnFamilyOptions;
+}  // namespace rocksdb
+
 namespace cccl_cache::daemon {
 
 /// The column families, in the order in which the database opens them. docs/entry-format.md says
@@ -119,15 +124,6 @@ class DatabaseSlot {
   std::shared_ptr<Database> database_;  ///< guarded by mutex_
   bool open_ = false;                   ///< until the database is destroyed; guarded by mutex_
 };
-
-}  // namespace cccl_cache::daemon
-
-namespace rocksdb {
-struct DBOptions;
-struct ColumnFamilyOptions;
-}  // namespace rocksdb
-
-namespace cccl_cache::daemon {
 
 /// How RocksDB is set up, for database.cc alone: two cores, bounded memory, files and log, quick to
 /// open.

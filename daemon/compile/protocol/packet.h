@@ -33,17 +33,14 @@ struct Packet {
 /// message over the bounds is an error, and its descriptors are closed.
 [[nodiscard]] Result<Packet> ReceivePacket(int socket);
 
-}  // namespace cccl_cache::daemon
-
-/// The questions of a worker to its daemon about file names, on the files socket of its job
-/// (SOCK_SEQPACKET), one after the other:
-///   question = name         what lies there               (bytes of the packet, no NUL)
-///            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
-///   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
-/// An announcement is answered with a directory of identity 1 once it is on record.
-/// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
-/// that hold nothing else, each as full as can be.
-namespace cccl_cache::daemon {
+// The questions of a worker to its daemon about file names, on the files socket of its job
+// (SOCK_SEQPACKET), one after the other:
+//   question = name         what lies there               (bytes of the packet, no NUL)
+//            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
+//   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
+// An announcement is answered with a directory of identity 1 once it is on record.
+// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
+// that hold nothing else, each as full as can be.
 
 /// Bounds of one job: far more than any compile needs.
 inline constexpr uint64_t kMaxFileQuestions = 200'000;

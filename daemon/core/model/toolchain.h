@@ -148,10 +148,7 @@ class Toolchains {
   virtual std::vector<RejectedToolchain> Rejected() = 0;
 };
 
-}  // namespace cccl_cache::daemon
-
-/// Paths of a toolchain's headers by their letters, for the daemon and its workers.
-namespace cccl_cache::daemon {
+// Paths of a toolchain's headers by their letters, for the daemon and its workers.
 
 /// Whether ".." is a step of this path.
 [[nodiscard]] inline bool GoesUp(std::string_view path) {

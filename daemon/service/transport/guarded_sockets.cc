@@ -19,6 +19,11 @@
 #include <unordered_map>
 #include <utility>
 
+// Not every C library's header names this field.
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -122,6 +127,18 @@ bool Ended(int fd, std::chrono::milliseconds timeout) {
   return poll(&ended, 1, static_cast<int>(timeout.count())) == 1;
 }
 
+int InterruptSignal() { return SIGRTMAX - 1; }
+
+/// Without SA_RESTART: what waits returns.
+void InstallHandler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(InterruptSignal(), &action, nullptr);
+  });
+}
+
 }  // namespace
 
 const FrameRule* GuardedSocket::Received(const msghdr& message, size_t bytes) {
@@ -175,40 +192,6 @@ Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& ser
                "memory. Use the libgrpc that cccl-cached was built with (Debian 12: 1.51.1)"};
 }
 
-}  // namespace cccl_cache::daemon
-
-extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message,
-                                                                  int flags) {
-  return cccl_cache::daemon::Receive(fd, message, flags);
-}
-
-extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message,
-                                                                  int flags) {
-  return cccl_cache::daemon::Send(fd, message, flags);
-}
-
-// Not every C library's header names this field.
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
-namespace cccl_cache::daemon {
-namespace {
-
-int InterruptSignal() { return SIGRTMAX - 1; }
-
-/// Without SA_RESTART: what waits returns.
-void InstallHandler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action {};
-    action.sa_handler = [](int) {};
-    sigaction(InterruptSignal(), &action, nullptr);
-  });
-}
-
-}  // namespace
-
 InterruptedWaits::InterruptedWaits(pid_t thread, std::chrono::milliseconds interval) {
   InstallHandler();
   sigevent event{};
@@ -229,3 +212,13 @@ InterruptedWaits::~InterruptedWaits() {
 }
 
 }  // namespace cccl_cache::daemon
+
+extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int fd, msghdr* message,
+                                                                  int flags) {
+  return cccl_cache::daemon::Receive(fd, message, flags);
+}
+
+extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr* message,
+                                                                  int flags) {
+  return cccl_cache::daemon::Send(fd, message, flags);
+}

@@ -59,11 +59,8 @@ class RequestFields {
   std::optional<Error> error_;
 };
 
-}  // namespace cccl_cache::daemon
-
-/// BuildRequest of build.proto, read from the wire into the core's type without a message in
-/// between.
-namespace cccl_cache::daemon {
+// BuildRequest of build.proto, read from the wire into the core's type without a message in
+// between.
 
 /// A request as the core takes it, and what only the service needs of it.
 struct ConvertedRequest {
