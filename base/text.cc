@@ -12,8 +12,24 @@
 namespace cccl_cache {
 namespace {
 
-/// Length of the well-formed sequence at the start (Unicode 15, table 3-7), 0 if there is none.
-size_t SequenceLength(std::string_view text) {
+/// Insertions, deletions and replacements that turn one into the other.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+size_t Utf8Length(std::string_view text) {
   auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
   auto within = [&](size_t i, uint8_t low, uint8_t high) {
     return i < text.size() && byte(i) >= low && byte(i) <= high;
@@ -34,26 +50,9 @@ size_t SequenceLength(std::string_view text) {
   return 0;
 }
 
-/// Insertions, deletions and replacements that turn one into the other.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const size_t length = SequenceLength(text);
+    const size_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -63,7 +62,7 @@ bool IsUtf8(std::string_view text) {
 std::string ToUtf8(std::string_view text) {
   std::string result(text);
   for (size_t i = 0; i < result.size();) {
-    const size_t length = SequenceLength(std::string_view(result).substr(i));
+    const size_t length = Utf8Length(std::string_view(result).substr(i));
     if (length == 0) result[i] = '?';
     i += length == 0 ? 1 : length;
   }

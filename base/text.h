@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace cccl_cache {
+
+/// Returns the length of the well-formed UTF-8 sequence (Unicode 15, table 3-7) at the front of the
+/// text, which is not empty; 0 if there is none.
+[[nodiscard]] size_t Utf8Length(std::string_view text);
 
 /// Whether the text is well-formed UTF-8.
 [[nodiscard]] bool IsUtf8(std::string_view text);

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/json.h"
 #include "cli/build_options.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <CLI/App.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "cccl_cache/client.h"
 #include "cccl_cache/expected.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/command.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

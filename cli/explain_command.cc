@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "cli/command.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "cli/command.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/files.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "cccl_cache/client.h"
 #include "cli/command.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

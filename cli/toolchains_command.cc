@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/driver.h"
-#include "cli/json_writer.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/process/json_text.h"
+#include "base/json.h"
 
 namespace cccl_cache::daemon {
 namespace {

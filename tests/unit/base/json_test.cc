@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/json_writer.h"
+#include "base/json.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
 
-using cccl_cache::cli::JsonWriter;
+using cccl_cache::JsonWriter;
 
 TEST_CASE("objects and arrays nest, empty ones stay on their line") {
   JsonWriter json;

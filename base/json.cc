@@ -1,29 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/json_writer.h"
+#include "base/json.h"
 
 #include <charconv>
 #include <cmath>
 #include <utility>
 
-namespace cccl_cache::cli {
-namespace {
+#include "base/text.h"
 
-// Length of the well-formed UTF-8 sequence at the front; 0: none.
-size_t Utf8Length(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, beyond U+10FFFF.
-  if ((first == 0xe0 && at(1) < 0xa0) || (first == 0xed && at(1) >= 0xa0)) return 0;
-  if ((first == 0xf0 && at(1) < 0x90) || (first == 0xf4 && at(1) >= 0x90)) return 0;
-  return length;
-}
+namespace cccl_cache {
+namespace {
 
 std::string Escape(char character) {
   switch (character) {
@@ -56,9 +42,26 @@ std::string Digits(T number) {
 
 }  // namespace
 
+void AppendJsonString(std::string& json, std::string_view text) {
+  json.push_back('"');
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    const char first = text.front();
+    if (length == 0) {
+      json += "\\ufffd";
+    } else if (length == 1 && (first == '"' || first == '\\' || first < 0x20)) {
+      json += Escape(first);
+    } else {
+      json.append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  json.push_back('"');
+}
+
 JsonWriter& JsonWriter::Key(std::string_view key) {
   Separate();
-  Quote(key);
+  AppendJsonString(text_, key);
   text_ += ": ";
   after_key_ = true;
   return *this;
@@ -66,7 +69,7 @@ JsonWriter& JsonWriter::Key(std::string_view key) {
 
 JsonWriter& JsonWriter::String(std::string_view text) {
   Separate();
-  Quote(text);
+  AppendJsonString(text_, text);
   return *this;
 }
 
@@ -120,21 +123,4 @@ void JsonWriter::Separate() {
   text_.append(1, '\n').append(2 * filled_.size(), ' ');
 }
 
-void JsonWriter::Quote(std::string_view text) {
-  text_.push_back('"');
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    const char first = text.front();
-    if (length == 0) {
-      text_ += "\\ufffd";
-    } else if (length == 1 && (first == '"' || first == '\\' || first < 0x20)) {
-      text_ += Escape(first);
-    } else {
-      text_.append(text.substr(0, length));
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  text_.push_back('"');
-}
-
-}  // namespace cccl_cache::cli
+}  // namespace cccl_cache

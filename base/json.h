@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
-namespace cccl_cache::cli {
+namespace cccl_cache {
 
-/// Writes one JSON value, indented, commas where they belong. Text that is not UTF-8 becomes U+FFFD
-/// byte by byte. Not thread-safe.
+/// Appends the text as a JSON string, quotes included. Text that is not UTF-8 becomes U+FFFD byte
+/// by byte.
+void AppendJsonString(std::string& json, std::string_view text);
+
+/// Writes one JSON value, indented, commas where they belong. Not thread-safe.
 class JsonWriter {
  public:
   JsonWriter& BeginObject() { return Begin('{'); }
@@ -33,11 +36,10 @@ class JsonWriter {
   JsonWriter& Begin(char bracket);
   JsonWriter& End(char bracket);
   void Separate();
-  void Quote(std::string_view text);
 
   std::string text_;
   std::vector<bool> filled_;  ///< one per open bracket: it holds something already
   bool after_key_ = false;
 };
 
-}  // namespace cccl_cache::cli
+}  // namespace cccl_cache
