@@ -12,8 +12,8 @@
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/service_limits.h"
 #include "daemon/service/transport/listening_socket.h"
 
 /// What the configuration means to each layer.

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <variant>
 
+#include "base/token_bucket.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build/coordinator.h"
-#include "daemon/core/model/token_bucket.h"
 
 namespace cccl_cache::daemon {
 

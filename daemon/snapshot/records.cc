@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/codec.h"
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
-#include "daemon/core/model/bytes.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/store/rows.h"
 

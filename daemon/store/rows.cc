@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 
 namespace cccl_cache::daemon {
 namespace {

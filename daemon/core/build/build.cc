@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/roots.h"
 

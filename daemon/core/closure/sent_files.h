@@ -10,7 +10,7 @@
 
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/failure_memory.h"
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/requester_files.h"
 #include "proto/digest.h"
 

@@ -9,7 +9,7 @@
 
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/explain/difference.h"
-#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -19,7 +19,6 @@
 #include "daemon/core/lease/lease_table.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/disk_reads.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"

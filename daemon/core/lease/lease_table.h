@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "daemon/core/lease/deposit.h"
-#include "daemon/core/model/failure_memory.h"
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
 

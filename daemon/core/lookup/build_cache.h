@@ -15,7 +15,7 @@
 #include "daemon/core/lookup/manifest_table.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/failure_memory.h"
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 #include "daemon/core/model/limits.h"
 
 namespace cccl_cache::daemon {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -244,4 +244,12 @@ Status FileChecks::Add(Account account, Look look) {
   return Ok{};
 }
 
+Error DiskHangs(std::chrono::milliseconds limit) {
+  return Error{
+      ErrorCode::kTimedOut,
+      fmt::format("the daemon's disk did not answer within {} s: does the file system hang "
+                  "that its state directory lies on?",
+                  std::chrono::ceil<std::chrono::seconds>(limit).count())};
+}
+
 }  // namespace cccl_cache::daemon

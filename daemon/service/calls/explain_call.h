@@ -9,9 +9,9 @@
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/explain/explainer.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/service_limits.h"
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/wire/build_request.h"

@@ -9,7 +9,7 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lease/deposits.h"
-#include "daemon/core/model/service_limits.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/limits/read_gate.h"

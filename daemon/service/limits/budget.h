@@ -11,8 +11,8 @@
 
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/service_limits.h"
 
 namespace cccl_cache::daemon {
 

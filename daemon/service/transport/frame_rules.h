@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/token_bucket.h"
+#include "base/token_bucket.h"
 
 namespace cccl_cache::daemon {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/service_limits.h"
 #include "daemon/service/wire/wire_input.h"
 #include "proto/digest.h"
 #include "proto/request.h"

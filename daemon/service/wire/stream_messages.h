@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "daemon/core/closure/file_exchange.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/service_limits.h"
 #include "daemon/service/wire/build_request.h"
 
 namespace cccl_cache::daemon {

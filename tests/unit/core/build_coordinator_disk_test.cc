@@ -10,7 +10,7 @@
 #include "daemon/core/explain/explainer.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/disk_reads.h"
+#include "daemon/core/model/file_checks.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/stall.h"
 

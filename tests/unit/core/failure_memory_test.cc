@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/failure_memory.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/peer.h"
 
 namespace cccl_cache::daemon {

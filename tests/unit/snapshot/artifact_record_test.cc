@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "base/codec.h"
 #include "daemon/core/lookup/entry.h"
 #include "daemon/core/lookup/manifest.h"
-#include "daemon/core/model/bytes.h"
 #include "daemon/snapshot/records.h"
 
 namespace cccl_cache::daemon {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/model/bytes.h"
+#include "base/codec.h"
 #include "daemon/snapshot/records.h"
 
 namespace cccl_cache::daemon {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 
 /// Allows so many of something at once, and so many a second. Not thread-safe.
 class TokenBucket {
@@ -44,4 +44,4 @@ class TokenBucket {
   Clock::time_point refilled_;
 };
 
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache

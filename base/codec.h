@@ -8,8 +8,9 @@
 #include <string>
 #include <string_view>
 
-/// The values that stored formats are made of. Integers are little endian; nothing is padded.
-namespace cccl_cache::daemon {
+namespace cccl_cache {
+
+// The values that stored formats are made of. Integers are little endian; nothing is padded.
 
 template <typename Integer>
 void AppendInteger(std::string& out, Integer value) {
@@ -64,4 +65,4 @@ class ByteReader {
   std::string_view rest_;
 };
 
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache
