@@ -12,7 +12,7 @@ import sys
 import time
 
 import cccl_cache
-from cccl_cache import _cuda
+from cccl_cache import _library
 
 LOOKS = 1000
 
@@ -52,7 +52,7 @@ def main():
             for side, call in sides.items():
                 figures[side] += [timed(call) for _ in range(calls)]
         other.stdin.close()
-    looks = timed(lambda: [_cuda.major() for _ in itertools.repeat(None, LOOKS)]) / LOOKS
+    looks = timed(lambda: [_library.cuda_major() for _ in itertools.repeat(None, LOOKS)]) / LOOKS
     figures["which CUDA"] = [looks]
     for side, times in figures.items():
         for took in times:

@@ -8,9 +8,8 @@ import threading
 import pytest
 
 from cccl_cache.compute import _builds
-from cccl_cache.compute._builds import Builds, Settings
+from cccl_cache.compute._builds import Builds, Settings, pack, unpack
 from cccl_cache.compute._canonical import Refused
-from cccl_cache.compute._envelope import pack, unpack
 from cccl_cache.compute._key import Key
 from cccl_cache.compute._report import Report
 

@@ -9,7 +9,7 @@ import sys
 
 import cccl_cache
 import pytest
-from cccl_cache import _turned_on
+from cccl_cache import __main__ as program
 from patience import PATIENCE
 
 
@@ -43,8 +43,8 @@ def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(
 
 
 def test_python_m_cccl_cache_says_so_where_nothing_is_compiled_here(monkeypatch):
-    monkeypatch.setattr(_turned_on, "COMPILER_OF_THE_PACKAGE", "/nowhere/cccl-cache-compile")
-    assert 'builds fail, for there is no /nowhere/cccl-cache-compile (fallback="error")' in _turned_on.lines()[0]
+    monkeypatch.setattr(program, "COMPILER_OF_THE_PACKAGE", "/nowhere/cccl-cache-compile")
+    assert 'builds fail, for there is no /nowhere/cccl-cache-compile (fallback="error")' in program._turned_on()[0]
 
 
 @pytest.mark.parametrize("given, told", [

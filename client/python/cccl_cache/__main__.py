@@ -8,17 +8,24 @@ Exit status: 0 a daemon serves, 3 no daemon there, 5 anything else.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from importlib import metadata
 
 import cccl_cache
 
-from . import _cuda, _turned_on
+from . import _library
+from ._client import COMPILER_OF_THE_PACKAGE
+
+_PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
+_PROCESS_BYTES = 64 << 20  # the library's own choice
 
 
-def _lines(client: cccl_cache.Client) -> list[str]:
+def _daemon_lines(client: cccl_cache.Client) -> list[str]:
+    """What the daemon says of itself."""
     health = client.health()
     found = client.toolchains()
-    major = _cuda.major()
+    major = _library.cuda_major()
     lines = [
         f"cccl-cached {health.version} at {health.socket}: {'serving' if health.serving else 'not serving'}",
         f"  runs as uid {health.uid}, api minor {health.api_minor}, fingerprint layout {health.fingerprint_layout}",
@@ -38,7 +45,7 @@ def _lines(client: cccl_cache.Client) -> list[str]:
 def _tell(socket: str | None) -> int:
     try:
         client = cccl_cache.Client(socket)
-        print("\n".join(_lines(client)))
+        print("\n".join(_daemon_lines(client)))
         return 0 if client.health().serving else 5
     except cccl_cache.NoDaemonError as error:
         print(f"no daemon: {error}", file=sys.stderr)
@@ -48,12 +55,56 @@ def _tell(socket: str | None) -> int:
         return 5
 
 
+def _turned_on() -> list[str]:
+    """What is turned on in this environment, whether a daemon answers or not: a line for each thing, with the way to
+    change it."""
+    return [
+        f"  without a daemon: {_fallback()}",
+        f"  cache within a process: {_process_cache()}",
+        f"  cuda.compute: {_compute()}",
+    ]
+
+
+def _fallback() -> str:
+    if os.path.exists(COMPILER_OF_THE_PACKAGE):
+        return f'builds are compiled here, by {COMPILER_OF_THE_PACKAGE} (fallback="local")'
+    return f'builds fail, for there is no {COMPILER_OF_THE_PACKAGE} (fallback="error")'
+
+
+def _process_cache() -> str:
+    text = os.environ.get(_PROCESS_VARIABLE)
+    if text is None:
+        return f"on, {_PROCESS_BYTES} bytes ({_PROCESS_VARIABLE} is not set)"
+    if text != "off" and not text.isdigit():
+        return f"no client can be made: {_PROCESS_VARIABLE} is {text!r}, a number of bytes, or off, is expected"
+    return f"{'off' if text == 'off' or int(text) == 0 else f'on, {int(text)} bytes'} ({_PROCESS_VARIABLE}={text})"
+
+
+def _compute() -> str:
+    try:
+        metadata.version("cuda-cccl")
+    except metadata.PackageNotFoundError:
+        return "off: cuda-cccl is not installed"
+    try:
+        from .compute import status
+        from .compute._report import tested_release
+
+        release, why_off = tested_release()
+    except Exception as error:  # of packages that are not ours
+        return f"off: {error}"
+    if why_off is not None:
+        return f"off: {why_off}"
+    if status()["on"]:
+        return f"on, for cuda-cccl {release} (CCCL_CACHE_COMPUTE)"
+    return f"off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set, for cuda-cccl {release}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m cccl_cache", description="Tells whether a daemon answers, which, "
                                      "what it offers, and what is turned on here.")
     parser.add_argument("--socket", help="the daemon's socket")
     status = _tell(parser.parse_args().socket)
-    print("\n".join(_turned_on.lines()))
+    print("\n".join(_turned_on()))
     return status
 
 

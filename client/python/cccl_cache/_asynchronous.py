@@ -7,10 +7,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
 import weakref
 
-from ._asynchronous_calls import calling, on_own_thread
-from ._asynchronous_lease import AsyncLease
 from ._batch import Batch
 from ._client import Client
 from ._errors import Error
@@ -19,21 +18,108 @@ from ._programs import Build, Link, Nvvm
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-    from typing import Any
+    from types import TracebackType
+    from typing import Any, TypeVar
 
     from typing_extensions import Concatenate, ParamSpec
 
-    from ._client import Program
+    from ._lease import Lease
+    from ._programs import Program
     from ._result import Result
 
+    Answer = TypeVar("Answer")
     Given = ParamSpec("Given")
+
+
+async def _on_thread(call: Callable[[], Answer]) -> Answer:
+    """What the call gives, from a thread of the loop's default executor; for calls that nobody else holds up."""
+    return await asyncio.get_running_loop().run_in_executor(None, call)
+
+
+async def _on_own_thread(call: Callable[[], Answer]) -> Answer:
+    """What the call gives, from a thread of its own; for calls that wait for others.
+
+    Those of the executor are few: all could wait for one whose own call then finds no thread. The program does not wait
+    for it at its end.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Answer] = loop.create_future()
+
+    def settle(set_end: Callable[[Any], None], end: Any) -> None:
+        if not future.done():
+            set_end(end)
+
+    def run() -> None:
+        try:
+            ended: tuple[Callable[[Any], None], Any] = future.set_result, call()
+        except Exception as error:
+            ended = future.set_exception, error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *ended)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await future
+
+
+def _calling(
+    method: Callable[Concatenate[Client, Given], Answer]
+) -> Callable[Concatenate[Any, Given], Coroutine[Any, Any, Answer]]:
+    """The same call of a client that has a `Client` in `_client`, as a coroutine."""
+
+    async def call(self: Any, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        return await _on_thread(lambda: method(self._client, *given, **named))
+
+    functools.update_wrapper(call, method, ("__name__", "__doc__"))
+    return call
+
+
+class AsyncLease:
+    """`Lease` with coroutines. Made by `AsyncClient.lease`; used by one task at a time."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    async def __aenter__(self) -> AsyncLease:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        await self.abandon()
+
+    @property
+    def contents(self) -> bytes | None:
+        """As `Lease.contents`."""
+        return self._lease.contents
+
+    @property
+    def key(self) -> str:
+        """As `Lease.key`."""
+        return self._lease.key
+
+    @property
+    def held(self) -> bool:
+        """As `Lease.held`."""
+        return self._lease.held
+
+    @property
+    def fence(self) -> int:
+        """As `Lease.fence`."""
+        return self._lease.fence
+
+    async def publish(self, contents: bytes, *, timeout: float | None = None) -> None:
+        """As `Lease.publish`."""
+        await _on_thread(lambda: self._lease.publish(contents, timeout=timeout))
+
+    async def abandon(self) -> None:
+        """As `Lease.abandon`."""
+        await _on_thread(self._lease.abandon)
 
 
 class _Builds:
     """The builds of one event loop, over one batch: the loop watches its descriptor while there are any."""
 
     def __init__(self, client: Client) -> None:
-        self._batch = Batch(client)
+        self._batch = Batch(client._handle, client)
         self._waiting: dict[int, asyncio.Future[Result]] = {}
         self._last = 0
 
@@ -139,15 +225,15 @@ class AsyncClient:
 
         A wait that is cancelled goes on until its timeout; a lease that it is given then is given up.
         """
-        return AsyncLease(await on_own_thread(
+        return AsyncLease(await _on_own_thread(
             lambda: self._client.lease(namespace, fields, group=group, timeout=timeout)))
 
-    deposits = calling(Client.deposits)
-    remove_deposit = calling(Client.remove_deposit)
-    snapshot = calling(Client.snapshot)
-    delta = calling(Client.delta)
-    insert = calling(Client.insert)
-    explain = calling(Client.explain)
-    health = calling(Client.health)
-    stats = calling(Client.stats)
-    toolchains = calling(Client.toolchains)
+    deposits = _calling(Client.deposits)
+    remove_deposit = _calling(Client.remove_deposit)
+    snapshot = _calling(Client.snapshot)
+    delta = _calling(Client.delta)
+    insert = _calling(Client.insert)
+    explain = _calling(Client.explain)
+    health = _calling(Client.health)
+    stats = _calling(Client.stats)
+    toolchains = _calling(Client.toolchains)

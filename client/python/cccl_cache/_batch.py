@@ -8,7 +8,7 @@ import select
 from ctypes import byref, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 
 from . import _library
-from ._errors import CompileError, Error
+from ._errors import CompileError, Error, call, take_error
 from ._result import FAILED, Result
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, Union
 
-    from ._client import Client, Program
+    from ._programs import Program
 
     Finished = tuple[int, Union[Result, Error]]
 
@@ -29,12 +29,15 @@ _free = _library.function("batch_free", None, c_void_p)
 
 
 class Batch:
-    """Builds that are under way together; for one thread at a time. They go on while one of its methods runs."""
+    """Builds that are under way together; for one thread at a time. They go on while one of its methods runs.
 
-    def __init__(self, client: Client) -> None:
+    `client` is a handle of the library, which must outlive the batch; the batch therefore keeps its `owner`.
+    """
+
+    def __init__(self, client: int, owner: object) -> None:
         self._handle = 0
-        self._client = client  # outlives it
-        self._handle = _library.call(_open, client._handle)
+        self._owner = owner
+        self._handle = call(_open, client)
 
     def __del__(self, free: Any = _free) -> None:
         free(self._handle)
@@ -43,7 +46,7 @@ class Batch:
         """`next` will give this build under the number; raises for one that can't be sent at all."""
         error = c_void_p()
         if program.add(self._handle, byref(program.fields), program.options(), number, byref(error)):
-            raise _library.take_error(error)
+            raise take_error(error)
 
     def fileno(self) -> int:
         """Readable when `next` should be called."""
@@ -57,7 +60,7 @@ class Batch:
         """One that has finished; None: none has."""
         number, result, error = c_uint64(), c_void_p(), c_void_p()
         if _next(self._handle, 0, byref(number), byref(result), byref(error)):
-            return number.value, _library.take_error(error)
+            return number.value, take_error(error)
         return (number.value, _end(Result.of(result.value))) if result.value else None
 
     def cancel(self, number: int) -> None:
@@ -69,9 +72,9 @@ def _end(result: Result) -> Result | Error:
     return CompileError(result) if result._info.outcome == FAILED else result
 
 
-def build_many(client: Client, programs: Iterable[Program]) -> Iterator[Finished]:
-    """What `Client.build_many` gives."""
-    batch = Batch(client)
+def build_many(client: int, owner: object, programs: Iterable[Program]) -> Iterator[Finished]:
+    """What `Client.build_many` gives. The parameters are those of `Batch`."""
+    batch = Batch(client, owner)
     refused: list[Finished] = []
     for number, program in enumerate(programs):
         try:

@@ -8,21 +8,19 @@ import os
 from ctypes import byref, c_int, c_void_p, sizeof
 
 from . import _library
-from ._errors import CompileError, Error
+from ._errors import CompileError, Error, call, take_error
 from ._programs import Build, Link, Nvvm
 from ._result import FAILED, Result
-from ._snapshot_calls import SnapshotCalls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Union
+    from typing import Any
 
     from ._lease import Lease
-    from ._programs import Emit, LinkInput, NvvmModule, Text
+    from ._programs import Emit, LinkInput, NvvmModule, Program, Text
     from ._records import Deposit, Explanation, Health, Statistic, Toolchains
-
-    Program = Union[Build, Link, Nvvm]
+    from ._snapshot import Path, SnapshotSummary, Time
 
 _NOTHING_KEPT = 2**64 - 1
 _FALLBACKS = {"local": 0, "error": 1}
@@ -38,7 +36,7 @@ def _kept(size: int | None) -> int:
     return 0 if size is None else size or _NOTHING_KEPT
 
 
-class Client(SnapshotCalls):
+class Client:
     """A client of the daemon of this machine. Any number of threads may use one; it works on both sides of a fork.
 
     Parameters
@@ -87,7 +85,7 @@ class Client(SnapshotCalls):
             sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback],
             _library.milliseconds(local_after, "local_after"), compiler, len(compiler),
             process_cache_bytes=_kept(process_cache_bytes))
-        self._handle = _library.call(_open, byref(options))
+        self._handle = call(_open, byref(options))
 
     def __del__(self, close: Any = _close) -> None:
         close(self._handle)
@@ -225,7 +223,7 @@ class Client(SnapshotCalls):
         """
         answer = _Answer(_ANSWER_SIZE)
         if program.ask(self._handle, byref(program.fields), program.options(), byref(answer)):
-            raise _library.take_error(answer.error)
+            raise take_error(answer.error)
         result = Result(answer)
         if answer.outcome == FAILED:
             raise CompileError(result)
@@ -249,7 +247,7 @@ class Client(SnapshotCalls):
         """
         from . import _batch
 
-        return _batch.build_many(self, programs)
+        return _batch.build_many(self._handle, self, programs)
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
               timeout: float | None = None) -> Lease:
@@ -309,6 +307,91 @@ class Client(SnapshotCalls):
         from . import _lease
 
         return _lease.remove_deposit(self._handle, key, timeout)
+
+    def snapshot(self, path: Path, *, toolchain: str | None = None, arch: str | None = None,
+                 after: Time | None = None, before: Time | None = None, namespace: str | None = None,
+                 uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+        """Writes what this user was answered and deposited to a file that other daemons take in. The same has the same
+        bytes.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. It is there once it is whole.
+        toolchain : str, optional
+            Only what this one made: a major (``"13"``), a version (``"12.9"``) or the beginning of an id.
+        arch : str, optional
+            Only what was made for it: ``"sm_90"``.
+        after, before : float or datetime, optional
+            Only what was answered last at or after, or before, this time: seconds since 1970, or a datetime.
+        namespace : str, optional
+            Only deposits of this namespace.
+        uids : sequence of int
+            What these users were answered, for root and the daemon's user.
+        all_users : bool
+            What anybody was answered, for the same.
+        timeout : float, optional
+            Seconds; an hour if not given.
+
+        Returns
+        -------
+        SnapshotSummary
+
+        Examples
+        --------
+        >>> client.snapshot("kernels.snap", arch="sm_90").records
+        """
+        from . import _snapshot
+
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
+        return _snapshot.create(self._handle, path, chosen, timeout)
+
+    def delta(self, path: Path, since: Path, *, toolchain: str | None = None, arch: str | None = None,
+              after: Time | None = None, before: Time | None = None, namespace: str | None = None,
+              uids: Sequence[int] = (), all_users: bool = False, timeout: float | None = None) -> SnapshotSummary:
+        """The same as `snapshot` without what an earlier snapshot holds.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        since : str or path-like
+            The earlier snapshot.
+        toolchain, arch, after, before, namespace, uids, all_users, timeout
+            As in `snapshot`.
+
+        Returns
+        -------
+        SnapshotSummary
+        """
+        from . import _snapshot
+
+        chosen = _snapshot.snapshot_filter(toolchain, arch, after, before, namespace, uids, all_users)
+        return _snapshot.delta(self._handle, since, path, chosen, timeout)
+
+    def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:
+        """Hands a snapshot to the daemon: for everybody if this is root or the daemon's user, else for this user alone,
+        who is answered from it before anything that all share.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        timeout : float, optional
+            Seconds; an hour if not given.
+
+        Returns
+        -------
+        SnapshotSummary
+
+        Raises
+        ------
+        Error
+            ``status`` is ``"invalid-request"`` where the file was cut off or altered: nothing of it was inserted.
+        """
+        from . import _snapshot
+
+        return _snapshot.insert(self._handle, path, timeout)
 
     def explain(self, what: Program | str, *, timeout: float | None = None) -> Explanation:
         """Why a build is a miss; compiles nothing.

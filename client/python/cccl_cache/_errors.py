@@ -1,12 +1,24 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, as exceptions."""
+"""What can go wrong, as exceptions, and the calls of the library that raise them."""
 
 from __future__ import annotations
 
+from ctypes import byref, c_char_p, c_int, c_uint32, c_void_p
+
+from ._library import Received, function
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable
+
     from ._result import Result
+
+_error_status = function("error_status", c_int, c_void_p)
+_error_message = function("error_message", Received, c_void_p)
+_error_retry_after_ms = function("error_retry_after_ms", c_uint32, c_void_p)
+_error_free = function("error_free", None, c_void_p)
+_status_name = function("status_name", c_char_p, c_int)
 
 
 class Error(Exception):
@@ -69,9 +81,26 @@ def _from_another_process(message: str, log: str) -> CompileError:
     return error
 
 
+def call(function: Callable[..., int], *arguments: Any) -> int:
+    """Calls a function that takes a place for its handle and one for its error last; the handle, or raises."""
+    handle, error = c_void_p(), c_void_p()
+    if function(*arguments, byref(handle), byref(error)):
+        raise take_error(error)
+    return handle.value or 0
+
+
+def take_error(error: c_void_p) -> Error:
+    """The exception for an error of the library, which is freed."""
+    try:
+        return _error_of(str(_status_name(_error_status(error)).decode()), _error_message(error).text(),
+                         _error_retry_after_ms(error))
+    finally:
+        _error_free(error)
+
+
 _CLASSES = {"no-daemon": NoDaemonError, "deadline": DeadlineError}
 
 
-def error_of(status: str, message: str, retry_after_ms: int) -> Error:
+def _error_of(status: str, message: str, retry_after_ms: int) -> Error:
     """The exception for a status of the library."""
     return _CLASSES.get(status, Error)(message, status, retry_after_ms / 1000 if retry_after_ms else None)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 
-from . import _arguments, _library
-from ._library import Given, Received, call, describe, function, milliseconds
+from . import _library
+from ._errors import call, take_error
+from ._library import Given, Received, describe, function, milliseconds
 from ._records import Deposit
 
 TYPE_CHECKING = False
@@ -64,9 +65,9 @@ def _encoded(value: Value) -> bytes:
 
 def _check_fields(fields: Mapping[str, Value]) -> None:
     if not hasattr(fields, "items"):
-        raise _arguments.wrong("fields", "a mapping of str to bytes, str or int", fields)
+        raise _library.wrong_type("fields", "a mapping of str to bytes, str or int", fields)
     for name in fields:
-        _arguments.check("each name in fields", "a str", name, str)
+        _library.check_type("each name in fields", "a str", name, str)
 
 
 class Lease:
@@ -85,8 +86,8 @@ class Lease:
                  timeout: float | None) -> None:
         self._lease = 0
         self.contents: bytes | None = None
-        _arguments.check("namespace", "a str", namespace, str)
-        _arguments.check("group", "a str", group, str, type(None))
+        _library.check_type("namespace", "a str", namespace, str)
+        _library.check_type("group", "a str", group, str, type(None))
         _check_fields(fields)
         pairs = [(name, _encoded(value)) for name, value in fields.items()]
         array, count = _library.named(pairs)
@@ -139,11 +140,11 @@ class Lease:
         """
         if not self._lease:
             raise ValueError("there is no lease to publish under: the contents are deposited already")
-        _arguments.check("contents", "bytes", contents, bytes)
+        _library.check_type("contents", "bytes", contents, bytes)
         error = c_void_p()
         given = Given(contents, len(contents))
         if _lease_publish(self._lease, given, milliseconds(timeout), byref(error)):
-            raise _library.take_error(error)
+            raise take_error(error)
         self.contents = contents
 
     def abandon(self) -> None:
@@ -167,8 +168,8 @@ def _deposit(info: _DepositInfo) -> Deposit:
 
 
 def remove_deposit(client: int, key: str, timeout: float | None) -> bool:
-    _arguments.check("key", "a str", key, str)
+    _library.check_type("key", "a str", key, str)
     removed, error, encoded = c_int32(), c_void_p(), key.encode()
     if _remove_deposit(client, Given(encoded, len(encoded)), milliseconds(timeout), byref(removed), byref(error)):
-        raise _library.take_error(error)
+        raise take_error(error)
     return bool(removed.value)

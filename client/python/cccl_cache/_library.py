@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""libcccl_cache.so.1 as it is: its structs, its functions, its errors. What they mean is said in client_c.h."""
+"""libcccl_cache.so.1: its structs, its functions, the checks of what they are given, and the CUDA that a build gets
+where it names none. client_c.h says what the structs and functions mean."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import reprlib
+import sys
 from ctypes import (CDLL, POINTER, Structure, byref, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64,
                     c_void_p, string_at)
-
-from . import _arguments
-from ._errors import Error, error_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -288,38 +288,22 @@ def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     return found
 
 
-_error_status = function("error_status", c_int, c_void_p)
-_error_message = function("error_message", Received, c_void_p)
-_error_retry_after_ms = function("error_retry_after_ms", c_uint32, c_void_p)
-_error_free = function("error_free", None, c_void_p)
-_status_name = function("status_name", c_char_p, c_int)
-
-
-def name_of(status: int) -> str:
-    return str(_status_name(status).decode())
-
-
-def take_error(error: c_void_p) -> Error:
-    """The exception for an error of the library, which is freed."""
-    try:
-        return error_of(name_of(_error_status(error)), _error_message(error).text(), _error_retry_after_ms(error))
-    finally:
-        _error_free(error)
-
-
-def call(function: Callable[..., int], *arguments: Any) -> int:
-    """Calls a function that takes a place for its handle and one for its error last; the handle, or raises."""
-    handle, error = c_void_p(), c_void_p()
-    if function(*arguments, byref(handle), byref(error)):
-        raise take_error(error)
-    return handle.value or 0
-
-
 def describe(function: Callable[..., None], fields: Any, *place: Any) -> Any:
     """What a function says that fills a struct of this class."""
     described = fields(ctypes.sizeof(fields))
     function(*place, byref(described))
     return described
+
+
+_version = function("version", c_char_p)
+
+
+def version() -> str:
+    return str(_version().decode())
+
+
+# Checks of arguments: a TypeError names the argument that has a wrong type. They run where something is made of an
+# argument for the first time or has failed already, so that a hit is not slower for it.
 
 
 def milliseconds(timeout: float | None, name: str = "timeout") -> int:
@@ -329,11 +313,85 @@ def milliseconds(timeout: float | None, name: str = "timeout") -> int:
     try:
         return min(max(1, round(timeout * 1000)), 0xFFFFFFFF)
     except TypeError:
-        raise _arguments.wrong(name, "a number of seconds", timeout) from None
+        raise wrong_type(name, "a number of seconds", timeout) from None
 
 
-_version = function("version", c_char_p)
+def wrong_type(name: str, wanted: str, given: object) -> TypeError:
+    """For the caller to raise."""
+    return TypeError(f"{name} must be {wanted}, not {reprlib.repr(given)} ({type(given).__name__})")
 
 
-def version() -> str:
-    return str(_version().decode())
+def check_type(name: str, wanted: str, given: object, *kinds: type) -> None:
+    if not isinstance(given, kinds):
+        raise wrong_type(name, wanted, given) from None
+
+
+def checked_sequence(name: str, wanted: str, given: Any, *kinds: type) -> tuple[Any, ...]:
+    """What was given, each of one of these kinds. One text is no sequence, though it can be gone over like one."""
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise wrong_type(name, f"a sequence of {wanted}", given) from None
+    elements = tuple(given)
+    for each in elements:
+        check_type(f"each of {name}", wanted, each, *kinds)
+    return elements
+
+
+def checked_inputs(name: str, given: Any) -> tuple[Any, ...]:
+    """Those of a link, or modules."""
+    return checked_sequence(name, "contents, or of tuples of a name and contents", given, object)
+
+
+def checked_options(arch: Any, options: Any) -> tuple[Any, ...]:
+    """The options, once the architecture is found to be a text."""
+    check_type("arch", 'a str such as "sm_90"', arch, str)
+    return checked_sequence("options", "str", options, str, bytes)
+
+
+def check_build(arch: Any, emit: Any, include_dirs: Any, options: Any, name: Any, name_expressions: Any,
+                working_directory: Any) -> None:
+    """Those of CUDA C++, but for its texts."""
+    checked_options(arch, options)
+    checked_sequence("include_dirs", "str or path-like", include_dirs, str, os.PathLike)
+    checked_sequence("name_expressions", "str", name_expressions, str, bytes)
+    check_type("name", "a str", name, str, type(None))
+    check_type("working_directory", "a str or path-like", working_directory, str, bytes, os.PathLike, type(None))
+    if not isinstance(emit, str):
+        checked_sequence("emit", "str", emit, str)
+
+
+# Which CUDA this process uses.
+
+_loaded_major = function("loaded_cuda_major", c_uint32)
+_DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap", "/dev/nvgpu")
+_driver: int | None = None
+
+
+def cuda_major() -> int:
+    """The major of the CUDA libraries that this process has loaded, else that of the `cuda.bindings` that it has
+    imported; 0: neither."""
+    found = int(_loaded_major())
+    if found:
+        return found
+    bindings = sys.modules.get("cuda.bindings")
+    version = getattr(bindings, "__version__", "").partition(".")[0]
+    return int(version) if version.isdigit() else 0
+
+
+def driver_version() -> int:
+    """As cuDriverGetVersion says, asked once; 0: this machine has no driver."""
+    global _driver
+    if _driver is None:
+        _driver = _ask_driver()
+    return _driver
+
+
+def _ask_driver() -> int:
+    # Loading libcuda costs milliseconds; without one of these there is nothing that it could drive.
+    if not any(map(os.path.exists, _DEVICES)):
+        return 0
+    version = c_int()
+    try:
+        failed = CDLL("libcuda.so.1").cuDriverGetVersion(byref(version))
+    except (OSError, AttributeError):
+        return 0
+    return 0 if failed else version.value

@@ -8,7 +8,7 @@ import os
 import sys
 from ctypes import byref, c_int, c_uint64, c_void_p, sizeof
 
-from . import _arguments, _cuda, _library
+from . import _library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Emit = Union[str, Sequence[str]]
     LinkInput = Union[bytes, tuple[str, bytes], tuple[str, bytes, str], Result]
     NvvmModule = Union[Text, tuple[str, Text]]
+    Program = Union["Build", "Link", "Nvvm"]
 
 _INPUT_TYPES = {"any": 0, "cubin": 1, "ptx": 2, "ltoir": 3, "fatbin": 4, "object": 5, "library": 6}
 _SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcProgram, _library.LinkProgram,
@@ -49,7 +50,7 @@ def _contents(name: str, value: Any) -> bytes:
     try:
         return bytes(value if hasattr(type(value), "__bytes__") else memoryview(value))
     except TypeError:
-        raise _arguments.wrong(name, "str or bytes", value) from None
+        raise _library.wrong_type(name, "str or bytes", value) from None
 
 
 class _Program:
@@ -67,7 +68,7 @@ class _Program:
         """As the library is handed them, which adds what follows from what is loaded and from the working directory."""
         key: Any = self._choice
         if key[0] is None and "cuda.bindings" in sys.modules:
-            key = *key, _cuda.major()
+            key = *key, _library.cuda_major()
         known = _option_structs.get(key) or _remember(_option_structs, key, _options(*key))
         return known[1]
 
@@ -77,9 +78,9 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
     options = _library.BuildOptions(_SIZES[_library.BuildOptions], as_this_process=1)
     if toolchain is None:
         options.toolchain_major = major
-        options.driver_version = _cuda.driver_version()
+        options.driver_version = _library.driver_version()
     elif not isinstance(toolchain, (int, str)):
-        raise _arguments.wrong("toolchain", 'an int such as 13 or a str such as "12.9"', toolchain)
+        raise _library.wrong_type("toolchain", 'an int such as 13 or a str such as "12.9"', toolchain)
     elif isinstance(toolchain, int) or (toolchain.isdigit() and len(toolchain) <= 3):
         options.toolchain_major = int(toolchain)
     elif "." in toolchain:
@@ -98,7 +99,7 @@ def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
     """What is asked for, in a form that can be a key."""
     if type(emit) is str and emit in known:
         return emit
-    kinds = (emit,) if isinstance(emit, str) else _arguments.sequence("emit", "str", emit, str)
+    kinds = (emit,) if isinstance(emit, str) else _library.checked_sequence("emit", "str", emit, str)
     for kind in kinds:
         if kind not in known:
             raise ValueError(f"emit={kind!r} is not one of {', '.join(known)}")
@@ -147,10 +148,10 @@ class Build(_Program):
             key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
             pattern = _nvrtc_patterns.get(key)
         except TypeError:
-            _arguments.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
+            _library.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
             raise
         if pattern is None:
-            _arguments.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
+            _library.check_build(arch, emit, include_dirs, options, name, name_expressions, working_directory)
             pattern = _remember(_nvrtc_patterns, key, _nvrtc_pattern(*key))
         self._pattern = pattern  # owns what the copy points to
         self.fields = fields = _library.NvrtcProgram.from_buffer_copy(pattern)
@@ -162,10 +163,10 @@ class Build(_Program):
 
 def _headers(given: Mapping[str, Text]) -> list[tuple[str, bytes]]:
     if not hasattr(given, "items"):
-        raise _arguments.wrong("headers", "a mapping of str to str or bytes", given)
+        raise _library.wrong_type("headers", "a mapping of str to str or bytes", given)
     named = [(name, _contents("each of headers", text)) for name, text in given.items()]
     for name, _ in named:
-        _arguments.check("each name in headers", "a str", name, str)
+        _library.check_type("each name in headers", "a str", name, str)
     return named
 
 
@@ -181,8 +182,8 @@ class Link(_Program):
     def __init__(self, inputs: Sequence[LinkInput], *, arch: str, options: Sequence[str] = (),
                  toolchain: int | str | None = None, emit: str = "cubin", timeout: float | None = None) -> None:
         self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b""
-        options = _arguments.options_for(arch, options)
-        inputs = _arguments.inputs("inputs", inputs)
+        options = _library.checked_options(arch, options)
+        inputs = _library.checked_inputs("inputs", inputs)
         flags = ["-arch=" + arch, *(["-ptx"] if emit == "ptx" else ()), *options]
         files = (_library.LinkFile * len(inputs))()
         for file, (name, contents, kind) in zip(files, map(_link_input, inputs)):
@@ -195,7 +196,7 @@ def _link_input(given: LinkInput) -> tuple[bytes, bytes, int]:
         name, contents, kind = given if len(given) == 3 else (*given, "any")
         if kind not in _INPUT_TYPES:
             raise ValueError(f"{kind!r} is not one of {', '.join(_INPUT_TYPES)}")
-        _arguments.check("the name of an input", "a str", name, str)
+        _library.check_type("the name of an input", "a str", name, str)
         return name.encode(), _contents("each of inputs", contents), _INPUT_TYPES[kind]
     artifacts = getattr(given, "artifacts", None)
     if artifacts is None:
@@ -217,9 +218,9 @@ class Nvvm(_Program):
                  lazy_modules: Sequence[NvvmModule] = (), libdevice: bool = False, toolchain: int | str | None = None,
                  emit: str = "ptx", timeout: float | None = None) -> None:
         self._choice = toolchain, _checked(emit, ("ptx", "ltoir")), timeout, b""
-        options = _arguments.options_for(arch, options)
-        modules = _arguments.inputs("modules", modules)
-        lazy_modules = _arguments.inputs("lazy_modules", lazy_modules)
+        options = _library.checked_options(arch, options)
+        modules = _library.checked_inputs("modules", modules)
+        lazy_modules = _library.checked_inputs("lazy_modules", lazy_modules)
         flags = ["-arch=" + arch, *(["-gen-lto"] if emit == "ltoir" else ()), *options]
         given = [(*_nvvm_module(each), 0) for each in modules] + [(*_nvvm_module(each), 1) for each in lazy_modules]
         files = (_library.NvvmFile * len(given))()
@@ -231,7 +232,7 @@ class Nvvm(_Program):
 
 def _nvvm_module(given: NvvmModule) -> tuple[bytes, bytes]:
     if isinstance(given, tuple):
-        _arguments.check("the name of a module", "a str", given[0], str)
+        _library.check_type("the name of a module", "a str", given[0], str)
         return given[0].encode(), _contents("each of modules", given[1])
     return b"", _contents("each of modules", given)
 

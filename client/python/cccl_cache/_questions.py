@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
 
-from . import _cuda, _library
-from ._library import Received, call, describe, function, milliseconds
+from . import _library
+from ._errors import call, take_error
+from ._library import Received, describe, function, milliseconds
 from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Toolchain,
                        Toolchains)
 from ._result import outcome_name, tier_name
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ._client import Program
+    from ._programs import Program
 
 _check_health = function("check_health", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
 _get_info = function("get_info", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
@@ -52,7 +53,7 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
     limit = milliseconds(timeout)
     serving, error = c_int32(), c_void_p()
     if _check_health(client, limit, byref(serving), byref(error)):
-        raise _library.take_error(error)
+        raise take_error(error)
     info = call(_get_info, client, limit)
     try:
         daemon = describe(_info_describe, _library.DaemonFields, info)
@@ -76,7 +77,7 @@ def _statistic(stats: int, index: int) -> Statistic:
 
 
 def toolchains(client: int, timeout: float | None) -> Toolchains:
-    found = call(_get_toolchains, client, _cuda.driver_version(), milliseconds(timeout))
+    found = call(_get_toolchains, client, _library.driver_version(), milliseconds(timeout))
     try:
         used = tuple(_toolchain(found, index) for index in range(_toolchains_count(found)))
         rejected = tuple(_rejected(found, index) for index in range(_toolchains_rejected_count(found)))

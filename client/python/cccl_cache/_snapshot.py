@@ -9,7 +9,8 @@ import os
 from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
 from typing import NamedTuple
 
-from ._library import Given, function, milliseconds, take_error
+from ._errors import take_error
+from ._library import Given, function, milliseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import Any, Callable, Optional, cast
 
 from ._builds import Builds, LeaseClient, Settings
 from ._hooks import Hooks
-from ._release import tested_release
-from ._report import Report, logger
+from ._report import Report, logger, tested_release
 
 __all__ = ["install", "status", "uninstall"]
 

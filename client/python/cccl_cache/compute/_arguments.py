@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import numpy
 
-from ._canonical import Description, Refused
+from ._canonical import Description, Refused, check_not_frozen
 from ._functions import Walk
 from ._values import describe_dtype, describe_type_descriptor, describe_value
 
@@ -153,8 +153,6 @@ def _describe_iterator(iterator: Any) -> Description:
 
 
 def _transform(iterator: Any) -> Description:
-    from ._frozen import check_not_frozen
-
     operator = _describe_operator(iterator._transform_op)
     if operator[0] == "stateful":
         raise Refused("an iterator's operator that captures arrays on the device")

@@ -1,22 +1,30 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a build: from this process, from the daemon, or by building under a lease while others wait."""
+"""Getting a build: from this process, from the daemon, or by building under a lease while others wait.
+
+A build is deposited in an envelope, whose digest shows whether a bit of it changed:
+
+    envelope = "CCCLPYB1" sha256(key ‖ build)(32) build(to the end)
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import threading
 from collections import OrderedDict
 from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol
 
-from .._patience import Patience
+from .._circuit_breaker import CircuitBreaker
 from ._canonical import Refused
-from ._envelope import pack, unpack
 from ._key import Key, build_key
 from ._report import Report
 
 NAMESPACE = "cuda.compute"
 _KEPT = 1024
+_MAGIC = b"CCCLPYB1"
+_HEADER = len(_MAGIC) + 32
 _current = threading.local()
 
 
@@ -89,7 +97,7 @@ class Builds:
         self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
         self._turns: dict[str, _Turn] = {}
         self._client: Optional[LeaseClient] = None
-        self._patience = Patience(settings.wait)
+        self._breaker = CircuitBreaker(settings.wait)
 
     def construct(
         self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -175,13 +183,13 @@ class Builds:
             if self._client is None:
                 self._client = self._settings.connect()
             entered = self._client.lease(
-                NAMESPACE, key.fields, group=self._settings.group, timeout=self._patience.seconds
+                NAMESPACE, key.fields, group=self._settings.group, timeout=self._breaker.seconds
             )
             lease = entered.__enter__()
-            self._patience.answered()
+            self._breaker.answered()
             return entered, lease
         except Exception as error:
-            self._patience.failed(error)
+            self._breaker.failed(error)
             self._report.error(call.name, error)
             return None, None
 
@@ -279,3 +287,20 @@ def _copy_slots(source: Any, target: Any) -> None:
         for name in getattr(kind, "__slots__", ()):
             if hasattr(source, name):
                 setattr(target, name, getattr(source, name))
+
+
+def pack(key: str, build: bytes) -> bytes:
+    """The envelope of a build that belongs to `key`."""
+    return _MAGIC + _seal(key, build) + build
+
+
+def unpack(key: str, envelope: bytes) -> bytes | None:
+    """The build, or None if the envelope is not one, is damaged, or belongs to another key."""
+    build = envelope[_HEADER:]
+    if not envelope.startswith(_MAGIC) or not hmac.compare_digest(envelope[len(_MAGIC) : _HEADER], _seal(key, build)):
+        return None
+    return build
+
+
+def _seal(key: str, build: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + build).digest()

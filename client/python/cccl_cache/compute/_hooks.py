@@ -9,8 +9,7 @@ from typing import Any, Callable
 
 from . import _arguments
 from ._builds import Builds, current_key, for_named_capabilities
-from ._canonical import Refused, digest
-from ._frozen import record_compiled
+from ._canonical import Refused, digest, record_compiled
 
 _NO_IDENTITY = ("cccl_cache", None)
 

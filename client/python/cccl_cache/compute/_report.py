@@ -1,15 +1,42 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the plug-in did in this process, and why it left something alone."""
+"""The releases of cuda-cccl whose inner workings the plug-in was tested with; what it did in this process, and why it
+left something alone."""
 
 from __future__ import annotations
 
+import importlib
 import logging
 import threading
 from collections import Counter
-from typing import Any
+from importlib import metadata
+from typing import Any, Optional
+
+TESTED = ("1.2.0", "1.2.1")
+TESTED_COMPILERS = ("0.5.4",)
 
 logger = logging.getLogger("cccl_cache.compute")
+
+
+def tested_release() -> tuple[Optional[str], Optional[str]]:
+    """(the installed release, None), or (None, why it is not one to change)."""
+    try:
+        release = metadata.version("cuda-cccl")
+    except metadata.PackageNotFoundError:
+        return None, "cuda-cccl is not installed"
+    if release not in TESTED:
+        return None, f"cuda-cccl {release} was not tested with it; {', '.join(TESTED)} were"
+    try:
+        compiler = metadata.version("numba-cuda-mlir")
+    except metadata.PackageNotFoundError:
+        compiler = TESTED_COMPILERS[0]
+    if compiler not in TESTED_COMPILERS:
+        return None, f"numba-cuda-mlir {compiler} was not tested with it; {', '.join(TESTED_COMPILERS)} were"
+    if not importlib.import_module("cuda.compute")._BINDINGS_AVAILABLE:
+        return None, "cuda.compute found no CUDA"
+    from cuda.compute._build_info import USING_V2
+
+    return (None, "the HostJIT backend can't save builds") if USING_V2 else (release, None)
 
 
 class Report:

@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional, Union
 
 from cuda.core.utils import ProgramCacheResource
 
-from .._patience import Patience
+from .._circuit_breaker import CircuitBreaker
 
 Key = Union[bytes, str]
 
@@ -49,7 +49,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     ):
         self._connect = client or _default_client
         self._group = group
-        self._patience = Patience(wait)
+        self._breaker = CircuitBreaker(wait)
         self._compile_limit = compile_limit
         self._lock = threading.Lock()
         self._client: Any = None
@@ -143,14 +143,14 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     def _acquire(self, name: bytes) -> Optional[_Held]:
         try:
             entered = self._connected().lease(
-                NAMESPACE, {"key": name}, group=self._group, timeout=self._patience.seconds
+                NAMESPACE, {"key": name}, group=self._group, timeout=self._breaker.seconds
             )
             held = _Held(name, entered, entered.__enter__())
         except Exception as error:
-            self._patience.failed(error)
+            self._breaker.failed(error)
             _logger.info("not cached: %s", error)
             return None
-        self._patience.answered()
+        self._breaker.answered()
         return held
 
 

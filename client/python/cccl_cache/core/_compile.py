@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from typing import Any, Optional, Sequence, Union
+import weakref
+from typing import Any, Callable, Optional, Sequence, Union
 
 from cuda.core import Program, ProgramOptions
 
 import cccl_cache
-
-from ._daemon import ask, own_client
 
 Code = Union[str, bytes]
 
@@ -22,6 +21,11 @@ _logger = logging.getLogger("cccl_cache.core")
 _PRECOMPILED_HEADERS = ("pch", "pch_verbose", "pch_messages", "instantiate_templates_in_pch")
 # They write files or read what an earlier compile wrote, or need what only this process has.
 _LOCAL = ("create_pch", "use_pch", "pch_dir", "time", "fdevice_time_trace", "debug")
+
+_BRIEFLY = 1.0
+# At most one. Without a lock, which a fork could leave held: of clients made at one moment the first is kept.
+_made: dict[str, cccl_cache.Client] = {}
+_silent: weakref.WeakSet[cccl_cache.Client] = weakref.WeakSet()
 
 
 def compile(
@@ -68,9 +72,9 @@ def compile(
     kind = str(code_type).lower()
     if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
         try:
-            daemon = client or own_client()
+            daemon = client or _own_client()
             program = _program(code, kind, target_type, options, name_expressions, wait)
-            result = ask(daemon, lambda: daemon.run(program))
+            result = _ask(daemon, lambda: daemon.run(program))
             if target_type == "ltoir":
                 _check_linkable(result.toolchain.version)
             made = result.to_object_code(options.name or "")
@@ -83,6 +87,39 @@ def compile(
                 logs.write(result.log)
             return made
     return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
+
+
+def _own_client() -> cccl_cache.Client:
+    """One for all threads of this process and for its children, made at the first use.
+
+    Raises
+    ------
+    NoDaemonError
+        No socket may be trusted now; the next call looks again.
+    """
+    found: Optional[cccl_cache.Client] = _made.get("client")
+    return found or _made.setdefault("client", cccl_cache.Client(fallback="error"))
+
+
+def _ask(client: cccl_cache.Client, question: Callable[[], cccl_cache.Result]) -> cccl_cache.Result:
+    """What the question gives. After one that was in vain the daemon has a second to say that it is alive.
+
+    So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs
+    the next one nothing. Any thread may call it.
+
+    Raises
+    ------
+    TimeoutError
+        There was no answer in time.
+    """
+    if client in _silent:
+        client.health(timeout=_BRIEFLY)
+        _silent.discard(client)
+    try:
+        return question()
+    except TimeoutError:
+        _silent.add(client)
+        raise
 
 
 def _check_linkable(version: str) -> None:

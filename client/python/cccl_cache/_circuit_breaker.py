@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long a program waits for what others make."""
+"""A circuit breaker for calls that wait for the daemon or for another process's lease."""
 
 from __future__ import annotations
 
-_BRIEFLY = 1.0
+_SECONDS_WHILE_OPEN = 1.0
 
 
-class Patience:
-    """As long as was asked for; once that was in vain, a second, until the daemon answers. Thread-safe.
+class CircuitBreaker:
+    """Gives each call the whole timeout; after one that timed out only a second, until the daemon answers. Thread-safe.
 
-    So a daemon or a holder of leases that hangs costs a process its patience once, not at each of its calls.
+    So a daemon or a holder of leases that hangs costs a process the whole timeout once, not at each of its calls.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -19,7 +19,7 @@ class Patience:
 
     @property
     def seconds(self) -> float:
-        """How long to wait now."""
+        """How long the next call may wait."""
         return self._now
 
     def answered(self) -> None:
@@ -29,4 +29,4 @@ class Patience:
     def failed(self, error: Exception) -> None:
         """There was no answer."""
         if isinstance(error, TimeoutError):
-            self._now = min(self._whole, _BRIEFLY)
+            self._now = min(self._whole, _SECONDS_WHILE_OPEN)
