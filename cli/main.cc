@@ -20,7 +20,7 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
                   "Socket of the daemon (default: $CCCL_CACHE_SOCKET, else "
                   "$XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket)");
   app->add_flag("--json", common->json, "Print one JSON object");
-  app->set_version_flag("--version", cccl_cache_version());
+  app->set_version_flag("--version", std::string("cccl-cache-cli ") + cccl_cache_version());
   // So that both may stand behind the command as well.
   app->fallthrough();
   app->require_subcommand(1);

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#if __cplusplus < 202002L
+#error \
+    "The headers cccl_cache/*.h need C++20: compile with -std=c++20, or use cccl_cache/client_c.h"
+#endif
+
 #include <memory>
 #include <string_view>
 

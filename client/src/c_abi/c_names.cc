@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cccl_cache/client_c.h"
 
-const char* cccl_cache_version(void) { return CCCL_CACHE_VERSION; }
+const char* cccl_cache_version(void) { return CCCL_CACHE_VERSION_TEXT; }
 
 const char* cccl_cache_status_name(cccl_cache_status status) {
   switch (status) {

@@ -14,6 +14,14 @@ extern "C" {
 
 #define CCCL_CACHE_API __attribute__((visibility("default")))
 
+/* Of these headers; cccl_cache_version() tells that of the library that was loaded. */
+#define CCCL_CACHE_VERSION_MAJOR 0
+#define CCCL_CACHE_VERSION_MINOR 1
+#define CCCL_CACHE_VERSION_PATCH 0
+/* One number to compare: 10203 is 1.2.3. */
+#define CCCL_CACHE_VERSION \
+  (CCCL_CACHE_VERSION_MAJOR * 10000 + CCCL_CACHE_VERSION_MINOR * 100 + CCCL_CACHE_VERSION_PATCH)
+
 typedef struct cccl_cache_client cccl_cache_client;
 typedef struct cccl_cache_error cccl_cache_error;
 
