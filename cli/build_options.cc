@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/build_options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -73,6 +75,12 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
         const bool known = given == "local" || given == "error";
         return known ? "" : "\"" + given + "\" is not one of local, error";
       });
+  CLI::Option* const quiet = command->add_flag("-q,--quiet", options->quiet,
+                                               "Do not say what was a hit and what was built");
+  command
+      ->add_flag("-v,--verbose", options->verbose,
+                 "Say it, with key and toolchain, also where standard error is no terminal")
+      ->excludes(quiet);
 }
 
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
@@ -86,6 +94,11 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compil
   plan.kind = KindOf(options.emit);
   plan.output = options.output;
   plan.local_fallback = options.fallback == "local";
+  if (options.verbose) {
+    plan.summary = Summary::kDetails;
+  } else if (!options.quiet && isatty(STDERR_FILENO) == 1) {
+    plan.summary = Summary::kLine;
+  }
   plan.build.wanted = {plan.kind};
   plan.build.working_directory = WorkingDirectory();
   if (Expected<Done> chosen = ChooseToolchain(options.toolchain, &plan.build); !chosen.ok()) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,10 +22,12 @@ struct CompileOptions {
   std::vector<std::string> options;
   std::string toolchain;
   std::string fallback;  ///< "local": compiled here if the daemon does not do it; else "error"
+  bool quiet = false;
+  bool verbose = false;
 };
 
-/// Adds --arch, --emit, -o, --option, --toolchain and --fallback. `kinds` are what --emit takes,
-/// the first is the default; `output` is the default of -o, in words.
+/// Adds --arch, --emit, -o, --option, --toolchain, --fallback, -q and -v. `kinds` are what --emit
+/// takes, the first is the default; `output` is the default of -o, in words.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        const std::string& output, CompileOptions* options);
 /// That of commands with one input that the result is named after.
@@ -37,6 +41,9 @@ CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
 /// Which compiler is asked.
 enum class Compiler { kNvrtc, kNvJitLink, kNvvm };
 
+/// How much is said of a build that succeeded, on standard error.
+enum class Summary : uint8_t { kNone, kLine, kDetails };
+
 /// What to print where, once the options are understood.
 struct CompilePlan {
   Compiler compiler = Compiler::kNvrtc;
@@ -45,6 +52,7 @@ struct CompilePlan {
   std::string output;
   BuildOptions build;
   bool local_fallback = false;
+  Summary summary = Summary::kNone;
 };
 
 /// Resolves what depends on this machine: the driver, the working directory. Where an error's
@@ -55,8 +63,10 @@ Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compil
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
 
-/// Writes the artifact, the log and, where asked for, the JSON; returns the exit code.
-int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common);
+/// Writes the artifact, the log, the summary and, where asked for, the JSON; returns the exit code.
+/// `time`: from the request to the result.
+int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
+           std::chrono::microseconds time);
 
 /// As Fail; where no daemon is there, with what compiles without one.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
@@ -74,9 +84,11 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
     const Expected<Explanation> explanation = client->Explain(build, plan.build);
     return explanation.ok() ? Report(*explanation, common) : Fail(explanation.error(), common);
   }
+  const auto begin = std::chrono::steady_clock::now();
   const Expected<BuildResult> result = client->Build(build, plan.build);
   if (!result.ok()) return FailBuild(result.error(), plan, common);
-  return Report(*result, plan, common);
+  const auto time = std::chrono::steady_clock::now() - begin;
+  return Report(*result, plan, common, std::chrono::duration_cast<std::chrono::microseconds>(time));
 }
 
 /// Understands --toolchain: a major ("13"), a version ("12.9"), or an id or its beginning (at least

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,10 @@ namespace cccl_cache::cli {
 /// write where its log shows a usual mistake with --arch, --emit, an option or an input. Without a
 /// log: the name of its error. Empty: nothing is known.
 [[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
+
+/// What a build that succeeded came to: "hit (memory) 0.7 ms", "built 2.6 s", with the reason where
+/// it was not cached; in detail with its key and toolchain, a line each. `time`: as Report has it.
+[[nodiscard]] std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
+                                    std::chrono::microseconds time);
 
 }  // namespace cccl_cache::cli

@@ -45,6 +45,14 @@ bool TakeExplain(std::vector<std::string>* words) {
   return true;
 }
 
+/// `build -- k.cu --arch sm_90` means what it means without the mark. One before a name that begins
+/// with a dash stays: CLI11 then takes that for a name.
+void DropMark(std::vector<std::string>* words) {
+  const auto mark = std::find(words->begin(), words->end(), "--");
+  if (mark == words->end() || mark + 1 == words->end() || (mark + 1)->starts_with("-")) return;
+  words->erase(mark);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -54,6 +62,7 @@ int main(int argc, char** argv) {
   int exit_code = cccl_cache::cli::kDone;
   std::vector<std::string> words(argv + 1, argv + argc);
   common.explain = TakeExplain(&words);
+  DropMark(&words);
   // What is read of a line that is wrong is not told.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them

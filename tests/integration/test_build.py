@@ -5,6 +5,9 @@
 import hashlib
 import json
 import os
+import subprocess
+
+from conftest import PLACES
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -22,6 +25,20 @@ def test_a_build_is_compiled_once_and_then_a_hit(fake, toolkit):
     assert statistics["builds_total"] == 2
     assert statistics["hits_total"]["memory"] == 1
     assert statistics["compiles_total"] == 1
+
+
+def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
+    (directory / "k.cu").write_text(KERNEL)
+    build = ("build", "--", "k.cu", "--arch", "sm_90", "-o", os.devnull)
+    assert fake.cli(*build).stderr == b""
+    assert fake.cli(*build, "-v").stderr.startswith(b"hit (memory) ")
+    person, terminal = os.openpty()
+    for quiet in ((), ("-q",)):
+        subprocess.run([PLACES.cli, "--socket", fake.socket, *build, *quiet], cwd=directory, stderr=terminal, check=True)
+    os.close(terminal)
+    said = os.read(person, 1000).decode()
+    os.close(person)
+    assert said.startswith("hit (memory) ") and said.count("\n") == 1
 
 
 def test_the_artifact_is_written_where_asked_with_the_digest_that_was_told(fake, directory):

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,7 +28,7 @@ struct Scene {
   [[nodiscard]] Said Tell(const CommonOptions& common = {}) const {
     return Listen([&] {
       auto client = cccl_cache::Client::Open();
-      return Report(*client->Build(cccl_cache::NvrtcBuild{}), plan, common);
+      return Report(*client->Build(cccl_cache::NvrtcBuild{}), plan, common, time);
     });
   }
 
@@ -38,6 +39,7 @@ struct Scene {
 
   cccl_cache::daemon::TemporaryDirectory directory;
   CompilePlan plan;
+  std::chrono::microseconds time{700};
 };
 
 }  // namespace
@@ -53,6 +55,19 @@ TEST_CASE("of a build the artifact of the kind asked for is written, the log is 
   scene.plan.kind = Kind::kPtx;
   CHECK(scene.Tell().exit_code == 0);
   CHECK(scene.Written() == "ptx");
+}
+
+TEST_CASE("the summary of a build is one line with its outcome and time, or more if asked for") {
+  Scene scene;
+  CHECK(scene.Tell().errors.empty());
+  scene.plan.summary = Summary::kLine;
+  CHECK(scene.Tell().errors == "built 0.7 ms\n");
+  scene.time = std::chrono::milliseconds(2630);
+  Library().result.outcome = CCCL_CACHE_UNCACHEABLE;
+  Library().result.reason = "the source has __TIME__";
+  CHECK(scene.Tell().errors == "uncacheable 2.6 s: the source has __TIME__\n");
+  scene.plan.summary = Summary::kDetails;
+  CHECK(Has(scene.Tell().errors, "\ntoolchain "));
 }
 
 TEST_CASE("with --json the log of a build that compiled is told once, in the object") {
