@@ -3,6 +3,7 @@
 #include "cli/stats_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -50,12 +51,62 @@ std::string Number(double value) {
   return text;
 }
 
-double Sum(const std::vector<Statistic>& all, std::string_view name) {
+/// Of one tier, or of all that have the name.
+double Sum(const std::vector<Statistic>& all, std::string_view name, std::string_view tier = {}) {
   double sum = 0;
   for (const Statistic& each : all) {
-    if (each.name == name) sum += each.value;
+    if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;
   }
   return sum;
+}
+
+/// "12,480"
+std::string Count(double value) {
+  std::string text = Number(std::round(value));
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string Fixed(double value, const char* unit) {
+  char text[48];
+  std::snprintf(text, sizeof(text), "%.1f %s", value, unit);
+  return text;
+}
+
+/// "2.1 GiB"
+std::string Bytes(double bytes) {
+  constexpr double kStep = 1024;
+  if (bytes < kStep) return Count(bytes) + " bytes";
+  const char* unit = "KiB";
+  bytes /= kStep;
+  for (const char* larger : {"MiB", "GiB", "TiB"}) {
+    if (bytes < kStep) break;
+    bytes /= kStep;
+    unit = larger;
+  }
+  return Fixed(bytes, unit);
+}
+
+/// "9 h 12 m", "2.6 s"
+std::string Duration(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  const auto two = [seconds](double large, const char* first, double small, const char* second) {
+    return Number(std::floor(seconds / large)) + first +
+           Number(std::floor(std::fmod(seconds, large) / small)) + second;
+  };
+  if (seconds >= kDay) return two(kDay, " d ", kHour, " h");
+  if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
+  if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
+  return Fixed(seconds, "s");
+}
+
+/// What was served without a compile, of all that was.
+std::string HitRate(const std::vector<Statistic>& all) {
+  const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
+  const double asked = saved + Sum(all, "compiles_total");
+  return asked > 0 ? Fixed(100 * saved / asked, "%") : "no builds yet";
 }
 
 std::string Line(std::string name, const std::string& value) {
@@ -64,7 +115,7 @@ std::string Line(std::string name, const std::string& value) {
   return name + value + "\n";
 }
 
-int Run(bool openmetrics, const CommonOptions& common) {
+int Run(bool openmetrics, bool verbose, const CommonOptions& common) {
   if (openmetrics && common.json) {
     return FailUsage("--json and --openmetrics exclude each other", common);
   }
@@ -73,7 +124,14 @@ int Run(bool openmetrics, const CommonOptions& common) {
   const Expected<Client::Stats> stats = client->GetStats();
   if (!stats.ok()) return Fail(stats.error(), common);
   if (openmetrics) return Print(StatsOpenMetrics(stats->get()));
-  return Print(common.json ? StatsJson(stats->get()) : StatsText(stats->get()));
+  if (common.json) return Print(StatsJson(stats->get()));
+  if (verbose) return Print(StatsText(stats->get()));
+  const Expected<Client::Info> info = client->GetInfo();
+  if (!info.ok()) return Fail(info.error(), common);
+  cccl_cache_daemon daemon = {};
+  daemon.struct_size = sizeof(daemon);
+  cccl_cache_info_describe(info->get(), &daemon);
+  return Print(StatsSummary(stats->get(), client->socket(), View(daemon.problem)));
 }
 
 }  // namespace
@@ -123,12 +181,28 @@ std::string StatsText(const cccl_cache_stats* stats) {
     const std::string tier = each.label.empty() ? "" : " (" + std::string(each.label) + ")";
     text += Line(std::string(each.name) + tier, Number(each.value));
   }
-  const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
-  const double asked = saved + Sum(all, "compiles_total");
-  char rate[64] = "no builds yet";
-  if (asked > 0) std::snprintf(rate, sizeof(rate), "%.1f %%", 100 * saved / asked);
-  return text +
-         Line("hit rate", std::string(rate) + "  (hits and joins, of hits, joins and compiles)");
+  return text + Line("hit rate", HitRate(all) + "  (hits and joins, of hits, joins and compiles)");
+}
+
+std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
+                         std::string_view problem) {
+  const std::vector<Statistic> all = Grouped(stats);
+  const auto count = [&all](std::string_view name, std::string_view tier = {}) {
+    return Count(Sum(all, name, tier));
+  };
+  return "cccl-cached " + std::string(View(cccl_cache_stats_version(stats))) + " at " +
+         std::string(socket) + ", up " + Duration(Sum(all, "uptime_seconds")) + "\n" +
+         "Builds    " + count("builds_total") + ": " + count("hits_total") + " hits (memory " +
+         count("hits_total", "memory") + ", disk " + count("hits_total", "disk") + "), " +
+         count("joins_total") + " joined another's compile, " + count("compiles_total") +
+         " compiled, " + count("compile_failures_total") + " failed; hit rate " + HitRate(all) +
+         "\n" + "Saved     " + Duration(Sum(all, "saved_seconds_total")) +
+         " of compile time, spent " + Duration(Sum(all, "compile_seconds_total")) + "\n" +
+         "Stored    " + Bytes(Sum(all, "bytes")) + " in " + count("entries") + " entries, " +
+         count("evictions_total") + " evicted; deposits " + Bytes(Sum(all, "deposit_bytes")) +
+         "\n" + "Now       " + count("in_flight") + " compiling, " + count("queued") + " queued, " +
+         count("clients") + " connections\n" + "Problem   " +
+         (problem.empty() ? "none" : std::string(problem)) + "   (-v: all counters)\n";
 }
 
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
@@ -136,7 +210,11 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
   command->footer("Example: cccl-cache-cli stats --json");
   const auto openmetrics = std::make_shared<bool>(false);
   command->add_flag("--openmetrics", *openmetrics, "Write OpenMetrics text, for Prometheus");
-  command->callback([openmetrics, &common, exit_code] { *exit_code = Run(*openmetrics, common); });
+  const auto verbose = std::make_shared<bool>(false);
+  command->add_flag("-v,--verbose", *verbose, "Show all counters");
+  command->callback([openmetrics, verbose, &common, exit_code] {
+    *exit_code = Run(*openmetrics, *verbose, common);
+  });
 }
 
 }  // namespace cccl_cache::cli

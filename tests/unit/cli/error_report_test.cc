@@ -5,6 +5,7 @@
 #include "cli/command.h"
 
 using namespace cccl_cache::cli;
+using cccl_cache::JsonWriter;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "cccl_cache/client.h"
@@ -61,6 +62,29 @@ TEST_CASE("the hit rate counts hits of all tiers and joins among all that were a
   CHECK(Has(text, "88.9 %"));
   CHECK(Has(text, "hits_total (disk)"));
   CHECK(text.starts_with("version "));
+}
+
+TEST_CASE("the summary is six lines in units for people") {
+  std::vector<FakeStatistic> statistics = kApart;
+  statistics.insert(statistics.end(), {{"builds_total", "", 12'480},
+                                       {"saved_seconds_total", "", 33'121},
+                                       {"compile_seconds_total", "", 2.64},
+                                       {"uptime_seconds", "", 273'600, true},
+                                       {"bytes", "", 2.25e9, true}});
+  const auto summary = [&](std::string_view problem) {
+    const FreshLibrary fresh;
+    Library().statistics = statistics;
+    return StatsSummary(cccl_cache::Client::Open()->GetStats()->get(), "/s", problem);
+  };
+  const std::string text = summary("");
+  CHECK(std::ranges::count(text, '\n') == 6);
+  CHECK(text.starts_with("cccl-cached 1.2.3 at /s, up 3 d 4 h\n"));
+  for (const char* part :
+       {"12,480: 7 hits (memory 3, disk 4)", "9 h 12 m of compile time, spent 2.6 s",
+        "2.1 GiB in 9 entries", "hit rate 87.5 %", "none"}) {
+    CHECK(Has(text, part));
+  }
+  CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
 }
 
 TEST_CASE("a daemon that built nothing has no hit rate") {

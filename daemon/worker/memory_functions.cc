@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The executable defines the functions by which compilers ask for memory and threads, and exports
+// them (file_functions.list). Each is the C library's own, and notes if that refuses. So want of
+// memory is known for what it is, whatever a compiler makes of it. mmap: file_functions.cc.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <cerrno>
+
+#include "daemon/worker/files/memory_files.h"
+
+extern "C" {
+
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+
+namespace {
+
+void* Noted(void* memory) {
+  if (memory == nullptr) cccl_cache::daemon::RefusedMemory::Note();
+  return memory;
+}
+
+}  // namespace
+
+void* malloc(size_t size) noexcept { return Noted(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) noexcept { return Noted(__libc_calloc(count, size)); }
+
+void* realloc(void* memory, size_t size) noexcept {
+  void* const moved = __libc_realloc(memory, size);
+  return size == 0 ? moved : Noted(moved);  // of size 0 it is given back
+}
+
+void* memalign(size_t alignment, size_t size) noexcept {
+  return Noted(__libc_memalign(alignment, size));
+}
+void* aligned_alloc(size_t alignment, size_t size) noexcept { return memalign(alignment, size); }
+
+int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
+  const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+  if (!is_power || alignment % sizeof(void*) != 0) return EINVAL;
+  void* const aligned = memalign(alignment, size);
+  if (aligned == nullptr) return ENOMEM;
+  *memory = aligned;
+  return 0;
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* argument) noexcept {
+  using Function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static Function* const next = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "pthread_create"));
+  const int error = next(thread, attributes, start, argument);
+  if (error != 0) cccl_cache::daemon::RefusedMemory::Note();
+  return error;
+}
+
+}  // extern "C"
