@@ -10,8 +10,8 @@
 
 #include "proto/digest.h"
 
-/// What a snapshot file consists of: docs/snapshot-format.md says it byte by byte. SnapshotWriter
-/// makes such files, SnapshotReader is the only one that reads them.
+/// What a snapshot file consists of: docs/internals/snapshot-format.md says it byte by byte.
+/// SnapshotWriter makes such files, SnapshotReader is the only one that reads them.
 namespace cccl_cache {
 
 /// Stored: values never change.

@@ -41,7 +41,7 @@ bool IsSound(const Artifact& artifact) {
 //   record   = fingerprint closure entry
 //   fingerprint = 32 bytes
 //   closure  = string             a manifest of this one closure; empty: there is none
-//   entry    = string             docs/entry-format.md; compile_time is 0
+//   entry    = string             docs/internals/entry-format.md; compile_time is 0
 std::string EncodeArtifactRecord(const ArtifactRecord& record) {
   std::string bytes(record.fingerprint.View());
   std::string closure;

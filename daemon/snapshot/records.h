@@ -32,8 +32,8 @@ struct ArtifactRecord {
   [[nodiscard]] Digest key() const { return KeyOf(fingerprint, closure); }
 };
 
-/// docs/snapshot-format.md says it byte by byte. How long the compile took is left out: it is no
-/// part of what was made, and another each time.
+/// docs/internals/snapshot-format.md says it byte by byte. How long the compile took is left out:
+/// it is no part of what was made, and another each time.
 [[nodiscard]] std::string EncodeArtifactRecord(const ArtifactRecord& record);
 
 /// None if anything is malformed, or another key than that of the index comes of it. `bytes` may
@@ -52,7 +52,7 @@ struct DepositCopy {
   [[nodiscard]] Digest identity() const { return DepositIdentity(name_space, fields); }
 };
 
-/// docs/snapshot-format.md says it byte by byte.
+/// docs/internals/snapshot-format.md says it byte by byte.
 [[nodiscard]] std::string EncodeDepositCopy(const DepositCopy& copy);
 
 /// How many bytes of contents a copy of so many bytes holds, which is what a deposit counts. 0 for

@@ -22,8 +22,8 @@ struct ColumnFamilyOptions;
 
 namespace cccl_cache::daemon {
 
-/// The column families, in the order in which the database opens them. docs/entry-format.md says
-/// what is in each.
+/// The column families, in the order in which the database opens them.
+/// docs/internals/entry-format.md says what is in each.
 enum class Column : uint8_t {
   kArtifacts,
   kManifests,

@@ -15,7 +15,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Rows of one user stand together, ascending by key. docs/entry-format.md has the layouts.
+/// Rows of one user stand together, ascending by key. docs/internals/entry-format.md has the
+/// layouts.
 [[nodiscard]] std::string UserRowKey(uid_t uid, const Digest& key);
 /// What the keys of a user's rows begin with; itself the key of a row about all of them.
 [[nodiscard]] std::string UserRowPrefix(uid_t uid);
@@ -30,7 +31,7 @@ namespace cccl_cache::daemon {
 [[nodiscard]] std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes);
 
 /// What is known of a private entry without reading it, or of all of a user's: the sum and the
-/// last. docs/entry-format.md has the layouts.
+/// last. docs/internals/entry-format.md has the layouts.
 struct PrivateUsage {
   uint64_t bytes = 0;       ///< what it counts against the limits
   uint64_t generation = 0;  ///< which insertion it came with: greater ones are later
@@ -62,8 +63,8 @@ struct UsageRecord {
 /// longer nobody asked. The lowest goes first.
 [[nodiscard]] double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now);
 
-/// docs/entry-format.md has the layouts. Decoders give none for anything but exactly what was
-/// encoded.
+/// docs/internals/entry-format.md has the layouts. Decoders give none for anything but exactly what
+/// was encoded.
 [[nodiscard]] std::string EncodeUsage(const UsageRecord& record);
 [[nodiscard]] std::optional<UsageRecord> DecodeUsage(std::string_view bytes);
 [[nodiscard]] std::string EncodeTotals(const TierSize& totals);

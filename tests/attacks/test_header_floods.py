@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """Frames that are sent before a call exists, or after it was cancelled, cost the daemon a bounded amount of memory, and
-no other user an answer (docs/decisions/0028)."""
+no other user an answer (docs/internals/decisions/0028)."""
 
 import pytest
 

@@ -25,7 +25,7 @@ class Program:
 
     @property
     def begins_with_includes(self):
-        """And may have precompiled headers (docs/decisions/0012)."""
+        """And may have precompiled headers (docs/internals/decisions/0012)."""
         return self.source.startswith("#include") and not self.intermediate and "-G" not in self.options
 
 

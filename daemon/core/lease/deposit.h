@@ -55,8 +55,8 @@ class DepositStore {
 };
 
 /// The forms in which a deposit leaves the process: self-describing, sealed by a checksum, bound to
-/// their key. docs/entry-format.md says them byte by byte. Decoders take bytes from anybody, and
-/// give nothing when anything does not verify.
+/// their key. docs/internals/entry-format.md says them byte by byte. Decoders take bytes from
+/// anybody, and give nothing when anything does not verify.
 [[nodiscard]] std::string EncodeDepositContents(const Digest& key, std::string_view contents);
 [[nodiscard]] DepositContents DecodeDepositContents(const Digest& key_asked,
                                                     std::string_view bytes);

@@ -11,8 +11,8 @@
 namespace cccl_cache::daemon {
 
 /// The form in which an artifact leaves the process: self-describing, sealed by a checksum, bound
-/// to its key. docs/entry-format.md says it byte by byte. Equal artifacts under equal keys give
-/// equal bytes.
+/// to its key. docs/internals/entry-format.md says it byte by byte. Equal artifacts under equal
+/// keys give equal bytes.
 [[nodiscard]] std::string EncodeEntry(const Digest& key, const Artifact& artifact);
 
 /// The artifact, or null when anything does not verify: another key inside, a wrong checksum,

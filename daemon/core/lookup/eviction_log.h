@@ -50,7 +50,8 @@ class EvictionLog {
 
   /// How many were noted so far: another number says that there is something new to serialise.
   [[nodiscard]] uint64_t noted() const;
-  /// The last of each cause, with times in milliseconds. docs/entry-format.md has the layout.
+  /// The last of each cause, with times in milliseconds. docs/internals/entry-format.md has the
+  /// layout.
   [[nodiscard]] std::string Serialize() const;
   /// Takes up what an earlier run serialised, less what was noted since, and nothing of bytes that
   /// are not exactly that.

@@ -17,7 +17,7 @@ namespace cccl_cache::daemon {
 
 /// On whose account resources are counted: a user together with its subordinate uids, or all uids
 /// that belong to no user. What a uid may see is decided by the uid itself and never by this
-/// (docs/decisions/0029). A plain value.
+/// (docs/internals/decisions/0029). A plain value.
 class Account {
  public:
   constexpr explicit Account(uid_t uid) : number_(uid) {}

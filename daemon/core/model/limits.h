@@ -17,7 +17,7 @@ inline constexpr size_t kMaxListed = 4'096;
 inline constexpr int kStreamsPerConnection = 1'024;
 
 /// What clients may cost. Those that a client can meet are reported by Info and listed in
-/// docs/protocol.md.
+/// docs/internals/protocol.md.
 struct ServiceLimits {
   uint64_t message_bytes = 16ull << 20;  ///< one unary request or reply
   uint64_t source_bytes = 64ull << 20;   ///< all texts and binaries of one request together

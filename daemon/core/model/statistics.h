@@ -52,7 +52,7 @@ enum class Counter : uint8_t {
   kCount,
 };
 
-/// How one counter is shown: docs/protocol.md lists the names, which scripts rely on.
+/// How one counter is shown: docs/internals/protocol.md lists the names, which scripts rely on.
 struct CounterInfo {
   Counter counter;
   std::string_view name;   ///< "hits_total"

@@ -23,7 +23,7 @@ bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
 /// What is written before the optimizer is done shows in which order templates were instantiated,
 /// and debug information under which names; neither is the same with what was parsed ahead
-/// (docs/decisions/0012).
+/// (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
   return option == "--dlink-time-opt" || option == "--optix-ir" || option == "--device-debug";
 }

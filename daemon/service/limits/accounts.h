@@ -13,8 +13,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Knows on whose account each uid is counted (docs/decisions/0029). Thread-safe: a thread of its
-/// own reads the files and asks the system for names, which may hang; nobody waits for it.
+/// Knows on whose account each uid is counted (docs/internals/decisions/0029). Thread-safe: a
+/// thread of its own reads the files and asks the system for names, which may hang; nobody waits
+/// for it.
 class Accounts {
  public:
   /// Where it is said who the users are.

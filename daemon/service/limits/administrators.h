@@ -11,7 +11,7 @@
 namespace cccl_cache::daemon {
 
 /// Who may administer the daemon: root, the daemon's own user and the members of one group, if they
-/// run in the daemon's own user namespace (docs/decisions/0030). Thread-safe.
+/// run in the daemon's own user namespace (docs/internals/decisions/0030). Thread-safe.
 class Administrators {
  public:
   explicit Administrators(std::optional<gid_t> group = std::nullopt) : group_(group) {}

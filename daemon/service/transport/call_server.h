@@ -21,7 +21,7 @@
 namespace cccl_cache::daemon {
 
 /// A gRPC server with one thread, which waits for its connections and runs all reactions of their
-/// calls: a hit from memory never changes threads (docs/decisions/0020). Thread-safe.
+/// calls: a hit from memory never changes threads (docs/internals/decisions/0020). Thread-safe.
 class CallServer {
  public:
   /// Serves these methods; others are told that they do not exist. The methods must outlive it.

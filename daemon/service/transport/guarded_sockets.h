@@ -52,8 +52,8 @@ class GuardedSocket {
 /// From now on what this process receives by recvmsg, and sends by sendmsg, over the socket is
 /// judged by FrameRules; a client that breaks one is cut off: the receive fails with ECONNRESET. To
 /// be called before the first byte is read. gRPC has no hook before its parser, so this library
-/// defines the process' two functions, which libgrpc calls (docs/decisions/0028); the table behind
-/// them is the process' too. Who calls this calls End when the connection is over.
+/// defines the process' two functions, which libgrpc calls (docs/internals/decisions/0028); the
+/// table behind them is the process' too. Who calls this calls End when the connection is over.
 [[nodiscard]] std::shared_ptr<GuardedSocket> GuardSocket(int fd,
                                                          std::shared_ptr<UserTraffic> of_user);
 

@@ -47,8 +47,8 @@ class BufferPieces {
 /// What is longer is cut: gRPC clients take some 8 KiB of trailers, percent-encoded.
 inline constexpr size_t kMaxErrorText = 2048;
 
-/// The status that a client sees for an error (docs/protocol.md has the table); adds the trailers
-/// cccl-error and cccl-retry-ms to the call.
+/// The status that a client sees for an error (docs/internals/protocol.md has the table); adds the
+/// trailers cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 
 }  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon {
 
 /// The walls around a worker, as far as this kernel builds them
-/// (docs/decisions/0010-sandbox-without-landlock.md):
+/// (docs/internals/decisions/0010-sandbox-without-landlock.md):
 ///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
 ///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
 ///   kNone             no seccomp, and Landlock or not: not for other users than the daemon's
