@@ -12,26 +12,13 @@
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
+#include "daemon/service/calls/explain_request.h"
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/wire/build_request.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
-
-/// What is to be explained: a key, or the build.
-struct ExplainQuestion {
-  std::optional<Digest> key;
-  ConvertedRequest build;
-};
-
-/// Bounded like a BuildRequest, before anything is made of its bytes. kInvalidRequest says what is
-/// wrong.
-[[nodiscard]] Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes,
-                                                         const ServiceLimits& limits,
-                                                         const FindUpload& find_upload);
-
-[[nodiscard]] cccl_cache::v1::ExplainReply ToProto(const Explanation& explanation);
 
 /// One call of Explain, whose request can be as large as a build's and is bounded like that.
 class ExplainCall final : public SmallCall {

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <optional>
+
+#include "cccl_cache/v1/admin.pb.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/model/limits.h"
+#include "daemon/core/model/result.h"
+#include "daemon/service/wire/build_request.h"
+#include "proto/digest.h"
+
+namespace cccl_cache::daemon {
+
+/// What is to be explained: a key, or the build.
+struct ExplainQuestion {
+  std::optional<Digest> key;
+  ConvertedRequest build;
+};
+
+/// Bounded like a BuildRequest, before anything is made of its bytes. kInvalidRequest says what is
+/// wrong.
+[[nodiscard]] Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes,
+                                                         const ServiceLimits& limits,
+                                                         const FindUpload& find_upload);
+
+[[nodiscard]] cccl_cache::v1::ExplainReply ToProto(const Explanation& explanation);
+
+}  // namespace cccl_cache::daemon
