@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,28 +32,30 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
       "anything else.\nExample: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
 }
 
+/// Whether the word is that of a command that compiles.
+bool Compiles(std::string_view word) { return word == "build" || word == "link" || word == "nvvm"; }
+
 /// Whether it is `explain -- build ...`, or that of link or nvvm; then only the command that is
 /// asked about is left.
 bool TakeExplain(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   const auto explain = std::find(words->begin(), mark, "explain");
   if (explain == mark || mark == words->end() || mark + 1 == words->end()) return false;
-  const bool only_options = std::none_of(words->begin(), explain, [](const std::string& word) {
-    return word == "build" || word == "link" || word == "nvvm";
-  });
-  const std::string& asked = *(mark + 1);
-  if (!only_options || (asked != "build" && asked != "link" && asked != "nvvm")) return false;
+  if (std::any_of(words->begin(), explain, Compiles) || !Compiles(*(mark + 1))) return false;
   words->erase(mark);
   words->erase(explain);
   return true;
 }
 
-/// `build -- k.cu --arch sm_90` means what it means without the mark. One before a name that begins
-/// with a dash stays: CLI11 then takes that for a name.
+/// `build -- k.cu --arch sm_90` means what it means without the mark, unless a file behind it has a
+/// name that begins with a dash.
 void DropMark(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
-  if (mark == words->end() || mark + 1 == words->end() || (mark + 1)->starts_with("-")) return;
-  words->erase(mark);
+  if (mark == words->end() || std::none_of(words->begin(), mark, Compiles)) return;
+  const bool names_file = std::any_of(mark + 1, words->end(), [](const std::string& word) {
+    return word.size() > 1 && word.starts_with("-") && access(word.c_str(), F_OK) == 0;
+  });
+  if (!names_file) words->erase(mark);
 }
 
 }  // namespace

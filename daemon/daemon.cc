@@ -102,7 +102,7 @@ Daemon::Daemon(Parts parts)
       builder_(coordinator_),
       snapshots_({.answered = parts.stores.disk->answered(),
                   .own = parts.stores.disk->own(),
-                  .memory = coordinator_.memory(),
+                  .cache = coordinator_.cache(),
                   .deposits = deposits_,
                   .tiers = {parts.stores.disk.get(), &parts.stores.memory},
                   .directory = parts.configuration.state_dir,

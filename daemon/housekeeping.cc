@@ -14,7 +14,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::string_view kCountersName = "counters";
-constexpr std::string_view kDeparturesName = "departures";
+constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
 /// For so long after an error the daemon is not ready.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
@@ -44,10 +44,10 @@ Housekeeping::Housekeeping(Parts parts) : parts_(std::move(parts)) {
     parts_.statistics.Restore(*counters);
   }
   kept_ = parts_.statistics.Serialize();
-  if (const std::optional<std::string> eviction_log = parts_.meta.GetMeta(kDeparturesName)) {
+  if (const std::optional<std::string> eviction_log = parts_.meta.GetMeta(kEvictionLogName)) {
     parts_.eviction_log.Restore(*eviction_log);
   }
-  kept_departures_ = parts_.eviction_log.noted();
+  kept_evictions_ = parts_.eviction_log.noted();
   errors_ = Errors(parts_.statistics);
   parts_.tell_problem(Problem());
   thread_ = std::jthread([this](std::stop_token stop) { Run(std::move(stop)); });
@@ -57,7 +57,7 @@ Housekeeping::~Housekeeping() {
   thread_.request_stop();
   thread_.join();
   KeepCounters();
-  KeepDepartures();
+  KeepEvictionLog();
 }
 
 void Housekeeping::Run(std::stop_token stop) {
@@ -65,7 +65,7 @@ void Housekeeping::Run(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     KeepCounters();
-    KeepDepartures();
+    KeepEvictionLog();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());
     parts_.tell_problem(Problem());
     stopped_.wait_for(lock, stop, kInterval, [] { return false; });
@@ -130,11 +130,11 @@ void Housekeeping::KeepCounters() {
   kept_ = std::move(counters);
 }
 
-void Housekeeping::KeepDepartures() {
+void Housekeeping::KeepEvictionLog() {
   const uint64_t noted = parts_.eviction_log.noted();
-  if (noted == kept_departures_) return;
-  parts_.meta.PutMeta(kDeparturesName, parts_.eviction_log.Serialize());
-  kept_departures_ = noted;
+  if (noted == kept_evictions_) return;
+  parts_.meta.PutMeta(kEvictionLogName, parts_.eviction_log.Serialize());
+  kept_evictions_ = noted;
 }
 
 }  // namespace cccl_cache::daemon

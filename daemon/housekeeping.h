@@ -53,15 +53,15 @@ class Housekeeping {
   void Run(std::stop_token stop);
   void WarmDefaultToolchain();
   void KeepCounters();
-  void KeepDepartures();
+  void KeepEvictionLog();
   [[nodiscard]] std::string Problem();
   /// Errors that no client can cause, if there was one lately.
   [[nodiscard]] std::string RecentErrors(bool store_failed);
 
   const Parts parts_;
   // As they were written last; used by one thread at a time.
-  std::string kept_;              ///< the counters
-  uint64_t kept_departures_ = 0;  ///< how many were noted by then
+  std::string kept_;             ///< the counters
+  uint64_t kept_evictions_ = 0;  ///< how many were noted by then
   // Of RecentErrors; the thread's own.
   uint64_t errors_ = 0;  ///< counted so far
   std::optional<std::chrono::steady_clock::time_point> last_error_;

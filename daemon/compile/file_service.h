@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One worker's questions (file_question.h) and the answers to them. Run goes on a thread of its
+/// One worker's questions (packet.h) and the answers to them. Run goes on a thread of its
 /// own, the rest may be called from any; both hold the conversation by a shared_ptr, so that the
 /// thread can be left behind in a disk that does not answer.
 class FileConversation {

@@ -35,7 +35,7 @@ class WorkerCompiler final : public Compiler {
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
-  /// In a worker that writes what it parsed into memory (precompiled_header.h), for the workers of
+  /// In a worker that writes what it parsed into memory, for the workers of
   /// later jobs.
   Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                         const CompileLimits& limits,

@@ -18,7 +18,7 @@ enum class LogFormat : uint8_t { kText, kJson };
 enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
 /// What can be set. The table in settings.cc says how each member is named, written and explained;
-/// the defaults that depend on who runs the daemon come from defaults.cc. A plain value.
+/// the defaults that depend on who runs the daemon come from configuration.cc. A plain value.
 struct Configuration {
   std::string socket;     ///< empty: none is known
   std::string state_dir;  ///< empty: none is known

@@ -72,7 +72,7 @@ class AccessRules {
 [[nodiscard]] bool HasAccessList(int fd);
 
 /// While it lives, and if the process is root, this thread opens files as nobody (65534) without
-/// groups. A second wall beside modes (reach.h), for file systems whose servers decide by uid;
+/// groups. A second wall beside modes, for file systems whose servers decide by uid;
 /// where root may not change its ids, as in some containers, modes are the only one. Of other
 /// threads nothing changes. To be destroyed by the thread that made it.
 class StrangerRights {

@@ -22,7 +22,7 @@ namespace cccl_cache::daemon {
 /// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
 /// the names, the log and the key are the same. Waits as long as a build takes, and gives it as
 /// much memory as there is: who started this process ends it. What a daemon refuses for what the
-/// compiler would do with files is done as well (plain_compile.h). For one thread.
+/// compiler would do with files is done as well. For one thread.
 class LocalBuilder {
  public:
   struct Parts {

@@ -221,9 +221,9 @@ Result<Inserted> NodeSnapshots::Keep(std::optional<uid_t> owner, uint64_t genera
   artifact->compile_time = kCompileTime;
   if (!owner) {
     parts_.await_room();
-    return parts_.memory.Insert(record.fingerprint, record.closure, artifact);
+    return parts_.cache.Insert(record.fingerprint, record.closure, artifact);
   }
-  return parts_.memory.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
+  return parts_.cache.InsertFor(*owner, record.fingerprint, record.closure, artifact, generation);
 }
 
 Result<Inserted> NodeSnapshots::KeepDeposit(uid_t uid, const DepositCopy& copy) {

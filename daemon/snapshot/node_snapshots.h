@@ -55,7 +55,7 @@ class NodeSnapshots final : public Snapshots {
   struct Parts {
     AnsweredBuilds& answered;
     PrivateEntries& own;
-    BuildCache& memory;
+    BuildCache& cache;
     Deposits& deposits;
     std::vector<Tier*> tiers;          ///< what all users share, in the order in which it is asked
     std::string directory;             ///< the daemon's own, for what is being received

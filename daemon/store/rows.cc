@@ -15,7 +15,8 @@ namespace {
 
 //   row key  = uid key        uid: u32, big endian, so that rows are in order; key: 32 bytes
 //   answered = fingerprint toolchain last toolchain_version arch
-//   fingerprint, toolchain = 32 bytes, last = u64 seconds since 1970, the rest = string (bytes.h)
+//   fingerprint, toolchain = 32 bytes, last = u64 seconds since 1970, the rest = string
+//   (base/codec.h)
 // Their version is that of the database's format (meta, "store.format").
 constexpr size_t kPrefixBytes = sizeof(uint32_t);
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);

@@ -30,8 +30,8 @@ def test_a_build_is_compiled_once_and_then_a_hit(fake, toolkit):
 def test_a_person_is_told_what_was_a_hit_and_a_script_is_not(fake, directory):
     (directory / "k.cu").write_text(KERNEL)
     build = ("build", "--", "k.cu", "--arch", "sm_90", "-o", os.devnull)
-    assert fake.cli(*build).stderr == b""
-    assert fake.cli(*build, "-v").stderr.startswith(b"hit (memory) ")
+    assert fake.cli(*build, cwd=directory).stderr == b""
+    assert fake.cli(*build, "-v", cwd=directory).stderr.startswith(b"hit (memory) ")
     person, terminal = os.openpty()
     for quiet in ((), ("-q",)):
         subprocess.run([PLACES.cli, "--socket", fake.socket, *build, *quiet], cwd=directory, stderr=terminal, check=True)

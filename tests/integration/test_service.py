@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 
+import pytest
 from conftest import PLACES, PATIENCE, wait_for
 
 HARDENED = pathlib.Path(__file__).with_name("hardened.py")

@@ -20,7 +20,7 @@ WORKER_FILES = "daemon/worker/files/"
 SERVICE = tuple(f"daemon/service/{part}/" for part in ("transport", "limits", "wire", "calls"))
 TRANSPORT, LIMITS, WIRE, CALLS = SERVICE
 
-# Folder -> what of ours it may include, besides itself, base/ and (but for base/ itself) proto/. The longest folder that fits a file counts.
+# Folder -> what of ours it may include, besides itself, base/ and proto/ (the public headers and base/ itself: nothing). The longest folder that fits a file counts.
 LAYERS = {
     "base": (),
     "proto": (),
@@ -122,7 +122,8 @@ def complaint(path, header):
         return "lies in no layer: add it to LAYERS"
     if header.startswith(tuple(root + "/" for root in ROOTS)):
         own = layer_of(header)
-        if own in (layer, "base") or (own == "proto" and layer != "base") or header.startswith(LAYERS[layer]):
+        shared = () if layer in ("base", "client/include") else ("base",) if layer == "proto" else ("base", "proto")
+        if own == layer or own in shared or header.startswith(LAYERS[layer]):
             return None
         return f"{layer} may not include {own or 'that'}"
     for pattern, allowed in ADAPTERS:

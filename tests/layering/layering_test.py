@@ -45,6 +45,8 @@ class Layering(unittest.TestCase):
             ("cli/a.cc", "client/src/transport/channel.h"),
             ("proto/a.h", "daemon/core/model/result.h"),
             ("base/a.h", "proto/digest.h"),
+            ("client/include/cccl_cache/a.h", "base/text.h"),
+            ("client/include/cccl_cache/a.h", "proto/digest.h"),
         ):
             self.assertIsNotNone(layering.complaint(path, header), (path, header))
 

@@ -21,7 +21,7 @@ using cccl_cache::RequestPieces;
 
 struct cccl_cache_batch {
   std::unique_ptr<BuildBatch> batch;
-  cccl_cache::ResultMemory& memory;
+  cccl_cache::ResultCache& memory;
 };
 
 namespace {

@@ -23,7 +23,7 @@ using cccl_cache::FallbackPolicy;
 using cccl_cache::ReadStruct;
 using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
-using cccl_cache::ResultMemory;
+using cccl_cache::ResultCache;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
 
@@ -34,7 +34,7 @@ cccl_cache_status Build(cccl_cache_client* client, const Program* program,
                         const cccl_cache_build_options* given_options, cccl_cache_result** result,
                         cccl_cache_error** error) {
   const AsThisProcess build(ReadStruct(program), ReadStruct(given_options));
-  const auto asked = ResultMemory::Clock::now();
+  const auto asked = ResultCache::Clock::now();
   const Deadline deadline = cccl_cache::DeadlineOf(build.options());
   const RequestPieces pieces(build.program(), build.options());
   if (auto known = client->memory.Find(pieces)) {
@@ -70,7 +70,7 @@ cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
   if (!memory.ok()) return Fail(std::move(memory).error(), error);
   *client = new cccl_cache_client{cccl_cache::DaemonStub(std::move(socket)),
                                   cccl_cache::Fallback(std::move(policy)),
-                                  cccl_cache::ResultMemory(*memory)};
+                                  cccl_cache::ResultCache(*memory)};
   return CCCL_CACHE_OK;
 }
 
@@ -79,7 +79,7 @@ cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client) {
 }
 
 void cccl_cache_client_describe(const cccl_cache_client* client, cccl_cache_client_info* info) {
-  const cccl_cache::ResultMemory::Statistics statistics = client->memory.statistics();
+  const cccl_cache::ResultCache::Statistics statistics = client->memory.statistics();
   cccl_cache_client_info known = {};
   known.process_hits = statistics.hits;
   known.process_entries = statistics.entries;

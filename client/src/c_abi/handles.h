@@ -20,7 +20,7 @@
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
   cccl_cache::Fallback fallback;
-  cccl_cache::ResultMemory memory;
+  cccl_cache::ResultCache memory;
 };
 
 struct cccl_cache_error {

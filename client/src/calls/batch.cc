@@ -66,14 +66,14 @@ bool LocalBuilds::TryToEnd(Running* running) {
 }
 
 Expected<std::unique_ptr<BuildBatch>> BuildBatch::Open(DaemonStub* daemon, Fallback* fallback,
-                                                       ResultMemory* memory) {
+                                                       ResultCache* memory) {
   Expected<Readiness> readiness = Readiness::Make();
   if (!readiness.ok()) return std::move(readiness).error();
   return std::unique_ptr<BuildBatch>(
       new BuildBatch(daemon, fallback, memory, *std::move(readiness)));
 }
 
-BuildBatch::BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultMemory* memory,
+BuildBatch::BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memory,
                        Readiness readiness)
     : daemon_(*daemon),
       fallback_(*fallback),

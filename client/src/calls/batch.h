@@ -78,7 +78,7 @@ class LocalBuilds {
 class BuildBatch {
  public:
   static Expected<std::unique_ptr<BuildBatch>> Open(DaemonStub* daemon, Fallback* fallback,
-                                                    ResultMemory* memory);
+                                                    ResultCache* memory);
   BuildBatch(const BuildBatch&) = delete;
   BuildBatch& operator=(const BuildBatch&) = delete;
 
@@ -98,7 +98,7 @@ class BuildBatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultMemory* memory, Readiness readiness);
+  BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memory, Readiness readiness);
 
   /// Does what can be done without waiting.
   void GoOn();

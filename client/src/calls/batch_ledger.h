@@ -48,7 +48,7 @@ class BuildLedger {
     Expected<TimedReply> result;
   };
 
-  explicit BuildLedger(ResultMemory* memory) : memory_(*memory) {}
+  explicit BuildLedger(ResultCache* memory) : memory_(*memory) {}
 
   /// The build's number.
   uint64_t Add(Build build);
@@ -79,7 +79,7 @@ class BuildLedger {
  private:
   void AddReply(const Build& build, std::shared_ptr<const BuildReply> reply, std::string why_local);
 
-  ResultMemory& memory_;
+  ResultCache& memory_;
   std::map<uint64_t, Build> builds_;
   uint64_t last_number_ = 0;
   Clock::time_point soonest_ = Clock::time_point::max();

@@ -16,7 +16,7 @@ constexpr uint64_t kMaxShare = 4;
 
 }  // namespace
 
-class ResultMemory::Lock {
+class ResultCache::Lock {
  public:
   explicit Lock(std::atomic_flag& flag) : flag_(flag) {
     // It is held for less than a microsecond, or for ever: then by a thread that a fork left
@@ -41,17 +41,16 @@ class ResultMemory::Lock {
   bool held_ = false;
 };
 
-ResultMemory::ResultMemory(uint64_t bytes)
-    : limit_(bytes), contents_(std::make_unique<Contents>()) {}
+ResultCache::ResultCache(uint64_t bytes) : limit_(bytes), contents_(std::make_unique<Contents>()) {}
 
-ResultMemory::~ResultMemory() {
+ResultCache::~ResultCache() {
   const Lock lock(held_);
   // A thread that a fork left behind was in the middle of it: nobody knows what it looks like.
   if (!lock.held()) static_cast<void>(contents_.release());
 }
 
-std::shared_ptr<const BuildReply> ResultMemory::Find(const RequestPieces& request,
-                                                     Clock::time_point now) {
+std::shared_ptr<const BuildReply> ResultCache::Find(const RequestPieces& request,
+                                                    Clock::time_point now) {
   if (!on()) return nullptr;
   const size_t hash = request.Hash();
   std::shared_ptr<const std::string> name;
@@ -70,12 +69,12 @@ std::shared_ptr<const BuildReply> ResultMemory::Find(const RequestPieces& reques
   return request.Same(*name) ? reply : nullptr;
 }
 
-RequestName ResultMemory::NameOf(const RequestPieces& request) const {
+RequestName ResultCache::NameOf(const RequestPieces& request) const {
   return on() ? RequestName{request.Hash(), request.Bytes()} : RequestName{};
 }
 
-void ResultMemory::Keep(RequestName request, std::shared_ptr<const BuildReply> reply,
-                        Clock::time_point asked) {
+void ResultCache::Keep(RequestName request, std::shared_ptr<const BuildReply> reply,
+                       Clock::time_point asked) {
   if (!on() || !reply->fields().closed) return;
   const uint64_t size = request.bytes.size() + reply->MemoryBytes() + kOverhead;
   if (size > limit_ / kMaxShare) return;
@@ -96,13 +95,13 @@ void ResultMemory::Keep(RequestName request, std::shared_ptr<const BuildReply> r
   }
 }
 
-void ResultMemory::Contents::Drop(Entries::iterator entry, Entries* dropped) {
+void ResultCache::Contents::Drop(Entries::iterator entry, Entries* dropped) {
   bytes -= entry->bytes;
   by_hash.erase(entry->hash);
   dropped->splice(dropped->begin(), entries, entry);
 }
 
-ResultMemory::Statistics ResultMemory::statistics() const {
+ResultCache::Statistics ResultCache::statistics() const {
   const Lock lock(held_);
   if (!lock.held()) return {};
   return {contents_->hits, contents_->entries.size(), contents_->bytes};

@@ -26,7 +26,7 @@ struct RequestName {
 /// for a while after the daemon was asked, then it is asked again, for the toolchain may be another
 /// one by then. Bounded in bytes; the one longest unused goes first. Thread-safe, and
 /// safe to use in a forked child, whatever the parent's threads were at.
-class ResultMemory {
+class ResultCache {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -39,10 +39,10 @@ class ResultMemory {
   static constexpr std::chrono::seconds kGoodFor{10};
 
   /// 0 bytes: keeps nothing.
-  explicit ResultMemory(uint64_t bytes);
-  ~ResultMemory();
-  ResultMemory(const ResultMemory&) = delete;
-  ResultMemory& operator=(const ResultMemory&) = delete;
+  explicit ResultCache(uint64_t bytes);
+  ~ResultCache();
+  ResultCache(const ResultCache&) = delete;
+  ResultCache& operator=(const ResultCache&) = delete;
 
   [[nodiscard]] bool on() const { return limit_ > 0; }
   /// Null: not there, or not good any more.

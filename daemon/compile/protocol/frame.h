@@ -21,7 +21,7 @@
 ///     in this order: the job (a sealed memfd, see job.h), the worker's end of the reply socket
 ///     (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), the precompiled
 ///     header (a memfd) if the request says so, and the worker's end of the files socket
-///     (SOCK_SEQPACKET, see file_question.h) if the job has files to ask for.
+///     (SOCK_SEQPACKET, see packet.h) if the job has files to ask for.
 ///     End of file: the zygote and its workers end.
 ///   zygote -> daemon: one ZygoteReady or LoadFailed, before the first SpawnRequest is served.
 /// Status socket of a job, zygote -> daemon: Spawned with one descriptor, a pidfd, then Exited when
@@ -33,7 +33,7 @@
 ///   incomplete.
 namespace cccl_cache::daemon {
 
-/// Raised when any message of this file, job.h or file_question.h changes.
+/// Raised when any message of this file, job.h or packet.h changes.
 inline constexpr uint32_t kWorkerProtocol = 7;
 
 /// How a worker exits that has not answered: the isolation could not be applied or the job not be

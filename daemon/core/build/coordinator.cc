@@ -37,16 +37,16 @@ class BuildCoordinator::Impl {
   Impl(Parts parts, const BuildLimits& limits)
       : parts_(std::move(parts)),
         limits_(limits),
-        memory_(parts_.tiers, parts_.eviction_log, {limits.remember_failures, limits.quarantine},
-                parts_.own),
+        cache_(parts_.tiers, parts_.eviction_log, {limits.remember_failures, limits.quarantine},
+               parts_.own),
         history_(kHistoryBytes),
         responder_({table_, parts_.statistics, history_, parts_.answered, parts_.observe}),
         looks_(table_, responder_, {limits.compile.time, limits.disk_patience}),
-        explainer_({parts_.toolchains, parts_.files, memory_, looks_.files(), looks_.disk(),
+        explainer_({parts_.toolchains, parts_.files, cache_, looks_.files(), looks_.disk(),
                     history_, parts_.eviction_log, parts_.answered},
                    {limits.compile.time, limits.disk_patience}),
         flights_({table_,
-                  memory_,
+                  cache_,
                   responder_,
                   {.toolchains = parts_.toolchains,
                    .compiler = parts_.compiler,
@@ -93,7 +93,7 @@ class BuildCoordinator::Impl {
   BuildGauges Gauges() const { return flights_.Gauges(); }
 
   [[nodiscard]] const Explainer& explainer() const { return explainer_; }
-  BuildCache& memory() { return memory_; }
+  BuildCache& cache() { return cache_; }
 
  private:
   // The main path: plan, look up, join.
@@ -132,7 +132,7 @@ class BuildCoordinator::Impl {
 
   // What the compiler died on is not tried again, as long as its files are the same.
   void LookUpPlan(WaiterPtr waiter) {
-    const QuarantinedPtr died = memory_.QuarantineOf(*waiter->plan, waiter->peer.uid);
+    const QuarantinedPtr died = cache_.QuarantineOf(*waiter->plan, waiter->peer.uid);
     if (died == nullptr) return LookUpKept(std::move(waiter));
     const auto still_so = std::make_shared<bool>(false);
     auto look = [still_so, died, files = FilesOf(*waiter)] { *still_so = died->IsStillSo(*files); };
@@ -148,9 +148,9 @@ class BuildCoordinator::Impl {
     const BuildPlan& plan = *waiter->plan;
     const uid_t uid = waiter->peer.uid;
     if (!plan.uncacheable_reason.empty()) return LookFurther(std::move(waiter), nullptr);
-    waiter->manifest = memory_.ManifestInMemory(plan, uid);
+    waiter->manifest = cache_.ManifestInMemory(plan, uid);
     if (waiter->manifest.all != nullptr) return CheckFiles(std::move(waiter));
-    if (!memory_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
+    if (!cache_.MayWait(plan, uid)) return GoOn(std::move(waiter), Read(plan, uid));
     const auto kept = std::make_shared<Kept>();
     auto read = [this, kept, plan = waiter->plan, uid] { *kept = Read(*plan, uid); };
     looks_.AtDisk(
@@ -167,8 +167,8 @@ class BuildCoordinator::Impl {
 
   // Waits for the disk.
   Kept Read(const BuildPlan& plan, uid_t uid) {
-    Kept kept{.hit = memory_.Find(plan.key, uid)};
-    if (!kept.hit) kept.manifest = memory_.ManifestOf(plan, uid);
+    Kept kept{.hit = cache_.Find(plan.key, uid)};
+    if (!kept.hit) kept.manifest = cache_.ManifestOf(plan, uid);
     return kept;
   }
 
@@ -188,7 +188,7 @@ class BuildCoordinator::Impl {
     }
     const auto found = std::make_shared<Found>();
     const bool sends = waiter->files != nullptr;
-    auto look = [found, manifest, whose = memory_.WhoseClosures(*manifest, waiter->peer.uid), sends,
+    auto look = [found, manifest, whose = cache_.WhoseClosures(*manifest, waiter->peer.uid), sends,
                  files = FilesOf(*waiter)] {
       found->closure = manifest->FindTrue(*files, whose);
       if (found->closure != nullptr || sends) return;
@@ -216,16 +216,16 @@ class BuildCoordinator::Impl {
     const uid_t uid = waiter->peer.uid;
     // A caller by path is asked for nothing, so its hits are spared this.
     if (closure != nullptr && waiter->files != nullptr && !IsOfToolchain(closure->closure)) {
-      memory_.NoteHad(closure->key, waiter->peer);
+      cache_.NoteHad(closure->key, waiter->peer);
     }
     if (closure == nullptr || closure->shows_paths) return LookFurther(std::move(waiter), closure);
-    if (const auto hit = memory_.FindInMemory(closure->key, uid)) {
+    if (const auto hit = cache_.FindInMemory(closure->key, uid)) {
       return AnswerHit(std::move(waiter), *hit, closure->closure);
     }
-    if (!memory_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
+    if (!cache_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
     const auto hit = std::make_shared<std::optional<FlightResult>>();
     // The waiter's manifest holds the closure; who leaves takes it along.
-    auto read = [this, hit, key = closure->key, uid] { *hit = memory_.Find(key, uid); };
+    auto read = [this, hit, key = closure->key, uid] { *hit = cache_.Find(key, uid); };
     looks_.AtDisk(
         std::move(waiter), std::move(read),
         [this, hit, closure](WaiterPtr parked) {
@@ -240,7 +240,7 @@ class BuildCoordinator::Impl {
     const BuildPlan& plan = *waiter->plan;
     const bool known_to_show = waiter->shows_paths || (closure != nullptr && closure->shows_paths);
     const bool may_show =
-        waiter->shows_paths || memory_.MayShowPaths(plan, waiter->peer.uid, closure);
+        waiter->shows_paths || cache_.MayShowPaths(plan, waiter->peer.uid, closure);
     if (plan.path_dependent || !may_show) {
       if (plan.uncacheable_reason.empty() && !std::exchange(waiter->missed, true)) {
         parts_.statistics.Add(Counter::kMisses);
@@ -283,14 +283,14 @@ class BuildCoordinator::Impl {
   bool TryToAnswer(WaiterPtr* waiter) {
     const BuildPlan& plan = *(*waiter)->plan;
     if (!plan.uncacheable_reason.empty()) return false;
-    if (auto failure = memory_.FailureOf(plan)) {
+    if (auto failure = cache_.FailureOf(plan)) {
       parts_.statistics.Add(Counter::kRememberedFailures);
       BuildAnswer answer = AnswerOf(*(*waiter)->plan, *failure);
       answer.remembered = true;
       responder_.Answer(std::move(*waiter), std::move(answer));
       return true;
     }
-    const std::optional<FlightResult> hit = memory_.FindInMemory(plan.key, (*waiter)->peer.uid);
+    const std::optional<FlightResult> hit = cache_.FindInMemory(plan.key, (*waiter)->peer.uid);
     if (hit) AnswerHit(std::move(*waiter), *hit, {});
     return hit.has_value();
   }
@@ -306,7 +306,7 @@ class BuildCoordinator::Impl {
   const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
   std::atomic<bool> stopping_{false};
   FlightTable table_;
-  BuildCache memory_;
+  BuildCache cache_;
   BuildHistory history_;
   Responder responder_;
   AsyncLookups looks_;  // its threads use all that is here, until it is closed
@@ -325,7 +325,7 @@ BuildCoordinator::Ticket BuildCoordinator::Build(std::shared_ptr<const BuildRequ
 void BuildCoordinator::Leave(Ticket ticket) { impl_->Leave(ticket); }
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) { impl_->Drain(deadline); }
 const Explainer& BuildCoordinator::explainer() const { return impl_->explainer(); }
-BuildCache& BuildCoordinator::memory() { return impl_->memory(); }
+BuildCache& BuildCoordinator::cache() { return impl_->cache(); }
 BuildGauges BuildCoordinator::Gauges() const { return impl_->Gauges(); }
 
 }  // namespace cccl_cache::daemon

@@ -126,7 +126,7 @@ class BuildCoordinator {
   /// that ends.
   [[nodiscard]] const Explainer& explainer() const;
   /// What is known of builds. Lives as long as the coordinator.
-  [[nodiscard]] BuildCache& memory();
+  [[nodiscard]] BuildCache& cache();
 
  private:
   class Impl;

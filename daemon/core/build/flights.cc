@@ -97,7 +97,7 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
                  [this] { return Busy() == 0; }),
       runner_(WithPreambles(parts.compile, &preambles_), limits.compile),
       idle_jobs_(SameSlots(limits.queue), [this] { return Busy(); }),
-      shadow_checks_({parts.memory, runner_, idle_jobs_, parts.compile.statistics, parts.report},
+      shadow_checks_({parts.cache, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(limits.queue, [this](uint64_t flight) { Run(flight); }) {}
 
@@ -139,7 +139,7 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
-  if (waiter.restarts == 0 && !under_real_names && !parts_.memory.LooksOutside(plan)) {
+  if (waiter.restarts == 0 && !under_real_names && !parts_.cache.LooksOutside(plan)) {
     return plan.flight;
   }
   if (waiter.files != nullptr && IsAlone(waiter)) return FlightOfCaller(waiter);
@@ -158,7 +158,7 @@ void Flights::Join(WaiterPtr waiter) {
   if (joined.flight == 0 || joined.started) return;
   if (joined.leads && shared) {
     // Another flight of this key may have landed between our look-up and our joining: in memory.
-    const std::optional<FlightResult> hit = parts_.memory.FindClosedInMemory(*plan);
+    const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
   const Status queued = queue_.Add(joined.flight, peer.account());
@@ -196,7 +196,7 @@ void Flights::Run(uint64_t flight) {
     if (verdict != PathVerdict::kUnknown) parts_.compile.statistics.Add(Counter::kPathProofs);
     if (verdict == PathVerdict::kShown) NoteShown(*proof, finding);
     if (verdict == PathVerdict::kNotShown) {
-      const auto now = parts_.memory.SharedManifestInMemory(*proof->canonical);
+      const auto now = parts_.cache.SharedManifestInMemory(*proof->canonical);
       return Land(flight, proof->canonical, started->caller.peer, finding.canonical, now.get());
     }
   }
@@ -215,15 +215,15 @@ void Flights::Run(uint64_t flight) {
 // Whether another flight of this fingerprint has landed since the leader looked, so that it may
 // find an answer now. A disk that stalls must hold no slot: what has landed lately is in memory.
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
-  if (known == nullptr) return parts_.memory.ManifestInMemory(plan, uid).all != nullptr;
-  const auto now = parts_.memory.SharedManifestInMemory(plan);
+  if (known == nullptr) return parts_.cache.ManifestInMemory(plan, uid).all != nullptr;
+  const auto now = parts_.cache.SharedManifestInMemory(plan);
   return now != nullptr && now->SaysMoreThan(*known);
 }
 
 // What this flight waits for from now on are files of one user: others go their own way.
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
-  parts_.memory.NoteLooksOutside(plan, caller.peer.account());
+  parts_.cache.NoteLooksOutside(plan, caller.peer.account());
   for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
     start_again_(std::move(waiter));
   }
@@ -231,7 +231,7 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
                    const FlightResult& flight_result, const Manifest* known) {
-  parts_.memory.Keep(*plan, peer, flight_result, known);
+  parts_.cache.Keep(*plan, peer, flight_result, known);
   for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
     if (canonical != nullptr && canonical->flight == plan->flight) {
@@ -300,16 +300,16 @@ void Flights::Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::st
   if (finding.verdict == PathVerdict::kShown) NoteShown(proof, finding);
   if (finding.verdict == PathVerdict::kNotShown) {
     const Peer& peer = proof.caller.peer;
-    const auto known = parts_.memory.ManifestOf(*proof.canonical, peer.uid).shared;
-    parts_.memory.Keep(*proof.canonical, peer, finding.canonical, known.get());
+    const auto known = parts_.cache.ManifestOf(*proof.canonical, peer.uid).shared;
+    parts_.cache.Keep(*proof.canonical, peer, finding.canonical, known.get());
   }
   if (!end.stop_requested()) proofs_.Remove(open);
 }
 
 void Flights::NoteShown(const PathProof& proof, const PathFinding& finding) {
-  const auto known = parts_.memory.SharedManifestInMemory(*proof.canonical);
-  parts_.memory.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
-                               finding.canonical.compile_time, known.get());
+  const auto known = parts_.cache.SharedManifestInMemory(*proof.canonical);
+  parts_.cache.NoteShowsPaths(*proof.canonical, proof.caller.peer.uid, finding.canonical.closure,
+                              finding.canonical.compile_time, known.get());
 }
 
 }  // namespace cccl_cache::daemon

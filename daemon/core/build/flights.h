@@ -17,12 +17,12 @@
 namespace cccl_cache::daemon {
 
 /// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
-/// result. Thread-safe.
+/// the result. Thread-safe.
 class Flights {
  public:
   struct Parts {
     FlightTable& table;
-    BuildCache& memory;
+    BuildCache& cache;
     Responder& responder;
     CompileRunner::Parts compile;                  ///< but for the preambles
     std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty

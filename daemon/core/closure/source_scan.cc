@@ -130,6 +130,7 @@ constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBu
 /// The identifier in each canonical name.
 constexpr std::string_view kCanonicalWord =
     kCanonicalPrefix.substr(1, kCanonicalPrefix.find('-') - 1);
+static_assert(kCanonicalPrefix.starts_with('/') && kCanonicalPrefix.find('-') > 1);
 
 /// Holds all that ScanText looks for.
 constexpr WordFilter kWatched = [] {

@@ -27,6 +27,8 @@ struct TextTraits {
   /// Whether it names something without which nothing can be pasted (##) together that is said
   /// above. False for nearly all texts; otherwise PartsIn them are to be looked at.
   bool may_paste = false;
+
+  bool operator==(const TextTraits&) const = default;
 };
 
 /// One pass over the text.

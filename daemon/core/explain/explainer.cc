@@ -118,7 +118,7 @@ Explanation Explainer::Known(const Digest& key, uid_t uid) const {
   Explanation explanation;
   const PastBuild& build = **found;
   if (auto own = OwnReason(build)) return *std::move(own);
-  const auto here = parts_.memory.WhereIs(key, uid);
+  const auto here = parts_.cache.WhereIs(key, uid);
   const PastBuildPtr nearest = Nearest(std::span(past).subspan(found - past.begin() + 1), build);
   if (auto gone = GoneSince(key)) {
     explanation = *std::move(gone);
@@ -137,7 +137,7 @@ Explanation Explainer::Answered(const Digest& key, uid_t uid) const {
   Explanation explanation;
   explanation.verdict = Verdict::kUnknownKey;
   if (parts_.answered == nullptr || !parts_.answered->Has(uid, key)) return explanation;
-  const auto here = parts_.memory.WhereIs(key, uid);
+  const auto here = parts_.cache.WhereIs(key, uid);
   if (auto gone = GoneSince(key)) {
     explanation = *std::move(gone);
   } else {
@@ -198,10 +198,10 @@ void Explainer::LookUp(const QuestionPtr& question) const {
 }
 
 void Explainer::Read(Question& question) const {
-  question.died = parts_.memory.QuarantineOf(*question.plan, question.peer.uid);
+  question.died = parts_.cache.QuarantineOf(*question.plan, question.peer.uid);
   question.answer = WithoutFiles(question);
   if (question.answer) return;
-  question.manifest = parts_.memory.ManifestOf(*question.plan, question.peer.uid).all;
+  question.manifest = parts_.cache.ManifestOf(*question.plan, question.peer.uid).all;
 }
 
 void Explainer::CheckFiles(const QuestionPtr& question) const {
@@ -219,10 +219,10 @@ std::optional<Explanation> Explainer::WithoutFiles(const Question& question) con
     explanation.reason = plan.uncacheable_reason;
   } else if (question.died != nullptr && question.died->closure.entries.empty()) {
     explanation = DiedOn(*question.died);
-  } else if (const auto failure = parts_.memory.FailureOf(plan)) {
+  } else if (const auto failure = parts_.cache.FailureOf(plan)) {
     explanation.verdict = Verdict::kFailed;
     explanation.reason = failure->Reason();
-  } else if (const auto tier = parts_.memory.WhereIs(plan.key, question.peer.uid)) {
+  } else if (const auto tier = parts_.cache.WhereIs(plan.key, question.peer.uid)) {
     explanation.verdict = Verdict::kHit;
     explanation.tier = *tier;
   } else {
@@ -236,7 +236,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
   const auto looked = std::make_shared<Looked>();
   return {.look =
               [looked, manifest = question->manifest,
-               whose = parts_.memory.WhoseClosures(*question->manifest, question->peer.uid),
+               whose = parts_.cache.WhoseClosures(*question->manifest, question->peer.uid),
                died = question->died, same = question->same, nearest = question->nearest,
                roots = question->plan->directories.roots.size(),
                files = std::shared_ptr<RequesterFiles>(
@@ -270,7 +270,7 @@ void Explainer::Checked(const QuestionPtr& question,
   const Status added =
       parts_.reads.Add(question->peer.account(),
                        {.look = [this, key = looked->closure->key, uid = question->peer.uid,
-                                 tier] { *tier = parts_.memory.WhereIs(key, uid); },
+                                 tier] { *tier = parts_.cache.WhereIs(key, uid); },
                         .then = answer,
                         .late = [this, question] { question->done(DiskHangs(patience_.disk)); }});
   if (!added) question->done(added.error());
@@ -279,8 +279,7 @@ void Explainer::Checked(const QuestionPtr& question,
 void Explainer::NotKept(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
   // As a build goes on that finds nothing under canonical names.
-  if (!plan.path_dependent &&
-      parts_.memory.MayShowPaths(plan, question->peer.uid, looked.closure)) {
+  if (!plan.path_dependent && parts_.cache.MayShowPaths(plan, question->peer.uid, looked.closure)) {
     const ToolchainPtr toolchain = plan.job.toolchain;
     if (MakePlan(*question, toolchain, true)) LookUp(question);
     return;

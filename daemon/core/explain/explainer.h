@@ -66,7 +66,7 @@ class Explainer {
   struct Parts {
     Toolchains& toolchains;
     FileAccess& files;
-    BuildCache& memory;
+    BuildCache& cache;
     FileChecks& checks;  ///< for what waits for the user's files
     FileChecks& reads;   ///< for what waits for the daemon's disk; Close must await these looks
     const BuildHistory& history;

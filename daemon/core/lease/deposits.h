@@ -44,8 +44,8 @@ struct DepositGauges {
 };
 
 /// What only clients can make, kept for them: hands out what is there, a lease to one caller for
-/// what is not, and lets the others wait. Thread-safe. Whoever it knows the seats of must have left
-/// before it ends.
+/// what is not, and lets the others wait. Thread-safe. Every waiter must have left before it
+/// ends.
 class Deposits {
  public:
   using WaiterId = LeaseTable::WaiterId;

@@ -10,7 +10,7 @@ namespace cccl_cache::daemon {
 
 LeaseTable::WaiterId LeaseTable::NewSeat() {
   const std::lock_guard lock(mutex_);
-  return ++last_seat_;
+  return ++last_id_;
 }
 
 void LeaseTable::Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell) {

@@ -107,7 +107,7 @@ class LeaseTable {
   };
   struct Line {
     WaiterId holder = 0;
-    std::set<WaiterId> waiting;  // in the order of coming: seats are counted up
+    std::set<WaiterId> waiting;  // in the order of coming: ids are counted up
   };
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
@@ -127,7 +127,7 @@ class LeaseTable {
   const Options options_;
   mutable std::mutex mutex_;
   uint64_t next_fence_;  // guarded by mutex_, as all below
-  WaiterId last_seat_ = 0;
+  WaiterId last_id_ = 0;
   std::optional<Error> stopped_;
   std::unordered_map<WaiterId, Place> places_;
   std::unordered_map<Digest, Line, DigestHash> lines_;

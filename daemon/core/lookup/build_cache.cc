@@ -36,7 +36,7 @@ Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
   return hasher.Finish();
 }
 
-FlightResult LandingOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
+FlightResult ResultOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
   FlightResult flight_result;
   flight_result.tier = tier;
   flight_result.key = key;
@@ -45,8 +45,8 @@ FlightResult LandingOf(const Digest& key, TierName tier, ArtifactPtr artifact) {
   return flight_result;
 }
 
-FlightResult OwnLanding(const Digest& key, PrivateEntries::Found own) {
-  FlightResult flight_result = LandingOf(key, own.tier, std::move(own.artifact));
+FlightResult OwnResult(const Digest& key, PrivateEntries::Found own) {
+  FlightResult flight_result = ResultOf(key, own.tier, std::move(own.artifact));
   flight_result.private_to_user = true;
   return flight_result;
 }
@@ -56,7 +56,7 @@ std::optional<FlightResult> FindIn(const std::vector<Tier*>& tiers, const Digest
     ArtifactPtr artifact = (*tier)->Get(key);
     if (artifact == nullptr) continue;
     for (auto above = tiers.begin(); above != tier; ++above) (*above)->Put(key, artifact);
-    return LandingOf(key, (*tier)->name(), std::move(artifact));
+    return ResultOf(key, (*tier)->name(), std::move(artifact));
   }
   return std::nullopt;
 }
@@ -79,7 +79,7 @@ BuildCache::BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log,
 std::optional<FlightResult> BuildCache::Find(const Digest& key, uid_t uid) {
   if (MayHaveOwn(uid, key)) {
     PrivateEntries::Found own = own_->Get(uid, key);
-    if (own.artifact != nullptr) return OwnLanding(key, std::move(own));
+    if (own.artifact != nullptr) return OwnResult(key, std::move(own));
   }
   return FindIn(tiers_, key);
 }
@@ -104,7 +104,7 @@ std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key, uid_t ui
   PrivateEntries::Found own = own_->FindInMemory(uid, key);
   // What the disk may have of the user's own comes before what all share.
   if (own.artifact == nullptr) return std::nullopt;
-  return OwnLanding(key, std::move(own));
+  return OwnResult(key, std::move(own));
 }
 
 bool BuildCache::MayWait(const Digest& key, uid_t uid) const {

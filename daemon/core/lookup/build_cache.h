@@ -89,7 +89,7 @@ class BuildCache {
   };
 
   /// The tiers, in the order in which they are asked, the evictions and users' own entries must
-  /// outlive the memory. `own` may be null: no user has any.
+  /// outlive the cache. `own` may be null: no user has any.
   BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log, const Lifetimes& lifetimes,
              PrivateEntries* own = nullptr);
 

@@ -14,18 +14,18 @@ using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
 // clang-format off
-//   evictions = eviction*          of each cause the oldest first; each key once
+//   evictions = eviction*           of each cause the oldest first; each key once
 //   eviction  = cause time key
-//   cause      = u8                  EvictionCause
-//   time       = u64                 milliseconds since 1970
-//   key        = 32 bytes
+//   cause     = u8                  EvictionCause
+//   time      = u64                 milliseconds since 1970
+//   key       = 32 bytes
 // clang-format on
 // Their version is that of the database's format (meta, "store.format").
-constexpr size_t kDepartureBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
+constexpr size_t kEvictionBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
 // Far enough, and no time_point overflows.
 constexpr uint64_t kLatest = 1ull << 43;
 
-struct StoredDeparture {
+struct StoredEviction {
   Digest key;
   EvictionLog::Eviction eviction;
 };
@@ -38,7 +38,7 @@ void Append(std::string& bytes, const Digest& key, const EvictionLog::Eviction& 
   bytes.append(key.View());
 }
 
-std::optional<StoredDeparture> Take(ByteReader& reader) {
+std::optional<StoredEviction> Take(ByteReader& reader) {
   const auto cause = reader.TakeInteger<uint8_t>();
   const auto time = reader.TakeInteger<uint64_t>();
   const auto key = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
@@ -46,22 +46,22 @@ std::optional<StoredDeparture> Take(ByteReader& reader) {
   if (*cause >= static_cast<uint8_t>(EvictionCause::kCount) || *time > kLatest) {
     return std::nullopt;
   }
-  return StoredDeparture{*key,
-                         {static_cast<EvictionCause>(*cause),
-                          system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
+  return StoredEviction{*key,
+                        {static_cast<EvictionCause>(*cause),
+                         system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
 }
 
 // None: these are not what was serialised.
-std::optional<std::vector<StoredDeparture>> Parse(std::string_view bytes) {
-  if (bytes.size() % kDepartureBytes != 0) return std::nullopt;
-  std::vector<StoredDeparture> eviction_log;
-  eviction_log.reserve(bytes.size() / kDepartureBytes);
+std::optional<std::vector<StoredEviction>> Parse(std::string_view bytes) {
+  if (bytes.size() % kEvictionBytes != 0) return std::nullopt;
+  std::vector<StoredEviction> evictions;
+  evictions.reserve(bytes.size() / kEvictionBytes);
   for (ByteReader reader(bytes); !reader.at_end();) {
     const auto eviction = Take(reader);
     if (!eviction) return std::nullopt;
-    eviction_log.push_back(*eviction);
+    evictions.push_back(*eviction);
   }
-  return eviction_log;
+  return evictions;
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void EvictionLog::Restore(std::string_view bytes) {
   const auto stored = Parse(bytes);
   if (!stored) return;
   const std::lock_guard lock(mutex_);
-  for (const StoredDeparture& each : *stored) {
+  for (const StoredEviction& each : *stored) {
     if (!by_key_.contains(each.key)) Add(each.key, each.eviction);
   }
 }

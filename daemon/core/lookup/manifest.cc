@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The format, version 4 (values: bytes.h).
+// The format, version 4 (values: base/codec.h).
 //
 //   manifest = u32 version, u32 count, count * closure
 //   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry

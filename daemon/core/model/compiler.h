@@ -59,7 +59,7 @@ struct CompileJob {
   /// user are refused: kDenied.
   std::optional<uid_t> requester;
   Account account{0};  ///< on which its questions that hang, and its reply, are counted
-  /// Nobody waits for it: runs only where nothing else wants the processor.
+  /// Runs at idle priority: a shadow check.
   bool background = false;
   /// Answers for every name outside the trusted directories. A question that hangs when the job
   /// ends keeps the files in use after Compile has returned an error: another attempt needs others.

@@ -18,7 +18,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Stored and sent: values never change; the same numbers as in build.proto.
+/// Stored and sent: values never change; the same numbers as in build.proto. kRemote and kArena are
+/// reserved, there are no such tiers yet; 5 is the C client's cache of its process.
 enum class TierName : uint8_t { kNone = 0, kMemory = 1, kDisk = 2, kRemote = 3, kArena = 4 };
 
 /// A place to look for artifacts. Implementations are thread-safe; bytes that come from outside the

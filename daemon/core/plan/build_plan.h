@@ -26,7 +26,7 @@ namespace cccl_cache::daemon {
 /// What follows from a request and the toolchain that serves it, before anything is looked up.
 struct BuildPlan {
   Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
-  Digest key;
+  Digest key;          ///< of the artifact if the compiler reads no file: with the empty closure
   /// Of the fingerprint and, where a compiler reads headers, all of the toolchain's: builds with
   /// the same one are the same as long as nothing comes from outside.
   Digest flight;

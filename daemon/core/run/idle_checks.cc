@@ -198,7 +198,7 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)
                                                         : "it does not compile any more";
   if (difference.empty()) return;
-  parts_.memory.Drop(sample.flight_result.key);
+  parts_.cache.Drop(sample.flight_result.key);
   parts_.statistics.Add(Counter::kShadowMismatches);
   if (parts_.report) {
     parts_.report(

@@ -92,7 +92,7 @@ class IdleJobs {
 class ShadowChecks {
  public:
   struct Parts {
-    BuildCache& memory;
+    BuildCache& cache;
     CompileRunner& runner;
     IdleJobs& idle_jobs;
     Statistics& statistics;

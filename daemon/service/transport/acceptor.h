@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Closes sockets of clients in a thread of its own, for a close may wait (interrupted_waits.h).
+/// Closes sockets of clients in a thread of its own, for a close may wait (guarded_sockets.h).
 /// Thread-safe.
 class SocketCloser {
  public:

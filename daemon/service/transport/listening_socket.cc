@@ -149,7 +149,7 @@ std::string PathOf(int fd) {
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
     : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {
   // Nobody needs to send descriptors here, and what becomes of them may take time
-  // (interrupted_waits.h). Connections have it from their listener. Kernels before 6.16 don't know
+  // (guarded_sockets.h). Connections have it from their listener. Kernels before 6.16 don't know
   // it.
   const int no = 0;
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));

@@ -13,7 +13,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The worker's end of the files socket (file_question.h): asks the daemon, once for each name, and
+/// The worker's end of the files socket (packet.h): asks the daemon, once for each name, and
 /// keeps what it was told for the rest of the job. Not thread-safe. If the daemon is gone or not to
 /// be understood the process ends: a compile that goes on without an answer would be a wrong one.
 class FileClient {

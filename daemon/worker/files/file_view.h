@@ -22,7 +22,7 @@ namespace cccl_cache::daemon {
 /// The file system as the compiler sees it in one job:
 ///   - names under the job's mounts lie where the mount says;
 ///   - what lies in a trusted directory is the toolchain's own, also where a symlink in it leads
-///   out of it (trusted_directories.h): opened as it lies there;
+///   out of it (paths.h): opened as it lies there;
 ///   - all else is outside: what the daemon answers, for as long as the job runs;
 ///   - a name that the compiler made up is absent until it is opened like any other;
 ///   - nothing is written but scratch files, which live in memory, and the precompiled header.

@@ -15,7 +15,7 @@ using cccl_cache::Deadline;
 using cccl_cache::Message;
 using cccl_cache::RequestMessage;
 using cccl_cache::RequestPieces;
-using cccl_cache::ResultMemory;
+using cccl_cache::ResultCache;
 using namespace std::chrono_literals;
 
 namespace {
@@ -32,7 +32,7 @@ BuildReply ClosedAnswer() {
 }  // namespace
 
 TEST_CASE("an answer that may have lain there since its build was asked for is as old as that") {
-  ResultMemory memory(1 << 20);
+  ResultCache memory(1 << 20);
   BuildLedger builds(&memory);
   const cccl_cache_nvrtc program = {sizeof(program)};
   const cccl_cache_build_options options = {sizeof(options)};

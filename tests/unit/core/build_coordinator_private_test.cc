@@ -70,8 +70,8 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
 
   CoordinatorBench bench(ReadsOneFile);
   bench.files.disk->Write("/home/someone/local.h", "same");
-  REQUIRE(bench.coordinator->memory().InsertFor(kBob.uid, built.fingerprint, closure, Made("bob's"),
-                                                1));
+  REQUIRE(
+      bench.coordinator->cache().InsertFor(kBob.uid, built.fingerprint, closure, Made("bob's"), 1));
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "bob's");
   CHECK(bench.BuildOne("a", kAlice).outcome == Outcome::kBuilt);
   bench.files.disk->Write("/home/someone/local.h", "another");
@@ -81,9 +81,9 @@ TEST_CASE("an own entry over files is a hit where the files are the same") {
 TEST_CASE("what is inserted for all is every user's hit, and is not replaced") {
   const auto known = KnownFrom(SourceAsOutput);
   CoordinatorBench bench(SourceAsOutput);
-  BuildCache& memory = bench.coordinator->memory();
-  CHECK(*memory.Insert(known.fingerprint, {}, Made("all's")) == Inserted::kNow);
-  CHECK(*memory.Insert(known.fingerprint, {}, Made("later")) == Inserted::kBefore);
+  BuildCache& cache = bench.coordinator->cache();
+  CHECK(*cache.Insert(known.fingerprint, {}, Made("all's")) == Inserted::kNow);
+  CHECK(*cache.Insert(known.fingerprint, {}, Made("later")) == Inserted::kBefore);
   CHECK(BytesOf(bench.BuildOne("a", kAlice)) == "all's");
   CHECK(BytesOf(bench.BuildOne("a", kBob)) == "all's");
   CHECK(bench.Count(Counter::kCompiles) == 0);
@@ -102,8 +102,8 @@ class FullTier final : public Tier {
 TEST_CASE("what finds no room is an error, not something that was there") {
   FullTier full;
   EvictionLog eviction_log;
-  BuildCache memory({&full}, eviction_log, {});
-  const auto refused = memory.Insert(cccl_cache::Sha256("fingerprint"), {}, Made("all's"));
+  BuildCache cache({&full}, eviction_log, {});
+  const auto refused = cache.Insert(cccl_cache::Sha256("fingerprint"), {}, Made("all's"));
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kUnavailable);
 }

@@ -3,6 +3,7 @@
 #include "daemon/core/closure/source_scan.h"
 
 #include <catch2/catch.hpp>
+#include <string>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -13,6 +14,24 @@ TEST_CASE("a time token is found as a whole identifier only") {
   CHECK(ScanText("MY__DATE__").time_token == "");
   CHECK(ScanText("__DATE__S __DATE__").time_token == "__DATE__");
   CHECK(ScanText("").time_token == "");
+}
+
+TEST_CASE("an identifier is found as a whole wherever blocks of 64 characters end") {
+  for (size_t before = 0; before <= 140; ++before) {
+    for (const size_t behind : {0, 1, 63, 64, 65, 130}) {
+      INFO(before << " characters before, " << behind << " behind");
+      const std::string blanks(before, ' ');
+      const std::string words(before, 'x');
+      const std::string end(behind, ' ');
+      CHECK(ScanText(blanks + "__TIMESTAMP__" + end).time_token == "__TIMESTAMP__");
+      CHECK(ScanText(words + " __FILE__" + end).path_token);
+      CHECK(ScanText(blanks + "/cccl-root-" + end).path_token);
+      if (before == 0) continue;
+      CHECK(ScanText(words + "__TIMESTAMP__" + end).time_token.empty());
+      CHECK_FALSE(ScanText(blanks + "__FILE__" + std::string(behind + 1, 'x')).path_token);
+      CHECK_FALSE(ScanText(blanks + "cccl-root-" + end).path_token);
+    }
+  }
 }
 
 TEST_CASE("static_assert is not assert") {

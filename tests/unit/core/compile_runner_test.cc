@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/compile_runner.h"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/run/compile_runner.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lookup/build_cache.h"
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 
-#include "daemon/core/lookup/build_cache.h"
 #include "tests/unit/core/fake_private_entries.h"
 #include "tests/unit/core/waiters.h"
 
@@ -29,7 +30,7 @@ struct Scene {
   MapTier lower{TierName::kDisk};
   EvictionLog eviction_log;
   testing::FakePrivateEntries own;
-  BuildCache memory{{&upper, &lower}, eviction_log, {}, &own};
+  BuildCache cache{{&upper, &lower}, eviction_log, {}, &own};
 };
 
 FlightResult Compiled(const std::string& bytes = "output") {
@@ -69,22 +70,22 @@ std::string BytesOf(const std::optional<FlightResult>& flight_result) {
 TEST_CASE("what lies in a lower tier is found as a hit there, and from then on above it") {
   Scene scene;
   scene.lower.Put(kKey, MakeArtifact("disk"));
-  CHECK_FALSE(scene.memory.FindInMemory(kKey));
-  const auto found = scene.memory.Find(kKey, kAlice);
+  CHECK_FALSE(scene.cache.FindInMemory(kKey));
+  const auto found = scene.cache.Find(kKey, kAlice);
   CHECK(BytesOf(found) == "disk");
   CHECK(found->tier == TierName::kDisk);
   CHECK(found->key == kKey);
   CHECK(found->output.succeeded);
   CHECK_FALSE(found->private_to_user);
   CHECK_FALSE(found->keepable());
-  REQUIRE(scene.memory.FindInMemory(kKey));
-  CHECK(scene.memory.FindInMemory(kKey)->tier == TierName::kMemory);
+  REQUIRE(scene.cache.FindInMemory(kKey));
+  CHECK(scene.cache.FindInMemory(kKey)->tier == TierName::kMemory);
 }
 
 TEST_CASE("what lies in an upper tier is not put into the lower one by being found") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("memory"));
-  CHECK(BytesOf(scene.memory.Find(kKey, kAlice)) == "memory");
+  CHECK(BytesOf(scene.cache.Find(kKey, kAlice)) == "memory");
   CHECK(scene.lower.size() == 0);
 }
 
@@ -92,12 +93,12 @@ TEST_CASE("a user's own entry comes before what all share, and no other user see
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
-  const auto found = scene.memory.Find(kKey, kAlice);
+  const auto found = scene.cache.Find(kKey, kAlice);
   CHECK(BytesOf(found) == "own");
   CHECK(found->private_to_user);
-  CHECK(BytesOf(scene.memory.Find(kKey, kBob)) == "shared");
-  CHECK(scene.memory.WhereIs(kKey, kAlice) == TierName::kDisk);
-  CHECK(scene.memory.WhereIs(kKey, kBob) == TierName::kMemory);
+  CHECK(BytesOf(scene.cache.Find(kKey, kBob)) == "shared");
+  CHECK(scene.cache.WhereIs(kKey, kAlice) == TierName::kDisk);
+  CHECK(scene.cache.WhereIs(kKey, kBob) == TierName::kMemory);
 }
 
 TEST_CASE(
@@ -105,43 +106,43 @@ TEST_CASE(
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
-  CHECK_FALSE(scene.memory.FindInMemory(kKey, kAlice));
-  CHECK(BytesOf(scene.memory.FindInMemory(kKey, kBob)) == "shared");
+  CHECK_FALSE(scene.cache.FindInMemory(kKey, kAlice));
+  CHECK(BytesOf(scene.cache.FindInMemory(kKey, kBob)) == "shared");
 }
 
 TEST_CASE("a look-up may wait where a tier does, or the user has entries of that key") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
   testing::FakePrivateEntries own;
-  BuildCache memory({&upper}, eviction_log, {}, &own);
+  BuildCache cache({&upper}, eviction_log, {}, &own);
   const auto plan = Plan("a");
-  CHECK_FALSE(memory.MayWait(*plan, kAlice));
+  CHECK_FALSE(cache.MayWait(*plan, kAlice));
   REQUIRE(own.Put(kAlice, plan->key, MakeArtifact("own"), 1));
-  CHECK(memory.MayWait(*plan, kAlice));
-  CHECK_FALSE(memory.MayWait(*plan, kBob));
+  CHECK(cache.MayWait(*plan, kAlice));
+  CHECK_FALSE(cache.MayWait(*plan, kBob));
   const auto other = Plan("b");
   REQUIRE(own.Put(kAlice, ManifestKey(other->fingerprint), MakeArtifact("own"), 1));
-  CHECK(memory.MayWait(*other, kAlice));
-  CHECK(Scene().memory.MayWait(*plan, kBob));
+  CHECK(cache.MayWait(*other, kAlice));
+  CHECK(Scene().cache.MayWait(*plan, kBob));
 }
 
 TEST_CASE("without users' own entries all have what all share") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
-  BuildCache memory({&upper}, eviction_log, {});
+  BuildCache cache({&upper}, eviction_log, {});
   upper.Put(kKey, MakeArtifact("shared"));
-  CHECK(BytesOf(memory.Find(kKey, kAlice)) == "shared");
-  CHECK(BytesOf(memory.FindInMemory(kKey, kAlice)) == "shared");
-  CHECK(memory.WhereIs(kKey, kAlice) == TierName::kMemory);
-  CHECK(memory.WhereIs(Sha256("none"), kAlice) == std::nullopt);
+  CHECK(BytesOf(cache.Find(kKey, kAlice)) == "shared");
+  CHECK(BytesOf(cache.FindInMemory(kKey, kAlice)) == "shared");
+  CHECK(cache.WhereIs(kKey, kAlice) == TierName::kMemory);
+  CHECK(cache.WhereIs(Sha256("none"), kAlice) == std::nullopt);
 }
 
 TEST_CASE("where an artifact is says the disk only if what it has there can be read") {
   Scene scene;
   scene.lower.Put(kKey, nullptr);  // there by its key, but it does not verify
-  CHECK(scene.memory.WhereIs(kKey, kAlice) == std::nullopt);
+  CHECK(scene.cache.WhereIs(kKey, kAlice) == std::nullopt);
   scene.lower.Put(kKey, MakeArtifact("disk"));
-  CHECK(scene.memory.WhereIs(kKey, kAlice) == TierName::kDisk);
+  CHECK(scene.cache.WhereIs(kKey, kAlice) == TierName::kDisk);
 }
 
 TEST_CASE("a compile goes into all tiers under the key that its files make") {
@@ -149,17 +150,17 @@ TEST_CASE("a compile goes into all tiers under the key that its files make") {
   const auto plan = Plan("a");
   const Manifest nothing;
   FlightResult flight_result = Compiled("closed");
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
-  CHECK(BytesOf(scene.memory.FindInMemory(plan->key)) == "closed");
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
+  CHECK(BytesOf(scene.cache.FindInMemory(plan->key)) == "closed");
   CHECK(scene.lower.Holds(plan->key));
-  CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
+  CHECK(scene.cache.ManifestOf(*plan, kBob).all->closures.empty());
   flight_result = Compiled("of a file");
   flight_result.closure = OneFile();
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
   const Digest key = KeyOf(plan->fingerprint, OneFile());
-  CHECK(BytesOf(scene.memory.FindInMemory(key)) == "of a file");
+  CHECK(BytesOf(scene.cache.FindInMemory(key)) == "of a file");
   CHECK(scene.lower.Holds(ManifestKey(plan->fingerprint)));
-  const auto manifest = scene.memory.SharedManifestInMemory(*plan);
+  const auto manifest = scene.cache.SharedManifestInMemory(*plan);
   REQUIRE(manifest != nullptr);
   REQUIRE(manifest->closures.size() == 1);
   CHECK(manifest->closures[0].key == key);
@@ -174,30 +175,30 @@ TEST_CASE("of what can't be kept, nothing is") {
   SECTION("it shows paths") { flight_result.shows_paths = true; }
   SECTION("it was ended") { flight_result.error = Error{ErrorCode::kCancelled, ""}; }
   SECTION("it was found") { flight_result.tier = TierName::kMemory; }
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
-  CHECK_FALSE(scene.memory.Find(plan->key, kAlice));
-  CHECK_FALSE(scene.memory.FailureOf(*plan));
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
+  CHECK_FALSE(scene.cache.Find(plan->key, kAlice));
+  CHECK_FALSE(scene.cache.FailureOf(*plan));
 }
 
 TEST_CASE("a failure is remembered for everybody, if it came from the request alone") {
   Scene scene;
   const auto plan = Plan("a");
-  scene.memory.Keep(*plan, {.uid = kAlice}, Failed("an error"), nullptr);
-  REQUIRE(scene.memory.FailureOf(*Plan("a", kBob)));
-  CHECK(scene.memory.FailureOf(*plan)->artifact->log == "an error");
-  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+  scene.cache.Keep(*plan, {.uid = kAlice}, Failed("an error"), nullptr);
+  REQUIRE(scene.cache.FailureOf(*Plan("a", kBob)));
+  CHECK(scene.cache.FailureOf(*plan)->artifact->log == "an error");
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
   FlightResult outside = Failed();
   outside.looked_outside = true;
-  scene.memory.Keep(*Plan("b"), {.uid = kAlice}, outside, nullptr);
-  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+  scene.cache.Keep(*Plan("b"), {.uid = kAlice}, outside, nullptr);
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
 }
 
 TEST_CASE("a failure with a long log is found again rather than remembered") {
   Scene scene;
-  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
-  CHECK(scene.memory.FailureOf(*Plan("a")));
-  scene.memory.Keep(*Plan("b"), {.uid = kAlice}, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
-  CHECK_FALSE(scene.memory.FailureOf(*Plan("b")));
+  scene.cache.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
+  CHECK(scene.cache.FailureOf(*Plan("a")));
+  scene.cache.Keep(*Plan("b"), {.uid = kAlice}, Failed(std::string((64 << 10) + 1, 'x')), nullptr);
+  CHECK_FALSE(scene.cache.FailureOf(*Plan("b")));
 }
 
 TEST_CASE("an input that the compiler died on is that user's and of that place alone") {
@@ -206,28 +207,28 @@ TEST_CASE("an input that the compiler died on is that user's and of that place a
   FlightResult died;
   died.error = Error{ErrorCode::kWorkerCrashed, "SIGSEGV"};
   died.closure = {{{{0, "x.h"}, FileKind::kAbsent, {}, 0}}};
-  scene.memory.Keep(*plan, {.uid = kAlice}, died, nullptr);
-  CHECK_FALSE(scene.memory.QuarantineOf(*plan, kAlice));
+  scene.cache.Keep(*plan, {.uid = kAlice}, died, nullptr);
+  CHECK_FALSE(scene.cache.QuarantineOf(*plan, kAlice));
   died.blames_input = true;
-  scene.memory.Keep(*plan, {.uid = kAlice}, died, nullptr);
-  REQUIRE(scene.memory.QuarantineOf(*plan, kAlice));
-  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->error.message == "SIGSEGV");
-  CHECK(scene.memory.QuarantineOf(*plan, kAlice)->closure == died.closure);
-  CHECK_FALSE(scene.memory.QuarantineOf(*plan, kBob));
-  CHECK_FALSE(scene.memory.QuarantineOf(*Plan("a", kBob), kAlice));
-  CHECK_FALSE(scene.memory.QuarantineOf(*Plan("b"), kAlice));
+  scene.cache.Keep(*plan, {.uid = kAlice}, died, nullptr);
+  REQUIRE(scene.cache.QuarantineOf(*plan, kAlice));
+  CHECK(scene.cache.QuarantineOf(*plan, kAlice)->error.message == "SIGSEGV");
+  CHECK(scene.cache.QuarantineOf(*plan, kAlice)->closure == died.closure);
+  CHECK_FALSE(scene.cache.QuarantineOf(*plan, kBob));
+  CHECK_FALSE(scene.cache.QuarantineOf(*Plan("a", kBob), kAlice));
+  CHECK_FALSE(scene.cache.QuarantineOf(*Plan("b"), kAlice));
 }
 
 TEST_CASE("that a compile looks outside is known once one did, or from its directories") {
   Scene scene;
   const auto plan = Plan("a");
-  CHECK_FALSE(scene.memory.LooksOutside(*plan));
+  CHECK_FALSE(scene.cache.LooksOutside(*plan));
   FlightResult flight_result = Compiled();
   flight_result.looked_outside = true;
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
-  CHECK(scene.memory.LooksOutside(*plan));
-  CHECK_FALSE(scene.memory.LooksOutside(*Plan("b")));
-  CHECK(scene.memory.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
+  CHECK(scene.cache.LooksOutside(*plan));
+  CHECK_FALSE(scene.cache.LooksOutside(*Plan("b")));
+  CHECK(scene.cache.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
 }
 
 TEST_CASE(
@@ -235,25 +236,25 @@ TEST_CASE(
   Scene scene;
   FlightResult flight_result;
   flight_result.may_show_paths = true;
-  scene.memory.Keep(*Plan("a"), {.uid = kAlice}, flight_result, nullptr);
-  CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, nullptr));
-  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kBob, nullptr));
-  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("b"), kAlice, nullptr));
-  scene.memory.Keep(*PlanWithDirectory("a", "/here"), {.uid = kAlice}, flight_result, nullptr);
-  CHECK(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
-  CHECK_FALSE(scene.memory.MayShowPaths(*PlanWithDirectory("b", "/there"), kAlice, nullptr));
+  scene.cache.Keep(*Plan("a"), {.uid = kAlice}, flight_result, nullptr);
+  CHECK(scene.cache.MayShowPaths(*Plan("a"), kAlice, nullptr));
+  CHECK_FALSE(scene.cache.MayShowPaths(*Plan("a"), kBob, nullptr));
+  CHECK_FALSE(scene.cache.MayShowPaths(*Plan("b"), kAlice, nullptr));
+  scene.cache.Keep(*PlanWithDirectory("a", "/here"), {.uid = kAlice}, flight_result, nullptr);
+  CHECK(scene.cache.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
+  CHECK_FALSE(scene.cache.MayShowPaths(*PlanWithDirectory("b", "/there"), kAlice, nullptr));
 }
 
 TEST_CASE("a closure that is known to show paths says so for whoever it is true") {
   Scene scene;
   const KnownClosure shows{OneFile(), true};
   const KnownClosure does_not{OneFile(), false};
-  CHECK(scene.memory.MayShowPaths(*Plan("a"), kAlice, &shows));
-  CHECK_FALSE(scene.memory.MayShowPaths(*Plan("a"), kAlice, &does_not));
+  CHECK(scene.cache.MayShowPaths(*Plan("a"), kAlice, &shows));
+  CHECK_FALSE(scene.cache.MayShowPaths(*Plan("a"), kAlice, &does_not));
   auto link = std::make_shared<cccl_cache::BuildRequest>();
   link->program = cccl_cache::LinkProgram{.inputs = {{cccl_cache::LinkInputType::kCubin, "a", "a"}},
                                           .options = {"-arch=sm_90"}};
-  CHECK_FALSE(scene.memory.MayShowPaths(*MakePlan(link), kAlice, &shows));
+  CHECK_FALSE(scene.cache.MayShowPaths(*MakePlan(link), kAlice, &shows));
 }
 
 TEST_CASE("what shows paths is written down as that, and its artifact is not kept") {
@@ -263,11 +264,11 @@ TEST_CASE("what shows paths is written down as that, and its artifact is not kep
   flight_result.shows_paths = true;
   flight_result.closure = OneFile();
   const Manifest nothing;
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
-  const auto manifest = scene.memory.SharedManifestInMemory(*plan);
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, &nothing);
+  const auto manifest = scene.cache.SharedManifestInMemory(*plan);
   REQUIRE(manifest != nullptr);
   CHECK(manifest->closures.at(0).shows_paths);
-  CHECK_FALSE(scene.memory.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
+  CHECK_FALSE(scene.cache.Find(KeyOf(plan->fingerprint, OneFile()), kAlice));
 }
 
 TEST_CASE("what was not known of a disk stays there as it is") {
@@ -275,7 +276,7 @@ TEST_CASE("what was not known of a disk stays there as it is") {
   const auto plan = Plan("a");
   FlightResult flight_result = Compiled();
   flight_result.closure = OneFile();
-  scene.memory.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
+  scene.cache.Keep(*plan, {.uid = kAlice}, flight_result, nullptr);
   CHECK(scene.upper.Holds(ManifestKey(plan->fingerprint)));
   CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
 }
@@ -284,7 +285,7 @@ TEST_CASE("an inserted artifact is all users', and goes to where it stays") {
   Scene scene;
   const Digest fingerprint = Sha256("fingerprint");
   const auto insert = [&](const Closure& closure) {
-    const auto inserted = scene.memory.Insert(fingerprint, closure, MakeArtifact("inserted"));
+    const auto inserted = scene.cache.Insert(fingerprint, closure, MakeArtifact("inserted"));
     REQUIRE(inserted.ok());
     return *inserted;
   };
@@ -294,17 +295,17 @@ TEST_CASE("an inserted artifact is all users', and goes to where it stays") {
   const Digest key = KeyOf(fingerprint, OneFile());
   CHECK(scene.lower.Holds(key));
   CHECK_FALSE(scene.upper.Holds(key));
-  CHECK(BytesOf(scene.memory.Find(key, kBob)) == "inserted");
+  CHECK(BytesOf(scene.cache.Find(key, kBob)) == "inserted");
 }
 
 TEST_CASE("an inserted artifact is found by its files also if it was there without them") {
   Scene scene;
   const auto plan = Plan("a");
   scene.lower.Put(KeyOf(plan->fingerprint, OneFile()), MakeArtifact("before"));
-  const auto inserted = scene.memory.Insert(plan->fingerprint, OneFile(), MakeArtifact("inserted"));
+  const auto inserted = scene.cache.Insert(plan->fingerprint, OneFile(), MakeArtifact("inserted"));
   REQUIRE(inserted.ok());
   CHECK(*inserted == Inserted::kBefore);
-  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 1);
+  CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 1);
 }
 
 /// A disk that takes nothing.
@@ -320,8 +321,8 @@ class FullTier final : public Tier {
 TEST_CASE("what the disk does not take was not inserted, and the error says what to do") {
   FullTier disk;
   EvictionLog eviction_log;
-  BuildCache memory({&disk}, eviction_log, {});
-  const auto inserted = memory.Insert(Sha256("fingerprint"), {}, MakeArtifact("inserted"));
+  BuildCache cache({&disk}, eviction_log, {});
+  const auto inserted = cache.Insert(Sha256("fingerprint"), {}, MakeArtifact("inserted"));
   REQUIRE_FALSE(inserted.ok());
   CHECK(inserted.error().code == ErrorCode::kUnavailable);
   CHECK_THAT(inserted.error().message, Contains("insert the file again once it has room"));
@@ -331,37 +332,37 @@ TEST_CASE("what a user inserts for itself is that user's, with the files it is f
   Scene scene;
   const auto plan = Plan("a");
   const auto insert = [&] {
-    return scene.memory.InsertFor(kAlice, plan->fingerprint, OneFile(), MakeArtifact("own"), 1);
+    return scene.cache.InsertFor(kAlice, plan->fingerprint, OneFile(), MakeArtifact("own"), 1);
   };
   REQUIRE(insert().ok());
   CHECK(*insert() == Inserted::kBefore);
   const Digest key = KeyOf(plan->fingerprint, OneFile());
-  CHECK(BytesOf(scene.memory.Find(key, kAlice)) == "own");
-  CHECK_FALSE(scene.memory.Find(key, kBob));
-  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 1);
-  CHECK(scene.memory.ManifestOf(*plan, kAlice).shared->closures.empty());
-  CHECK(scene.memory.ManifestOf(*plan, kBob).all->closures.empty());
+  CHECK(BytesOf(scene.cache.Find(key, kAlice)) == "own");
+  CHECK_FALSE(scene.cache.Find(key, kBob));
+  CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 1);
+  CHECK(scene.cache.ManifestOf(*plan, kAlice).shared->closures.empty());
+  CHECK(scene.cache.ManifestOf(*plan, kBob).all->closures.empty());
   CHECK(scene.upper.size() + scene.lower.size() == 0);
 }
 
 TEST_CASE("of a user who has a manifest of its own nothing is told at once") {
   Scene scene;
   const auto plan = Plan("a");
-  REQUIRE(scene.memory.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());
-  CHECK(scene.memory.ManifestInMemory(*plan, kAlice).all != nullptr);
+  REQUIRE(scene.cache.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());
+  CHECK(scene.cache.ManifestInMemory(*plan, kAlice).all != nullptr);
   REQUIRE(
-      scene.memory.InsertFor(kAlice, plan->fingerprint, OneFile("y"), MakeArtifact("own"), 1).ok());
-  CHECK(scene.memory.ManifestInMemory(*plan, kAlice).all == nullptr);
-  CHECK(scene.memory.ManifestInMemory(*plan, kBob).all != nullptr);
-  CHECK(scene.memory.ManifestOf(*plan, kAlice).all->closures.size() == 2);
+      scene.cache.InsertFor(kAlice, plan->fingerprint, OneFile("y"), MakeArtifact("own"), 1).ok());
+  CHECK(scene.cache.ManifestInMemory(*plan, kAlice).all == nullptr);
+  CHECK(scene.cache.ManifestInMemory(*plan, kBob).all != nullptr);
+  CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 2);
 }
 
 TEST_CASE("what a shadow check found wrong is gone everywhere, and why is known") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("wrong"));
   scene.lower.Put(kKey, MakeArtifact("wrong"));
-  scene.memory.Drop(kKey);
-  CHECK_FALSE(scene.memory.Find(kKey, kAlice));
+  scene.cache.Drop(kKey);
+  CHECK_FALSE(scene.cache.Find(kKey, kAlice));
   REQUIRE(scene.eviction_log.Find(kKey));
   CHECK(scene.eviction_log.Find(kKey)->cause == EvictionCause::kShadowCheck);
 }

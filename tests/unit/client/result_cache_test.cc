@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/result_cache.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include "cccl_cache/c_structs.h"
-#include "client/src/calls/result_cache.h"
 #include "tests/unit/client/canned_replies.h"
 
 using cccl_cache::BuildOptions;
@@ -24,7 +25,7 @@ using cccl_cache::Message;
 using cccl_cache::NvrtcBuild;
 using cccl_cache::NvvmBuild;
 using cccl_cache::RequestPieces;
-using cccl_cache::ResultMemory;
+using cccl_cache::ResultCache;
 using namespace std::chrono_literals;
 
 namespace {
@@ -50,22 +51,22 @@ auto Pieces(const Build& build, const BuildOptions& options, Then then) {
   });
 }
 
-void Keep(ResultMemory& memory, const NvrtcBuild& build, Reply reply,
-          ResultMemory::Clock::time_point now = ResultMemory::Clock::now()) {
+void Keep(ResultCache& memory, const NvrtcBuild& build, Reply reply,
+          ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
   const auto name =
       Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.NameOf(pieces); });
   memory.Keep(name, std::move(reply), now);
 }
 
-Reply Find(ResultMemory& memory, const NvrtcBuild& build,
-           ResultMemory::Clock::time_point now = ResultMemory::Clock::now()) {
+Reply Find(ResultCache& memory, const NvrtcBuild& build,
+           ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
   return Pieces(build, {}, [&](const RequestPieces& pieces) { return memory.Find(pieces, now); });
 }
 
 }  // namespace
 
 TEST_CASE("a closed answer is there for the same request, and its bytes are shared") {
-  ResultMemory memory(1 << 20);
+  ResultCache memory(1 << 20);
   const Reply answer = Answer("cubin");
   Keep(memory, {.source = "x"}, answer);
   CHECK(Find(memory, {.source = std::string_view("xyz").substr(0, 1)}) == answer);
@@ -76,14 +77,14 @@ TEST_CASE("a closed answer is there for the same request, and its bytes are shar
 }
 
 TEST_CASE("an answer that files outside decided on is not kept") {
-  ResultMemory memory(1 << 20);
+  ResultCache memory(1 << 20);
   Keep(memory, {.source = "x"}, Answer("cubin", false));
   CHECK(Find(memory, {.source = "x"}) == nullptr);
   CHECK(memory.statistics().entries == 0);
 }
 
 TEST_CASE("a memory that is turned off keeps nothing") {
-  ResultMemory memory(0);
+  ResultCache memory(0);
   Keep(memory, {.source = "x"}, Answer("cubin"));
   CHECK(Find(memory, {.source = "x"}) == nullptr);
 }
@@ -162,8 +163,8 @@ TEST_CASE("how long a caller waits does not make it another request") {
 
 TEST_CASE(
     "an answer is good for ten seconds from when the daemon was asked, not from its last use") {
-  ResultMemory memory(1 << 20);
-  const auto start = ResultMemory::Clock::now();
+  ResultCache memory(1 << 20);
+  const auto start = ResultCache::Clock::now();
   Keep(memory, {.source = "x"}, Answer("old"), start);
   CHECK(Find(memory, {.source = "x"}, start + 9s) != nullptr);
   CHECK(Find(memory, {.source = "x"}, start + 10s) == nullptr);
@@ -175,7 +176,7 @@ TEST_CASE(
 
 TEST_CASE("the answer longest unused goes when there is no room for all") {
   const std::string cubin(20'000, 'c');
-  ResultMemory memory(100'000);
+  ResultCache memory(100'000);
   for (const char* source : {"a", "b", "c", "d"}) Keep(memory, {.source = source}, Answer(cubin));
   CHECK(memory.statistics().entries == 4);
   CHECK(Find(memory, {.source = "a"}) != nullptr);
@@ -188,7 +189,7 @@ TEST_CASE("the answer longest unused goes when there is no room for all") {
 }
 
 TEST_CASE("one large answer drives out no others") {
-  ResultMemory memory(100'000);
+  ResultCache memory(100'000);
   Keep(memory, {.source = "a"}, Answer("small"));
   Keep(memory, {.source = "large"}, Answer(std::string(30'000, 'c')));
   CHECK(Find(memory, {.source = "large"}) == nullptr);
@@ -196,7 +197,7 @@ TEST_CASE("one large answer drives out no others") {
 }
 
 TEST_CASE("an answer that was dropped lives as long as who was given it") {
-  ResultMemory memory(100'000);
+  ResultCache memory(100'000);
   Keep(memory, {.source = "a"}, Answer(std::string(20'000, 'a')));
   const Reply held = Find(memory, {.source = "a"});
   for (const char* source : {"b", "c", "d", "e", "f"}) {
@@ -207,7 +208,7 @@ TEST_CASE("an answer that was dropped lives as long as who was given it") {
 }
 
 TEST_CASE("threads find and keep at once") {
-  ResultMemory memory(200'000);
+  ResultCache memory(200'000);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
@@ -230,8 +231,8 @@ TEST_CASE("threads find and keep at once") {
 
 TEST_CASE(
     "a child that was forked in the middle of it all waits for nobody, and can let go of it") {
-  auto owned = std::make_unique<ResultMemory>(1 << 20);
-  ResultMemory& memory = *owned;
+  auto owned = std::make_unique<ResultCache>(1 << 20);
+  ResultCache& memory = *owned;
   std::atomic<bool> stop{false};
   std::thread busy([&] {
     while (!stop) {

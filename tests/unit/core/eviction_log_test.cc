@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lookup/eviction_log.h"
+
 #include <catch2/catch.hpp>
 #include <string>
-
-#include "daemon/core/lookup/eviction_log.h"
 
 namespace cccl_cache::daemon {
 namespace {

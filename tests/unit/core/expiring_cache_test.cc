@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/model/expiring_cache.h"
+
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/peer.h"
 
 namespace cccl_cache::daemon {
