@@ -172,7 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CheckOneOfMany(input);
 
   // Questions about files are only taken: to answer them would open files.
-  const cccl_cache::BuildRequest request;
+  const cccl_cache::RequestMessage request;
   BuildConversation conversation(request);
   if (!conversation.Take(ToMessage(input))) conversation.Restart();
   static_cast<void>(conversation.Take(ToMessage(input)));
