@@ -111,7 +111,7 @@ struct Scene {
   Deposits deposits{{.limits = {.bytes_per_uid = kDepositQuota}}, {store, statistics}};
   NodeSnapshots snapshots{{.answered = answered,
                            .own = own,
-                           .memory = memory,
+                           .cache = memory,
                            .deposits = deposits,
                            .tiers = {&disk},
                            .directory = directory.path(),
