@@ -144,7 +144,7 @@ Status Daemon::Start(std::vector<ListeningSocket> sockets) {
 }
 
 void Daemon::Stop() {
-  // First: builds that wait for a toolchain to be identified are answered, and nothing calls back.
+  // First, so that builds waiting for a toolchain are answered and no toolchain calls back later.
   toolchains_.Stop();
   server_.StoppingSoon();
   deposits_.Stop();

@@ -30,11 +30,11 @@
 
 namespace cccl_cache::daemon {
 
-/// All that is kept, and what is counted and noted about it. Its parts know each other, so it stays
-/// where it is. Thread-safety is that of each part.
+/// All that is kept, and its statistics and logs. Its parts refer to each other, so it can't be
+/// moved. Thread-safety is that of each part.
 class Stores {
  public:
-  /// Errors as RocksdbStore::Open has them. The log must outlive the result.
+  /// Returns errors as RocksdbStore::Open does. The log must outlive the result.
   [[nodiscard]] static Result<std::unique_ptr<Stores>> Open(const Configuration& configuration,
                                                             FindAccount find_account, Log& log);
   Stores(const Stores&) = delete;
@@ -43,20 +43,20 @@ class Stores {
   Statistics statistics;
   EvictionLog eviction_log;
   MemoryStore memory;
-  std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it tells the others
+  std::unique_ptr<RocksdbStore> disk;  ///< never null once opened; last: it calls the others
 
  private:
   explicit Stores(uint64_t memory_limit) : memory(memory_limit) {}
 };
 
-/// Makes each object that serves once and wires them; each is a member, after those that it uses.
-/// For one thread, which made it. What is handed in must outlive it, but for the configuration.
+/// Makes and wires all objects that serve; each is a member, after those that it uses. To be used
+/// by the thread that made it. The parts must outlive it, except for the configuration.
 class Daemon {
  public:
   struct Parts {
     const Configuration& configuration;
     std::string worker;                        ///< path of cccl-cached-worker
-    std::vector<std::string> own_directories;  ///< nobody reads them through the daemon
+    std::vector<std::string> own_directories;  ///< no client reads them through the daemon
     std::optional<gid_t> admin_group;
     Stores& stores;
     Accounts& accounts;
@@ -65,9 +65,9 @@ class Daemon {
 
   explicit Daemon(Parts parts);
 
-  /// Once: accepts from now on.
+  /// Accepts connections from now on. Call it once.
   [[nodiscard]] Status Start(std::vector<ListeningSocket> sockets);
-  /// Lets what is under way finish, for a while. Returns when nobody is served any more.
+  /// Lets work in progress finish, for a limited time. Returns when no client is served any more.
   void Stop();
 
   [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
@@ -86,7 +86,7 @@ class Daemon {
   CoordinatorBuilder builder_;
   NodeSnapshots snapshots_;
   Server server_;
-  Housekeeping housekeeping_;  ///< tells the server what is wrong
+  Housekeeping housekeeping_;  ///< tells the server of problems
 };
 
 }  // namespace cccl_cache::daemon

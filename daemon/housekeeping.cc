@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kCountersName = "counters";
 constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
-/// For so long after an error the daemon is not ready.
+/// The daemon is not ready for this long after an error.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
 
 constexpr std::string_view kLooking = "it still looks for toolchains, and builds wait for that";
@@ -31,7 +31,7 @@ void Append(std::string& problems, std::string_view problem) {
   problems += problem;
 }
 
-/// Not those of compiles, which any client can cause.
+/// Leaves out errors of compiles, which any client can cause.
 uint64_t Errors(const Statistics& statistics) {
   return statistics.Get(Counter::kStoreErrors) + statistics.Get(Counter::kCorruptEntries) +
          statistics.Get(Counter::kShadowMismatches);
@@ -113,7 +113,7 @@ std::string Housekeeping::Problem() {
 std::string Housekeeping::RecentErrors(bool store_failed) {
   const uint64_t errors = Errors(parts_.statistics);
   const auto now = std::chrono::steady_clock::now();
-  // Failed writes are a problem of their own, over once one succeeds.
+  // Failed writes are a problem of their own, which ends once one succeeds.
   const bool told = std::exchange(store_failed_, store_failed) || store_failed;
   if (errors > errors_ && !told) last_error_ = now;
   errors_ = errors;

@@ -21,10 +21,10 @@
 
 namespace cccl_cache::daemon {
 
-/// What is done beside the builds, on a thread of its own: loads the default toolchain ahead of its
-/// first job, ends the zygotes of toolchains that are gone, keeps the counters and the last
-/// evictions over a restart, also after a kill, and tells what keeps the daemon from all that it
-/// is for. Everything handed in must outlive it.
+/// Work beside the builds, on a thread of its own. Loads the default toolchain ahead of its first
+/// job, and ends the zygotes of toolchains that are gone. Keeps the counters and the last evictions
+/// over a restart, also after a kill. Reports problems that limit the daemon. Everything handed in
+/// must outlive it.
 class Housekeeping {
  public:
   struct Parts {
@@ -34,17 +34,17 @@ class Housekeeping {
     Statistics& statistics;
     EvictionLog& eviction_log;
     Log& log;
-    /// Why the store can't be written just now; empty: it can.
+    /// Returns why the store can't be written just now; empty: it can.
     std::function<std::string()> store_problem;
     std::string lease_problem;  ///< why no leases are granted; empty: they are
-    /// Told at the start and then once a second; empty: there is no problem. Called by the
-    /// constructor and on the thread.
+    /// Called with the problem at the start and then once a second; empty: there is none. Runs on
+    /// the constructor's thread and on the thread of its own.
     std::function<void(std::string)> tell_problem;
   };
 
-  /// Takes the counters and the evictions up where the last daemon left them.
+  /// Loads the counters and the evictions as the last daemon left them.
   explicit Housekeeping(Parts parts);
-  /// Keeps both one last time.
+  /// Writes counters and evictions one last time.
   ~Housekeeping();
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
@@ -55,17 +55,17 @@ class Housekeeping {
   void KeepCounters();
   void KeepEvictionLog();
   [[nodiscard]] std::string Problem();
-  /// Errors that no client can cause, if there was one lately.
+  /// Returns recent errors that no client can cause, or an empty string.
   [[nodiscard]] std::string RecentErrors(bool store_failed);
 
   const Parts parts_;
-  // As they were written last; used by one thread at a time.
+  // Values as last written; used by one thread at a time.
   std::string kept_;             ///< the counters
-  uint64_t kept_evictions_ = 0;  ///< how many were noted by then
-  // Of RecentErrors; the thread's own.
+  uint64_t kept_evictions_ = 0;  ///< number of evictions noted by then
+  // State of RecentErrors; used by the thread alone.
   uint64_t errors_ = 0;  ///< counted so far
   std::optional<std::chrono::steady_clock::time_point> last_error_;
-  bool store_failed_ = false;  ///< a second ago
+  bool store_failed_ = false;  ///< as of a second ago
 
   std::mutex mutex_;
   std::condition_variable_any stopped_;

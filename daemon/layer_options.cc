@@ -16,14 +16,14 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
-constexpr uint64_t kMaxFile = 64ull << 20;     // that is read of a requester
+constexpr uint64_t kMaxFile = 64ull << 20;     // largest file that is read of a requester, in bytes
 
-/// None: the setting has no value.
+/// Returns none if the setting has no value.
 Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::string& name) {
   if (name.empty()) return std::optional<gid_t>();
   group entry{};
   group* found = nullptr;
-  // All members of the group must fit.
+  // The buffer must have room for all members of the group.
   std::vector<char> buffer(1 << 16);
   while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
          buffer.size() < kMaxGroup) {

@@ -29,7 +29,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// For scripts and for systemd: these numbers never change.
+/// Exit codes for scripts and for systemd: these numbers never change.
 enum ExitCode : int {
   kDone = 0,
   kBadConfiguration = 2,  ///< flags, environment or file; trying again does not help
@@ -43,14 +43,14 @@ int Refuse(const Error& error, ExitCode code) {
   return code;
 }
 
-/// What SIGHUP goes by.
+/// Inputs of a reload on SIGHUP.
 struct Startup {
   CommandLine command_line;
   Surroundings surroundings;
   LoadedConfiguration loaded;
 };
 
-/// Those that systemd handed over, else our own; and in any case those for containers.
+/// Returns the sockets that systemd handed over, or else our own, and always those for containers.
 Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_over,
                                             const std::vector<ListenOptions>& all) {
   std::vector<ListeningSocket> sockets = std::move(handed_over);
@@ -64,7 +64,7 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   return sockets;
 }
 
-/// Reads the configuration anew. Takes the log level over; says what needs a restart.
+/// Reads the configuration again. Applies the log level, and reports what needs a restart.
 void ReloadConfiguration(const Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
@@ -83,7 +83,7 @@ void ReloadConfiguration(const Startup& startup, Log& log) {
   }
 }
 
-/// Until SIGTERM or SIGINT.
+/// Returns at SIGTERM or SIGINT.
 void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, const Startup& startup,
                    Log& log, ToolchainRegistry& toolchains) {
   while (true) {
@@ -117,7 +117,7 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   Log log(configuration.log_level, configuration.log_format);
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
-  // First: what the stores load is counted by it.
+  // First, because the stores count what they load by account.
   Accounts accounts;
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(
       configuration, [&accounts](uid_t uid) { return accounts.OfStored(uid); }, log);
@@ -165,7 +165,7 @@ int Main(std::vector<std::string> arguments) {
     return Refuse(complete.error(), kBadConfiguration);
   }
 
-  // Before the first thread: the signal mask is inherited, and the environment is changed.
+  // Comes before the first thread: threads inherit the signal mask, and the environment is changed.
   const Signals signals;
   Result<std::vector<ListeningSocket>> handed_over = ListeningSocket::FromSystemd();
   if (!handed_over) return Refuse(handed_over.error(), kBadConfiguration);

@@ -6,7 +6,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Of the daemon, as its users read it. Decides nothing.
+/// Returns the daemon's version, for users to read. Decides nothing.
 [[nodiscard]] std::string_view Version();
 
 }  // namespace cccl_cache::daemon

@@ -18,10 +18,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// No fact is longer: the digests of as many headers as a header directory may hold.
+/// Longest fact: the digests of as many headers as a header directory may hold.
 constexpr size_t kMaxValueBytes = (kMaxHeaderFiles + 1) * sizeof(Digest::bytes);
 
-/// Nothing: an error, or more than a fact has.
+/// Returns nothing on an error, or if the file is larger than a fact.
 std::optional<std::string> ReadValue(int file) {
   struct stat status;
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -52,7 +52,7 @@ bool WriteValue(int file, std::string_view value) {
 }  // namespace
 
 std::string IdentityCache::DefaultDirectory(std::string_view cache_home, std::string_view home) {
-  // As the base directory specification has it: a relative one does not count.
+  // The base directory specification ignores relative paths.
   if (cache_home.starts_with('/')) return std::string(cache_home) + "/cccl-cache";
   if (home.starts_with('/')) return std::string(home) + "/.cache/cccl-cache";
   return {};
@@ -71,7 +71,8 @@ void IdentityCache::PutMeta(std::string_view name, std::string_view value) {
   mkdir(directory_.substr(0, directory_.rfind('/')).c_str(), 0700);
   mkdir(directory_.c_str(), 0700);
   if (!Trusted()) return;
-  // Under a name of its own until it is whole: another process may be reading or writing the same.
+  // The file has a name of its own until it is whole: another process may use the final name
+  // meanwhile.
   const std::string path = PathOf(name);
   std::string draft = path + ".XXXXXX";
   const FileDescriptor file(mkostemp(draft.data(), O_CLOEXEC));

@@ -10,16 +10,17 @@
 
 namespace cccl_cache::daemon {
 
-/// The small facts about toolchains that a daemon keeps in its database, as one file each in a
-/// directory of the user's: so only the first local build hashes them. A file's name is the fact's
-/// with '-' for '/', its contents are the value. What can't be read or written, or could be changed
-/// by other users, is not known. Thread-safe, and so are several processes.
+/// The small facts about toolchains that a daemon keeps in its database, here as one file each in a
+/// directory of the user's. So only the first local build hashes the toolchains. A file's name is
+/// the fact's name with '-' for '/', and its contents are the value. A file counts as absent if it
+/// can't be read or written, or if other users could change it. Safe for several threads and
+/// processes.
 class IdentityCache final : public MetaStore {
  public:
-  /// `directory`: made with the first fact, with its parent; empty: nothing is kept.
+  /// `directory` is made with the first fact, with its parent; empty: nothing is kept.
   explicit IdentityCache(std::string directory) : directory_(std::move(directory)) {}
 
-  /// $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache; empty without a home.
+  /// Returns $XDG_CACHE_HOME/cccl-cache, else ~/.cache/cccl-cache; empty without a home.
   [[nodiscard]] static std::string DefaultDirectory(std::string_view cache_home,
                                                     std::string_view home);
 
@@ -27,7 +28,7 @@ class IdentityCache final : public MetaStore {
   void PutMeta(std::string_view name, std::string_view value) override;
 
  private:
-  /// Nobody but root and this user can change what lies there.
+  /// Returns whether only root and this user can change what lies there.
   [[nodiscard]] bool Trusted() const;
   [[nodiscard]] std::string PathOf(std::string_view name) const;
 

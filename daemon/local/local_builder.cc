@@ -27,7 +27,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Longer than anybody waits, and more than any machine has: the caller's own bounds count.
+/// Longer than any caller waits, and more than any machine has: the caller's own bounds count.
 constexpr std::chrono::hours kNoTimeLimit{24 * 30};
 constexpr uint64_t kNoMemoryLimit = uint64_t{1} << 46;
 
@@ -109,7 +109,7 @@ LocalBuilder::LocalBuilder(Parts parts)
                    OneBuild()) {}
 
 Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const BuildRequest> request) {
-  // The first look at the toolchains: a build that asks before has them looked at twice.
+  // The first look at the toolchains. A build that asks before it would cause a second look.
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
   if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
   std::promise<Result<BuildAnswer>> answer;

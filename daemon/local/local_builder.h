@@ -20,16 +20,16 @@
 namespace cccl_cache::daemon {
 
 /// Builds as a daemon of this user's would, with the same parts, and keeps nothing: so the bytes,
-/// the names, the log and the key are the same. Waits as long as a build takes, and gives it as
-/// much memory as there is: who started this process ends it. What a daemon refuses for what the
-/// compiler would do with files is done as well. For one thread.
+/// the names, the log and the key are the same. It sets no limit on time or memory: the process
+/// that started this one ends it. It also runs builds that a daemon refuses because the compiler
+/// would read or write files. For one thread.
 class LocalBuilder {
  public:
   struct Parts {
     const Configuration& configuration;  ///< where toolchains are looked for
     std::string worker;                  ///< path of cccl-cached-worker
     std::string identities;              ///< see IdentityCache
-    std::string packages;                ///< of Python, where toolchains may lie too
+    std::string packages;  ///< directory of Python packages, where toolchains may lie too
   };
 
   explicit LocalBuilder(Parts parts);
@@ -48,14 +48,14 @@ class LocalBuilder {
   BuildCoordinator coordinator_;
 };
 
-/// Whether the compiler would read or write files by itself, for which a daemon refuses it.
+/// Returns whether the compiler would read or write files by itself, for which a daemon refuses it.
 [[nodiscard]] bool NeedsPlainCompile(const BuildRequest& request);
 
 /// Calls the compiler in this process as the client itself would: with the client's names, options
 /// and working directory, and with the file system as it is. So the compiler reads and writes what
-/// its options say, as this user. The answer has no key and no fingerprint. Once in a process: it
-/// leaves the working directory and the compiler behind. An input that the
-/// compiler dies of ends the process.
+/// its options say, as this user. The answer has no key and no fingerprint. Call it once in a
+/// process: it does not restore the working directory or unload the compiler. If the compiler
+/// crashes on an input, the process ends.
 [[nodiscard]] Result<BuildAnswer> CompilePlainly(std::shared_ptr<const BuildRequest> request,
                                                  ToolchainPtr toolchain);
 

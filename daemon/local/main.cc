@@ -27,7 +27,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// The client's own program: no bound protects it from itself.
+/// Requests come from the client's own program, so no bound has to protect against them.
 ServiceLimits NoLimits() {
   constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
   ServiceLimits limits;
@@ -59,7 +59,8 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
   return reply;
 }
 
-/// In a wheel this program lies in a package, with those of CUDA around it.
+/// In a wheel, this program lies in a package with those of CUDA around it. Returns their
+/// directory.
 std::string PackagesAround() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -74,7 +75,7 @@ Result<std::string> Build(const std::string& request_bytes) {
   if (!worker) return worker.error();
   Result<ConvertedRequest> request = Parse(request_bytes);
   if (!request) return request.error();
-  // Left as it is at the end: the process ends, and what it started with it.
+  // Never deleted: the process ends, and with it what it started.
   auto* builder =
       new LocalBuilder({.configuration = loaded->values,
                         .worker = *std::move(worker),
@@ -87,7 +88,7 @@ Result<std::string> Build(const std::string& request_bytes) {
 }
 
 int Main() {
-  // Whatever the program that we were started from had open.
+  // Closes all descriptors that the parent process had open.
   syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
   const Result<std::string> request = ReceiveRequest(STDIN_FILENO);
   if (!request) {

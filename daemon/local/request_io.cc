@@ -16,7 +16,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kHeadBytes = 5;
-/// What is not there yet is not allocated: a length is only a claim.
+/// Memory is allocated only for what has arrived: a length is only a claim.
 constexpr size_t kChunkBytes = 1u << 20;
 
 bool ReceiveAll(int socket, char* place, size_t size) {

@@ -7,26 +7,25 @@
 
 #include "daemon/core/model/result.h"
 
-/// What the client library and the process that it starts for one build say to each other, over a
-/// socket that is this process's standard input (SOCK_STREAM):
+/// Protocol between the client library and the process that it starts for one build, over a socket
+/// that is this process's standard input (SOCK_STREAM):
 ///
 ///   message = flag:u8 (0) length:u32 (big-endian) bytes            (as gRPC frames its messages)
 ///   library -> process: one message, a BuildRequest with all its contents
-///   process -> library: two messages: the error's name as in the trailer `cccl-error` (empty:
-///   none),
-///                       then a BuildReply, or the error's text
+///   process -> library: two messages: the error's name, as in the trailer `cccl-error` (empty if
+///                       there is none), then a BuildReply or the error's text
 ///
-/// The library's end of the socket closes when nobody waits any more.
+/// The library's end of the socket closes when no caller waits any more.
 namespace cccl_cache::daemon {
 
-/// Blocks until it is whole. kInvalidRequest: no library of ours is at the other end.
+/// Blocks until the request is whole. kInvalidRequest: the other end is no library of ours.
 [[nodiscard]] Result<std::string> ReceiveRequest(int socket);
 
-/// False: nobody waits any more, or the reply is longer than a message can be.
+/// Return false if no caller waits any more, or the reply is longer than a message can be.
 [[nodiscard]] bool SendReply(int socket, std::string_view reply);
 [[nodiscard]] bool SendError(int socket, const Error& error);
 
-/// From now on this process ends as soon as the other end is closed, and with it what it started.
+/// From now on this process, and what it started, ends as soon as the other end is closed.
 void EndWithCaller(int socket);
 
 }  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// As the compiler was told; empty: it was not.
+// Returns the architecture as the compiler was told it; empty if it was not.
 std::string ArchOf(const BuildPlan& plan) {
   const auto names_arch = [](const ParsedOption& option) {
     return option.rule != nullptr &&
@@ -24,7 +24,7 @@ std::string ArchOf(const BuildPlan& plan) {
   return found == plan.options.end() ? "" : found->value;
 }
 
-// Most of what they do is to wait for callers' answers.
+// These threads mostly wait for callers' answers.
 constexpr size_t kSentFilesPerUid = 16;
 
 FileChecks::Bounds DiskReads(const AsyncLookups::Timeouts& patience) {
@@ -178,7 +178,7 @@ void AsyncLookups::Park(WaiterPtr waiter, FileChecks& threads, Look look) {
       if (WaiterPtr parked = table_.TakeParked(ticket)) next(std::move(parked));
     };
   };
-  // Before the threads hear of it: they find it parked.
+  // Parked before the threads get the look, so that they find the waiter parked.
   table_.Park(std::move(waiter));
   const Status added = threads.Add(account, {.look = std::move(look.look),
                                              .then = resume(std::move(look.then)),

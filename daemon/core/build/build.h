@@ -17,14 +17,13 @@
 
 namespace cccl_cache::daemon {
 
-/// Tells callers what became of their builds: counts it, has it logged, calls back once. What was
-/// compiled goes into the history. Nothing
-/// for those who left. Thread-safe.
+/// Answers callers: counts the build, has it logged, calls back once, and adds what was compiled to
+/// the history. Does nothing for callers that have left. Thread-safe.
 class Responder {
  public:
   using Observe = std::function<void(const BuildRecord&)>;
 
-  /// What it works with must outlive it; `answered` may be null, `observe` empty.
+  /// The parts must outlive the responder; `answered` may be null, `observe` empty.
   struct Parts {
     FlightTable& table;
     Statistics& statistics;
@@ -35,53 +34,55 @@ class Responder {
   explicit Responder(Parts parts) : parts_(std::move(parts)) {}
 
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
-  /// With an error that the request, or too many of them, is to be blamed for.
+  /// Answers with an error that the request, or too many requests, caused, and counts it as
+  /// refused.
   void Refuse(WaiterPtr waiter, const Error& error);
-  /// With what lay in a tier, as a hit or as what the waiter waited for. `closure`: the one that is
-  /// true for the waiter, and led there.
+  /// Answers with an artifact from a tier: as a hit, or as the result that the waiter waited for.
+  /// `closure`: the one that is true for the waiter and led to the artifact.
   void AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure);
-  /// With what the flight came to that this one waited in.
+  /// Answers with the result of the flight that the waiter waited in.
   void AnswerLanding(WaiterPtr waiter, const FlightResult& flight_result);
 
  private:
-  /// `kept`: the artifact is, so that it may be exported by whom it was told to.
+  /// `kept`: the artifact is kept, so that the user who is answered with it may export it.
   void Answer(WaiterPtr waiter, Result<BuildAnswer> result, bool kept);
   void Record(const Waiter& waiter, const BuildAnswer& answer, const FlightResult& flight_result);
 
-  /// That this user is told of an artifact that is kept.
+  /// Notes that this user is answered with an artifact that is kept.
   void NoteAnswered(const Waiter& waiter, const Digest& key);
 
   const Parts parts_;
 };
 
-/// Work for which a build waits parked, without the thread that brought it: looks at its files or
-/// at what is only on the daemon's disk, and what takes long to compute. Thread-safe.
+/// Work that a parked build waits for, without the thread that brought it: looks at its files,
+/// reads of the daemon's disk, and long computations. Thread-safe.
 class AsyncLookups {
  public:
   using Then = std::function<void(WaiterPtr)>;
   struct Timeouts {
-    std::chrono::milliseconds look{120'000};  ///< for a look, with what stands in line before it
+    std::chrono::milliseconds look{120'000};  ///< for a look, its wait in the queue included
     std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
   };
 
   /// The table and the responder must outlive it.
   AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience);
 
-  /// `look` is at the caller's files and may hang for ever, so it may use only what it owns. One
-  /// that takes too long, or finds too many before it, ends with the build's being answered so.
+  /// `look` looks at the caller's files and may hang for ever, so it may use only what it owns. If
+  /// it takes too long, or too many looks are queued before it, the build is answered with an
+  /// error.
   void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
-  /// `work` computes something and uses only what it owns. A build that finds too many before it is
-  /// refused.
+  /// `work` computes something and uses only what it owns. If too much work is queued before it,
+  /// or it is not done in time, the build is refused.
   void Compute(WaiterPtr waiter, std::function<void()> work, Then then);
-  /// `read` reads the disk, and is waited for by Close. `without` follows instead of `then` where
-  /// the disk does not answer in time, or has too much to do: the disk is a help, and none now.
-  /// Neither waits for anything.
+  /// `read` reads the disk, and Close waits for it. `without` runs instead of `then` if the disk
+  /// does not answer in time or too many reads are queued: the build then goes on as if the disk
+  /// held nothing. Neither `then` nor `without` waits for anything.
   void AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without);
-  /// No `then` follows, nor runs when this returns: it waits for the disk, if that is being read.
-  /// Who is parked stays so.
+  /// Returns once no `then` runs and none will follow; waits for a read of the disk in progress.
+  /// Parked waiters stay parked.
   void Close();
 
-  /// The threads, for what parks no build.
+  /// The threads, for work that parks no build.
   [[nodiscard]] FileChecks& files() { return files_; }
   [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
   [[nodiscard]] FileChecks& disk() { return disk_; }
@@ -99,17 +100,17 @@ class AsyncLookups {
   Responder& responder_;
   const Error files_hang_;
   FileChecks files_;
-  /// Of callers that send their files: who does not answer holds up no look at a disk.
+  /// For callers that send their files: one that does not answer holds up no look at a disk.
   FileChecks sent_files_;
   FileChecks disk_;
   FileChecks computing_;
 };
 
-/// What the output says to the caller whose plan this is: kBuilt or kFailed, the log under the
-/// caller's own names.
+/// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the log
+/// under the caller's own names.
 [[nodiscard]] BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output);
 
-/// What a result without an error says to one of those who waited for it.
+/// Returns a result without an error as an answer to one of its waiters.
 [[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const FlightResult& flight_result);
 
 }  // namespace cccl_cache::daemon

@@ -23,11 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// So often in a row a build waits for a toolchain that changed again each time it was identified.
+// A build waits so often in a row for a toolchain that changed again while it was identified.
 constexpr int kMaxLooks = 4;
-// Of what `explain` compares with, of all users together.
+// Memory for the builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
-// Planned within about a millisecond.
+// A request of this size is planned within about a millisecond.
 constexpr size_t kLargeRequest = 256 << 10;
 
 }  // namespace
@@ -114,8 +114,8 @@ class BuildCoordinator::Impl {
     LookUpPlan(std::move(waiter));
   }
 
-  // Scanning and hashing a large request would keep this user's other calls waiting, for one thread
-  // serves them all.
+  // Plans on another thread. Scanning and hashing a large request here would hold up this user's
+  // other calls, for one thread serves them all.
   void PlanLarge(WaiterPtr waiter, const ToolchainPtr& toolchain) {
     const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
     auto make = [plan, toolchain, request = waiter->request, uid = waiter->peer.uid,
@@ -130,7 +130,7 @@ class BuildCoordinator::Impl {
     });
   }
 
-  // What the compiler died on is not tried again, as long as its files are the same.
+  // A build that the compiler died on is not tried again as long as its files are the same.
   void LookUpPlan(WaiterPtr waiter) {
     const QuarantinedPtr died = cache_.QuarantineOf(*waiter->plan, waiter->peer.uid);
     if (died == nullptr) return LookUpKept(std::move(waiter));
@@ -142,7 +142,7 @@ class BuildCoordinator::Impl {
     });
   }
 
-  // From what is remembered or stored: from memory here, from the disk on a thread that may wait.
+  // Looks for a remembered or stored result: in memory here, on the disk on a thread that may wait.
   void LookUpKept(WaiterPtr waiter) {
     if (TryToAnswer(&waiter)) return;
     const BuildPlan& plan = *waiter->plan;
@@ -159,13 +159,13 @@ class BuildCoordinator::Impl {
         [this](WaiterPtr parked) { GoOn(std::move(parked), Kept{}); });
   }
 
-  // What is kept of a plan: an artifact, or else what is known of its files.
+  // The entry of a plan: an artifact, or else the manifest of its files.
   struct Kept {
     std::optional<FlightResult> hit = std::nullopt;
     UsersManifest manifest = {};
   };
 
-  // Waits for the disk.
+  // Blocks on the disk.
   Kept Read(const BuildPlan& plan, uid_t uid) {
     Kept kept{.hit = cache_.Find(plan.key, uid)};
     if (!kept.hit) kept.manifest = cache_.ManifestOf(plan, uid);
@@ -178,7 +178,7 @@ class BuildCoordinator::Impl {
     CheckFiles(std::move(waiter));
   }
 
-  // Where the answer depends on files, it goes on once these have been looked at.
+  // If the answer depends on files, goes on once they have been looked at.
   void CheckFiles(WaiterPtr waiter) {
     const std::shared_ptr<const Manifest> manifest = waiter->manifest.all;
     if (manifest == nullptr) return LookFurther(std::move(waiter), nullptr);
@@ -192,7 +192,8 @@ class BuildCoordinator::Impl {
                  files = FilesOf(*waiter)] {
       found->closure = manifest->FindTrue(*files, whose);
       if (found->closure != nullptr || sends) return;
-      // What the compiler would end with: up to there it would be answered as it was.
+      // The compiler would end with this error: up to there it would get the same answers as
+      // before.
       found->files_needed = FilesNeededFor(manifest->closures.front().closure, *files);
     };
     looks_.AtFiles(std::move(waiter), std::move(look), [this, found](WaiterPtr parked) {
@@ -205,16 +206,16 @@ class BuildCoordinator::Impl {
     return OpenFiles(parts_.files, {waiter.peer, waiter.files}, waiter.plan->directories);
   }
 
-  // What a look at a waiter's files found.
+  // The result of a look at a waiter's files.
   struct Found {
     const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
     std::optional<Error> files_needed = std::nullopt;
   };
 
-  // `closure`: the one that is true; null if none is.
+  // `closure`: the one that is true, or null.
   void Checked(WaiterPtr waiter, const KnownClosure* closure) {
     const uid_t uid = waiter->peer.uid;
-    // A caller by path is asked for nothing, so its hits are spared this.
+    // A caller whose files are opened by path is asked for nothing, so its hits need no note.
     if (closure != nullptr && waiter->files != nullptr && !IsOfToolchain(closure->closure)) {
       cache_.NoteHad(closure->key, waiter->peer);
     }
@@ -224,7 +225,7 @@ class BuildCoordinator::Impl {
     }
     if (!cache_.MayWait(closure->key, uid)) return LookFurther(std::move(waiter), closure);
     const auto hit = std::make_shared<std::optional<FlightResult>>();
-    // The waiter's manifest holds the closure; who leaves takes it along.
+    // The waiter's manifest owns the closure, and neither callback runs without the waiter.
     auto read = [this, hit, key = closure->key, uid] { *hit = cache_.Find(key, uid); };
     looks_.AtDisk(
         std::move(waiter), std::move(read),
@@ -235,7 +236,8 @@ class BuildCoordinator::Impl {
         [this, closure](WaiterPtr parked) { LookFurther(std::move(parked), closure); });
   }
 
-  // What shows paths, or may show them, is known under the real ones.
+  // Joins a flight. If the output shows paths, or may, looks the build up under its real paths
+  // first.
   void LookFurther(WaiterPtr waiter, const KnownClosure* closure) {
     const BuildPlan& plan = *waiter->plan;
     const bool known_to_show = waiter->shows_paths || (closure != nullptr && closure->shows_paths);
@@ -279,7 +281,7 @@ class BuildCoordinator::Impl {
     return std::nullopt;
   }
 
-  // From what is remembered or in memory. Takes the waiter over if it could be answered.
+  // Answers from remembered failures or from memory. If so, takes the waiter and returns true.
   bool TryToAnswer(WaiterPtr* waiter) {
     const BuildPlan& plan = *(*waiter)->plan;
     if (!plan.uncacheable_reason.empty()) return false;
@@ -296,7 +298,7 @@ class BuildCoordinator::Impl {
   }
 
   void AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure) {
-    // What a user inserted is the user's affair, and says nothing of what others have.
+    // An artifact that a user inserted says nothing of what other users have, so it is not checked.
     if (!hit.private_to_user) flights_.Hit(*waiter, hit, closure);
     responder_.AnswerHit(std::move(waiter), hit, closure);
   }
@@ -309,7 +311,7 @@ class BuildCoordinator::Impl {
   BuildCache cache_;
   BuildHistory history_;
   Responder responder_;
-  AsyncLookups looks_;  // its threads use all that is here, until it is closed
+  AsyncLookups looks_;  // its threads use all members until it is closed
   const Explainer explainer_;
   Flights flights_;  // last: its threads use all of the above
 };

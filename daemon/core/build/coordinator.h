@@ -41,9 +41,9 @@ struct BuildAnswer {
   std::string log;       ///< under the caller's own names
   int native_code = 0;
   std::string reason;                ///< why uncacheable or failed
-  bool remembered = false;           ///< a failure that was not tried again
-  bool precompiled_headers = false;  ///< compiled with them, for this caller
-  bool closed = false;  ///< kept, and made of nothing but the request and its toolchain
+  bool remembered = false;           ///< a failure that was not compiled again
+  bool precompiled_headers = false;  ///< compiled with precompiled headers, for this caller
+  bool closed = false;               ///< kept, and made from the request and its toolchain alone
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
 };
@@ -53,7 +53,7 @@ struct BuildLimits {
   size_t slots = 2;  ///< compiles at one time
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
-  /// A read of the daemon's own disk that takes longer is not waited for: the build goes on as if
+  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
   /// nothing were there.
   std::chrono::milliseconds disk_patience{5'000};
   std::chrono::seconds remember_failures{60};
@@ -62,14 +62,14 @@ struct BuildLimits {
   uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 
-/// What goes on right now.
+/// Numbers of compiles and callers that run or wait right now.
 struct BuildGauges {
   size_t in_flight = 0;  ///< compiles running
   size_t queued = 0;     ///< flights waiting for a slot
   size_t waiting = 0;    ///< callers waiting for a flight
 };
 
-/// One line of the log: what became of one build.
+/// One answered build, for one line of the log.
 struct BuildRecord {
   Peer peer;
   BuildKind kind = BuildKind::kNvrtc;
@@ -77,7 +77,7 @@ struct BuildRecord {
   const Result<BuildAnswer>& result;
 };
 
-/// The daemon's heart: request -> key -> look up -> join -> compile -> store -> answer.
+/// The main path of a build: request -> key -> look up -> join -> compile -> store -> answer.
 /// Thread-safe. Hits never wait for a compile; followers hold no thread.
 class BuildCoordinator {
  public:
@@ -85,8 +85,8 @@ class BuildCoordinator {
   /// Names one call of Build; 0 is never used.
   using Ticket = uint64_t;
 
-  /// What the coordinator works with; everything must outlive it, and the toolchains call nobody
-  /// back any more when it goes.
+  /// Parts that the coordinator uses; each must outlive it. The toolchains must have stopped
+  /// calling back when the coordinator ends.
   struct Parts {
     Toolchains& toolchains;
     Compiler& compiler;
@@ -96,15 +96,15 @@ class BuildCoordinator {
     EvictionLog& eviction_log;  ///< what the tiers dropped, and who looks for it
     std::function<void(const BuildRecord&)>
         observe;  ///< called once per answered build; may be empty
-    std::function<void(std::string_view)> report = {};  ///< what an operator should know
-    AnsweredBuilds* answered = nullptr;  ///< who was told of which artifact; null: nobody notes it
-    PrivateEntries* own = nullptr;  ///< what is one user's alone, asked first; null: nothing is
-    /// What callers sent of their files; null: none does.
+    std::function<void(std::string_view)> report = {};  ///< messages for the operator
+    AnsweredBuilds* answered = nullptr;  ///< notes who was answered with what; null: none
+    PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
+    /// Contents of files that callers sent; null: no caller sends any.
     std::shared_ptr<SentContents> sent_contents = nullptr;
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
-  /// Cancels what runs and answers everybody who waits with kUnavailable.
+  /// Cancels running compiles and answers all waiters with kUnavailable.
   ~BuildCoordinator();
   BuildCoordinator(const BuildCoordinator&) = delete;
   BuildCoordinator& operator=(const BuildCoordinator&) = delete;
@@ -113,8 +113,8 @@ class BuildCoordinator {
   /// never under a lock of the coordinator; after Leave it may or may not run.
   Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
 
-  /// The caller no longer waits. The last one that leaves a flight cancels its compile. Unknown and
-  /// finished tickets are ignored.
+  /// The caller no longer waits. If the last waiter leaves a flight, its compile is cancelled.
+  /// Unknown and finished tickets are ignored.
   void Leave(Ticket ticket);
 
   /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
@@ -122,10 +122,10 @@ class BuildCoordinator {
 
   [[nodiscard]] BuildGauges Gauges() const;
 
-  /// Why builds are misses. Lives as long as the coordinator; a question may stay unanswered when
-  /// that ends.
+  /// Tells why builds are misses. Lives as long as the coordinator; a question may stay unanswered
+  /// when the coordinator ends.
   [[nodiscard]] const Explainer& explainer() const;
-  /// What is known of builds. Lives as long as the coordinator.
+  /// Returns the cache of builds, which lives as long as the coordinator.
   [[nodiscard]] BuildCache& cache();
 
  private:

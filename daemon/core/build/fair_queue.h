@@ -20,11 +20,11 @@
 
 namespace cccl_cache::daemon {
 
-/// Items that wait for one of a fixed number of slots. Users take turns: each account has a line of
-/// its own, and slots serve the lines in rotation. An item that several users wait for stands in
-/// each of their lines and runs once, at the best of its places. Who has nothing running and waits
-/// for long, because items of others hold all slots (a disk of theirs hangs), gets one of a few
-/// slots beside them. Thread-safe.
+/// Items that wait for one of a fixed number of slots. Each account has a line of its own, and the
+/// slots serve the lines in rotation. An item that several users wait for stands in each of their
+/// lines and runs once, at the best of its places. If items of others hold all slots (their disk
+/// hangs), an account that has nothing running and waits for long gets one of a few relief slots.
+/// Thread-safe.
 class FairQueue {
  public:
   struct Bounds {
@@ -43,14 +43,14 @@ class FairQueue {
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
 
-  /// Runs nothing more, and returns when what runs has returned. Called by one thread.
+  /// Starts no more items, and returns when the running ones have returned. Called by one thread.
   void Close();
 
-  /// Puts the item at the end of the account's line. An item that waits in another's line already
-  /// stays there too, and then a full line is no error: it only gets no better place. kOverloaded
-  /// if the item is new and the line or the queue is full.
+  /// Adds the item at the end of the account's line. An item that waits in another line already
+  /// stays there too, and then a full line is no error: the item only gets no better place. Returns
+  /// kOverloaded if the item is new and the line or the queue is full.
   Status Add(uint64_t item, Account account);
-  /// Takes the item out of all lines. False: it did not wait (any more).
+  /// Takes the item out of all lines. Returns false if it did not wait (any more).
   bool Remove(uint64_t item);
 
   [[nodiscard]] size_t waiting() const;
@@ -65,11 +65,12 @@ class FairQueue {
 
   void ServeSlot(std::stop_token stop);
   void ServeRelief(std::stop_token stop);
-  // Those below require the lock on mutex_. Runs the account's next item without it.
+  // The functions below require the lock on mutex_. This one runs the account's next item without
+  // it.
   void RunNextOf(Account account, std::unique_lock<std::mutex>* lock);
-  // Who is to be relieved now; otherwise when to look again.
+  // Returns the account to relieve now, or else when to look again.
   std::variant<Account, Clock::time_point> Relieved() const;
-  // The account's next item, removed from all lines; its turn is over.
+  // Takes the account's next item out of all lines and returns it; the account's turn is over.
   uint64_t TakeNextOf(Account account);
   void RemoveFromLine(uint64_t item, Account account);
 
@@ -77,16 +78,16 @@ class FairQueue {
   const Run run_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any added_;    // an item, for one slot
-  std::condition_variable_any changed_;  // for one relief slot, which knows then when to look
+  std::condition_variable_any added_;    // an item was added, for one slot
+  std::condition_variable_any changed_;  // for one relief slot, which then knows when to look
   std::map<Account, std::deque<uint64_t>> lines_;  // guarded by mutex_; no empty lines
-  std::list<Account> rotation_;                    // guarded by mutex_; those of lines_
+  std::list<Account> rotation_;                    // guarded by mutex_; the accounts of lines_
   std::map<uint64_t, Waiting> waiting_;            // guarded by mutex_
   std::map<Account, size_t> running_of_;           // guarded by mutex_; no zeros
   size_t running_ = 0;                             // guarded by mutex_
   size_t busy_slots_ = 0;                          // guarded by mutex_
   size_t busy_relief_slots_ = 0;                   // guarded by mutex_
-  uint64_t changes_ = 0;                           // guarded by mutex_: of who waits and runs
+  uint64_t changes_ = 0;  // guarded by mutex_: counts changes of what waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use
 };

@@ -162,7 +162,7 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     if (state == tickets_.end()) return left;
     if (state->second.parked != nullptr) {
       left.waiter = std::move(state->second.parked);
-    } else if (state->second.flight == 0) {  // being looked up: whoever does it finds the mark
+    } else if (state->second.flight == 0) {  // being looked up: Close, Park or Join finds the mark
       state->second.left = true;
       return left;
     } else {

@@ -20,50 +20,53 @@
 
 namespace cccl_cache::daemon {
 
-/// One caller of Build, from its call to its answer. Owned by whoever moves it on: the thread that
-/// looks things up for it, or the table while it waits in a flight or is parked.
+/// One caller of Build, from its call to its answer. Owned by the thread that looks things up for
+/// it, or by the table while it waits in a flight or is parked.
 struct Waiter {
   BuildCoordinator::Ticket ticket = 0;
   std::shared_ptr<const BuildRequest> request;
   Peer peer;
-  CallerFilesPtr files;  ///< null: it sends none
+  CallerFilesPtr files;  ///< null: the caller sends none
   BuildCoordinator::Done done;
   std::chrono::steady_clock::time_point called;
   std::chrono::steady_clock::time_point joined;
   std::shared_ptr<const BuildPlan> plan;
-  /// The plan under canonical names, if this one has the real ones only because paths may show.
+  /// The plan under canonical names, if `plan` has the real ones only because paths may show.
   std::shared_ptr<const BuildPlan> to_be_proven;
-  std::shared_ptr<const Manifest> known_of_that;  ///< by all users, when it was looked up
-  /// A compile of its files under canonical names showed these: it needs the real ones. Not every
-  /// build leaves a manifest that says so.
+  std::shared_ptr<const Manifest> known_of_that;  ///< of that plan, for all users, when looked up
+  /// A compile of its files under canonical names showed paths, so it needs the real ones. Noted
+  /// here because not every build leaves a manifest that says so.
   bool shows_paths = false;
   bool missed = false;  ///< counted as a miss, once however often it starts again
-  /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
+  /// Its outcome if a tier holds its result: no longer a hit once the waiter waited for that
+  /// compile.
   Outcome if_found = Outcome::kHit;
   bool leads = false;
   bool joined_before_start = false;
-  /// What was known of the plan's fingerprint when it was looked up.
+  /// Manifest of the plan's fingerprint, as it was when looked up.
   UsersManifest manifest;
   int restarts = 0;
-  int overtaken = 0;  ///< how often it started again because another flight had landed
-  int looks = 0;      ///< in a row for a toolchain that changed again each time
+  int overtaken = 0;  ///< how often it started again because another flight had ended
+  int looks = 0;      ///< waits in a row for a toolchain that changed again each time
 };
 using WaiterPtr = std::unique_ptr<Waiter>;
 
-/// Who waits for which compile. Only bookkeeping: starts nothing, calls nobody. Thread-safe.
+/// Records which caller waits for which compile. Only bookkeeping: starts nothing, calls nothing
+/// back. Thread-safe.
 class FlightTable {
  public:
   using Ticket = BuildCoordinator::Ticket;
 
-  /// A ticket for a new caller.
+  /// Returns a ticket for a new caller.
   Ticket Open();
-  /// The caller is about to be answered. False: it left, nobody wants the answer.
+  /// Ends the ticket of a caller that is about to be answered. Returns false if the caller left, so
+  /// that no answer is wanted.
   bool Close(Ticket ticket);
 
-  /// The waiter waits in no flight, for something that may never come. Gone if the caller left or
-  /// leaves meanwhile.
+  /// Keeps a waiter that waits in no flight, for something that may never come. The waiter is gone
+  /// if the caller left or leaves meanwhile.
   void Park(WaiterPtr waiter);
-  /// Null: the caller left, or the table is being emptied.
+  /// Returns null if the caller left or the table is being emptied.
   [[nodiscard]] WaiterPtr TakeParked(Ticket ticket);
 
   struct Joined {
@@ -71,50 +74,51 @@ class FlightTable {
     bool leads = false;   ///< the flight is new
     bool started = false;
   };
-  /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if it
-  /// left. A new flight that is not `shared` takes nobody in once its compile has begun: the next
-  /// one who asks gets one of its own.
+  /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if the
+  /// caller left. A new flight that is not `shared` takes no waiter in once its compile has begun:
+  /// the next caller gets a flight of its own.
   Joined Join(WaiterPtr waiter, const Digest& key, bool shared);
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
-    Caller caller;                             ///< who waits longest
-    std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this one looked
+    Caller caller;                             ///< the one that waits longest
+    std::shared_ptr<const Manifest> manifest;  ///< what all users knew when this caller looked
     std::shared_ptr<const BuildPlan> to_be_proven;
     std::shared_ptr<const Manifest> known_of_that;
     std::stop_token stop;
-    int overtaken = 0;  ///< that caller
+    int overtaken = 0;  ///< of that caller
   };
-  /// The flight's compile begins. None: it began before, or is gone.
+  /// Marks the flight's compile as begun. Returns none if it began before, is cancelled or is gone.
   std::optional<Started> Begin(uint64_t flight);
 
-  /// Takes everybody of another uid out of the flight, which is joined by `key` from now on. One
-  /// in which nobody is left is cancelled and gone.
+  /// Takes the waiters of other uids out of the flight and returns them. From now on `key` joins
+  /// the flight. A flight that has no waiter left is cancelled and gone.
   std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);
 
-  /// The flight is over: everybody who still waits in it. A compile that runs for it nevertheless,
-  /// because it was answered otherwise, is cancelled.
+  /// Ends the flight and returns its remaining waiters. If its compile still runs, because the
+  /// flight was answered otherwise, that is cancelled.
   std::vector<WaiterPtr> Finish(uint64_t flight);
 
   struct Left {
     uint64_t flight = 0;  ///< 0: it waited in none
-    bool last = false;    ///< nobody is left: the flight was cancelled and is gone
+    bool last = false;    ///< no waiter is left: the flight was cancelled and is gone
     WaiterPtr waiter;
   };
-  /// The caller waits no longer, and will not be answered. If it led, the next one leads.
+  /// The caller waits no longer and will not be answered. If it led its flight, the next waiter
+  /// leads.
   Left Leave(Ticket ticket);
-  /// The caller is taken out of its flight, unless the compile of that has begun, to be answered
-  /// otherwise: its ticket stays open.
+  /// Takes the waiter out of its flight, to be answered otherwise, unless the flight's compile has
+  /// begun. The ticket stays open.
   Left TakeOutOfLine(Ticket ticket);
 
-  /// Callers in flights, those who lead among them.
+  /// Returns how many callers wait in flights, leaders included.
   [[nodiscard]] size_t Waiting() const;
 
-  /// Cancels all compiles that run; no other begins.
+  /// Cancels all running compiles; no other begins.
   void CancelAll();
-  /// Everybody who waits, in no flight any more.
+  /// Returns all waiters, parked ones included; they are in no flight any more.
   std::vector<WaiterPtr> TakeAll();
-  /// True as soon as no ticket is open, false at the deadline.
+  /// Returns true as soon as no ticket is open, false at the deadline.
   bool WaitUntilIdle(std::chrono::milliseconds deadline);
 
  private:

@@ -15,12 +15,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the request's texts: in the request itself and twice in each of two plans.
+// Copies of the request's texts: in the request itself and twice in each of two plans.
 constexpr size_t kCopiesInProof = 5;
-// What changes under three compiles in a row is being installed: answer, keep nothing.
+// A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
 constexpr int kMaxRestarts = 3;
-// So often a build gives up its turn because others of its fingerprint landed while it was queued.
-// A result of theirs that did not serve it three times seldom will: they have other headers.
+// A build gives up its turn so often because others of its fingerprint ended while it was queued.
+// If their results did not serve it three times, they seldom will: they have other headers.
 constexpr int kMaxOvertaken = 3;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
@@ -45,7 +45,7 @@ bool IsAlone(const Waiter& waiter) {
 
 IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
 
-// Of one caller alone.
+// Returns the key of a flight of one caller alone.
 Digest FlightOfCaller(const Waiter& waiter) {
   Hasher hasher;
   hasher.AppendValue("flight", waiter.plan->flight.View());
@@ -53,7 +53,7 @@ Digest FlightOfCaller(const Waiter& waiter) {
   return hasher.Finish();
 }
 
-// Whether what was made of the plan's files was made of the waiter's.
+// Returns whether a result made from the plan's files was made from the waiter's files.
 bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
@@ -61,18 +61,18 @@ bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
   return waiter.plan->view == plan.view;
 }
 
-// Whether a compile of the waiter's own files shows the names under which it saw them.
+// Returns whether a compile of the waiter's own files shows the names under which it saw them.
 bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   return flight_result.shows_paths &&
          (!flight_result.looked_outside || SameFiles(waiter, plan, flight_result.files_were_sent));
 }
 
-// Whether the result is an answer to what this waiter asked.
+// Returns whether the result is an answer to this waiter's request.
 bool Matches(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   if (flight_result.tier != TierName::kNone) return true;
   if (flight_result.failed_files != nullptr && flight_result.failed_files != waiter.files)
     return false;
-  // What the daemon could not open for the leader, this one sends.
+  // This waiter sends the files that the daemon could not open for the leader.
   const bool files_needed =
       flight_result.error && flight_result.error->code == ErrorCode::kFilesNeeded;
   if (files_needed && waiter.files != nullptr) return false;
@@ -125,17 +125,18 @@ void Flights::Hit(const Waiter& waiter, const FlightResult& hit, const Closure& 
 
 void Flights::Leave(BuildCoordinator::Ticket ticket) {
   const FlightTable::Left left = parts_.table.Leave(ticket);
-  // A flight that others wait for keeps its place in the leaver's line: taking it out would race
-  // with the same user's joining again.
+  // A flight that others wait for keeps its place in the line of the caller that left. Taking it
+  // out would race with a new Join of the same user.
   if (!left.last) return;
   queue_.Remove(left.flight);
   parts_.compile.statistics.Add(Counter::kCancelled);
 }
 
-// The key of a waiter's flight. All users share it as long as nothing is read outside the
-// toolchain; else only one user's callers do, so that nobody keeps others waiting for a disk. A
-// waiter that started again because the closure was not true for it, or that has the real names
-// because a file names paths, shares it with those who have the same files.
+// Returns the key of a waiter's flight. All users share a flight as long as nothing is read outside
+// the toolchain. Otherwise only callers of one user share it, so that no user's disk holds up
+// another user. Two kinds of waiters share it with those that have the same files: one that started
+// again because the closure was not true for it, and one that has the real names because a file
+// names paths.
 Digest Flights::KeyFor(const Waiter& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
@@ -157,7 +158,7 @@ void Flights::Join(WaiterPtr waiter) {
   const FlightTable::Joined joined = parts_.table.Join(std::move(waiter), key, shared);
   if (joined.flight == 0 || joined.started) return;
   if (joined.leads && shared) {
-    // Another flight of this key may have landed between our look-up and our joining: in memory.
+    // Another flight of this key may have ended between our look-up and our joining: in memory.
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
@@ -167,7 +168,7 @@ void Flights::Join(WaiterPtr waiter) {
   if (left.waiter != nullptr) parts_.responder.Refuse(std::move(left.waiter), queued.error());
 }
 
-// One flight from its slot to its result; runs on a slot's thread.
+// Runs one flight from its slot to its result, on a slot's thread.
 void Flights::Run(uint64_t flight) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
@@ -212,15 +213,16 @@ void Flights::Run(uint64_t flight) {
   Land(flight, started->plan, caller.peer, flight_result, known);
 }
 
-// Whether another flight of this fingerprint has landed since the leader looked, so that it may
-// find an answer now. A disk that stalls must hold no slot: what has landed lately is in memory.
+// Returns whether another flight of this fingerprint has ended since the leader looked, so that the
+// leader may find an answer now. A disk that stalls must hold no slot: recent results are in
+// memory.
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
   if (known == nullptr) return parts_.cache.ManifestInMemory(plan, uid).all != nullptr;
   const auto now = parts_.cache.SharedManifestInMemory(plan);
   return now != nullptr && now->SaysMoreThan(*known);
 }
 
-// What this flight waits for from now on are files of one user: others go their own way.
+// From now on this flight waits for files of one user, so waiters of other users start again.
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
@@ -242,7 +244,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else if (waiter->restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
-      // A caller that leaves its files unsent is answered or gone: that can't go on for ever.
+      // A caller that leaves its files unsent is answered or gone, so this can't go on for ever.
       if (flight_result.failed_files == nullptr) ++waiter->restarts;
       if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
       if (flight_result.keepable())
@@ -252,9 +254,9 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
   }
 }
 
-// LTO-IR under the real names is not what all others are given later, so whether paths show is
-// found out first. Where a build of the same program in another directory waits to be proven, this
-// one is made under canonical names: it is the proof of both.
+// LTO-IR made under the real names is not what later callers are given, so this finds out first
+// whether paths show. If a build of the same program in another directory waits to be proven, this
+// one is made under canonical names: it proves both.
 std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started& started) {
   const auto& canonical = started.to_be_proven;
   if (canonical == nullptr) return nullptr;
@@ -266,8 +268,8 @@ std::shared_ptr<const PathProof> Flights::ProofBefore(const FlightTable::Started
   return open == nullptr ? nullptr : std::shared_ptr<const PathProof>(open, &open->proof);
 }
 
-// What was made under the real paths because its files may show them, is everybody's once it is
-// proven that it does not.
+// A result made under the real paths, because its files may show them, is shared with all users
+// once it is proven that it does not show them.
 void Flights::ProveLater(const FlightTable::Started& started, const FlightResult& flight_result) {
   if (started.to_be_proven == nullptr || NamesPathsAnyway(*started.plan)) return;
   if (!flight_result.keepable() || !flight_result.output.succeeded) return;

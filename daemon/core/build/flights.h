@@ -16,16 +16,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Builds that nothing is known of: who asks for the same waits for one compile. From joining to
-/// the result. Thread-safe.
+/// Builds of which nothing is known, from joining to the result. Callers that ask for the same
+/// build wait for one compile. Thread-safe.
 class Flights {
  public:
   struct Parts {
     FlightTable& table;
     BuildCache& cache;
     Responder& responder;
-    CompileRunner::Parts compile;                  ///< but for the preambles
-    std::function<void(std::string_view)> report;  ///< what an operator should know; may be empty
+    CompileRunner::Parts compile;                  ///< without the preambles
+    std::function<void(std::string_view)> report;  ///< messages for the operator; may be empty
   };
   struct Limits {
     CompileLimits compile;
@@ -33,7 +33,7 @@ class Flights {
     uint64_t shadow_check_every = 0;  ///< hits; 0: never
     PreamblePool::Bounds preambles;
   };
-  /// Looks a waiter's build up anew: what it waited for was no answer to it.
+  /// Looks a waiter's build up again, because the result it waited for was no answer to it.
   using StartAgain = std::function<void(WaiterPtr)>;
 
   /// The parts must outlive the flights.
@@ -42,16 +42,16 @@ class Flights {
   Flights(const Flights&) = delete;
   Flights& operator=(const Flights&) = delete;
 
-  /// Cancels what runs and returns when it has ended. Who still waits, or joins later, stays in the
-  /// table.
+  /// Cancels running compiles and returns when they have ended. Waiters stay in the table, and so
+  /// do those that join later.
   void Close();
 
   /// Adds the waiter, whose plan is made, to a flight or starts one.
   void Join(WaiterPtr waiter);
-  /// The last one that leaves a flight cancels its compile.
+  /// If the last waiter leaves a flight, its compile is cancelled.
   void Leave(BuildCoordinator::Ticket ticket);
 
-  /// A hit that is answered, as it may be one of those that are checked, and what it was made of.
+  /// Takes a hit that is being answered, and what it was made of: it may be a sample to be checked.
   void Hit(const Waiter& waiter, const FlightResult& hit, const Closure& closure);
 
   [[nodiscard]] BuildGauges Gauges() const {
@@ -60,7 +60,7 @@ class Flights {
 
  private:
   Digest KeyFor(const Waiter& waiter);
-  /// Whether this caller's files can be had without it, if it sends them.
+  /// Returns whether this caller's files can be had without it, if it sends them.
   [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
   [[nodiscard]] size_t Busy() const {
     const size_t waiting = queue_.waiting();  // first: what runs meanwhile counts below
@@ -69,11 +69,11 @@ class Flights {
   void Run(uint64_t flight);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
-  /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did
-  /// not tell, or nobody looked.
+  /// `known`: what all users knew of the fingerprint when the leader looked; null: the disk did not
+  /// answer, or it was not looked up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const FlightResult& flight_result, const Manifest* known);
-  /// What is to be proven before the flight's callers are answered; null: nothing.
+  /// Returns what is to be proven before the flight's callers are answered, or null.
   [[nodiscard]] std::shared_ptr<const PathProof> ProofBefore(const FlightTable::Started& started);
   void ProveLater(const FlightTable::Started& started, const FlightResult& flight_result);
   void Prove(const std::shared_ptr<OpenProofs::Open>& open, const std::stop_token& stop);
@@ -84,8 +84,8 @@ class Flights {
   PreamblePool preambles_;
   OpenProofs proofs_;
   CompileRunner runner_;
-  // Last, as their threads use what stands above them. Idle jobs and preambles ask the queue, too:
-  // from the first one that is added, and not after the destructor has stopped them.
+  // Last, as their threads use the members above. Idle jobs and preambles ask the queue as well:
+  // from the first one that is added, until Close has stopped them.
   IdleJobs idle_jobs_;
   ShadowChecks shadow_checks_;
   FairQueue queue_;

@@ -21,10 +21,10 @@ std::string TextOf(FileKind kind, const Digest& digest) {
   return kind == FileKind::kDirectory ? "a directory" : digest.Hex();
 }
 
-// "--std" of "--std=c++17".
+// Returns "--std" for "--std=c++17".
 std::string_view NameOf(std::string_view option) { return option.substr(0, option.find('=')); }
 
-// Those of `some` that `others` lack, each as often as it is missing.
+// Returns those of `some` that `others` lack, each as often as it is missing.
 std::vector<std::string> Missing(const std::vector<std::string>& some,
                                  const std::vector<std::string>& others) {
   std::map<std::string_view, size_t> left;
@@ -41,7 +41,7 @@ std::vector<std::string> Missing(const std::vector<std::string>& some,
   return missing;
 }
 
-// Texts that only one side has; two of the same name are one that changed.
+// Compares texts that only one side has; two texts of the same name are one that changed.
 void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
                   const std::vector<std::string>& is, std::vector<Difference>* differences) {
   const std::vector<std::string> gone = Missing(was, is);
@@ -74,7 +74,7 @@ void CompareOptions(const PastBuild& was, const PastBuild& is,
                           fmt::format("{}", fmt::join(is.options, " "))});
 }
 
-// Of one name the first ones are compared, then the second ones.
+// Compares, among contents of one name, the first ones with each other, then the second ones.
 void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
                      const std::vector<ContentMark>& is, std::vector<Difference>* differences) {
   std::multimap<std::string_view, const ContentMark*> left;
@@ -103,7 +103,7 @@ void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
   }
 }
 
-// All but the files.
+// Compares all but the files.
 std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
   std::vector<Difference> differences;
   CompareOptions(was, is, &differences);
@@ -126,7 +126,7 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
 }
 
 void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
-  // The same numbers stand for the same places only in the same search order.
+  // Equal numbers stand for the same places only in the same search order.
   const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
   const auto name_in = [&](const PastBuild& build, const FileName& name) {
     return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
@@ -137,7 +137,7 @@ void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Differe
   }
   for (const ClosureEntry& entry : is.closure->entries) {
     const auto found = before.find(name_in(is, entry.name));
-    // What was asked for only now follows from something else that differs.
+    // A file that was not asked for before follows from something else that differs.
     if (found == before.end()) continue;
     const ClosureEntry& old = *found->second;
     Difference difference{DifferenceField::kHeader, ClientPath(is, entry.name),
@@ -164,7 +164,7 @@ bool Resembles(const PastBuild& build, const PastBuild& other) {
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 
-// How unlikely it is that the same build was meant.
+// Returns how unlikely it is that the same build was meant.
 size_t WeightOf(const Difference& difference) {
   switch (difference.field) {
     case DifferenceField::kSource:
@@ -179,7 +179,7 @@ size_t WeightOf(const Difference& difference) {
   }
 }
 
-// Another place of the build moves all of its directories: they count once.
+// A build in another place moves all of its directories, so they count once.
 size_t WeightOf(const std::vector<Difference>& differences) {
   size_t weight = 0;
   bool elsewhere = false;
@@ -193,12 +193,12 @@ size_t WeightOf(const std::vector<Difference>& differences) {
   return weight + (elsewhere ? 1 : 0);
 }
 
-// Where only one of them depends on its paths, something else that differs made it so.
+// If only one of them depends on its paths, something else that differs made it so.
 bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
   return was.path_dependent && is.path_dependent;
 }
 
-// What follows the working directory in the path; none of what lies elsewhere.
+// Returns the part of the path that follows the working directory; none if the path lies elsewhere.
 std::optional<std::string_view> BelowWorkingDirectory(const PastBuild& build,
                                                       std::string_view path) {
   const std::string_view working = build.working_directory;
@@ -215,11 +215,11 @@ bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild
   return below && below == BelowWorkingDirectory(is, now.path);
 }
 
-// Directories beyond this are compared number by number.
+// Longer search orders are compared number by number.
 constexpr size_t kMaxAligned = 64;
 
-// What it costs to take two directories for one another, or one for new or gone: two that are
-// another in the same places rather change than come and go.
+// Costs of an alignment: one directory taken for another, and one that is new or gone. Two that
+// differ in the same places have rather changed than come and gone.
 constexpr size_t kRenamed = 1;
 constexpr size_t kChanged = 10;
 constexpr size_t kAlone = 10;
@@ -280,7 +280,7 @@ class SearchOrders {
                             by_path ? after.path : after.shown});
   }
 
-  // What the cheapest way costs from each pair of places on to the ends.
+  // Computes the cost of the cheapest alignment from each pair of places to the ends.
   void Align(size_t old_begin, size_t now_begin) {
     old_begin_ = old_begin;
     now_begin_ = now_begin;

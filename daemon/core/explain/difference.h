@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Sent: values never change; the same numbers as in admin.proto.
+/// Sent over the wire: values never change, and are those in admin.proto.
 enum class DifferenceField : uint8_t {
   kOption = 1,
   kHeader = 2,  ///< a file from outside the request, or an entry of the toolchain's headers
@@ -25,7 +25,7 @@ enum class DifferenceField : uint8_t {
   kProgramName = 9,
 };
 
-/// In what one build is another than an earlier one.
+/// One point in which a build differs from an earlier one.
 struct Difference {
   DifferenceField field = DifferenceField::kOption;
   std::string name;  ///< which option, header, input; a path as the client names it
@@ -38,29 +38,30 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 
-/// In what `is` differs from the build that `was`, the lightest first. Headers only if both
-/// closures are known.
+/// Returns in what `is` differs from the earlier build `was`, the lightest difference first.
+/// Compares headers only if both closures are known.
 [[nodiscard]] std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is);
 
-/// Why paths are among these differences: which options of `is` have its output show them. Empty if
-/// no directory is among them, or if one of the outputs does not.
+/// Returns why paths are among these differences: which options of `is` make its output show them.
+/// Empty if no directory is among them, or if one of the outputs does not show paths.
 [[nodiscard]] std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
                                         std::span<const Difference> differences);
 
-/// Of these builds, the newest first, the one that `build` differs least from. Only what was kept
-/// and resembles it counts: the same kind with the same program name or contents. Null if there is
-/// none.
+/// Returns, of these builds, the newest first, the one that `build` differs least from, or null if
+/// there is none. Only a build that was kept and resembles it counts: of the same kind, with the
+/// same program name or contents.
 [[nodiscard]] PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build);
 
-/// What of the past build's closure is not so in these files, at most `most`. Blocks as long as the
-/// disk does.
+/// Returns in what these files differ from the past build's closure: at most `most` differences.
+/// Blocks as long as the disk does.
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 
-/// In what the directories of two builds differ as far as their fingerprints know them: by their
-/// paths only where both outputs show paths. The search orders are compared as sequences: one that
-/// is there in addition, or not any more, is told by its own name, what follows it is not. A
-/// working directory that differs is told once, and not again for each directory below it. Pure.
+/// Returns in what the directories of two builds differ as far as their fingerprints know them.
+/// Paths are compared only if both outputs show paths. The search orders are compared as sequences:
+/// a directory that was added or removed is reported by its own name, and those that follow it are
+/// not. A working directory that differs is reported once, and not again for each directory below
+/// it. Pure.
 [[nodiscard]] std::vector<Difference> DirectoryDifferences(const PastBuild& was,
                                                            const PastBuild& is);
 

@@ -17,9 +17,9 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
-// Who edited a header looks for that one; a whole other checkout need not be listed.
+// A user who edited a header looks for that one; a whole other checkout need not be listed.
 constexpr size_t kMaxFiles = 8;
-// So often in a row a question waits for a toolchain that changed again.
+// A question waits so often in a row for a toolchain that changed again.
 constexpr int kMaxLooks = 4;
 
 constexpr const char* kNotCompared =
@@ -29,7 +29,7 @@ constexpr const char* kNotCompared =
 
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
-// What `is` differs in from the build that `was`, if anything.
+// Explains in what `is` differs from the earlier build `was`, if in anything.
 void Tell(std::vector<Difference> differences, const PastBuild& was, const PastBuild& is,
           Explanation* explanation) {
   explanation->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
@@ -53,7 +53,7 @@ Explanation DiedOn(const Quarantined& input) {
   return explanation;
 }
 
-// The build itself says why it is not kept.
+// Returns the build's own reason for not being kept, if it was not.
 std::optional<Explanation> OwnReason(const PastBuild& build) {
   if (build.kept()) return std::nullopt;
   Explanation explanation;
@@ -73,7 +73,7 @@ struct Explainer::Question {
   Done done;
   int looks = 0;
   std::vector<PastBuildPtr> past;
-  // The rest belongs to the plan, which may be made anew under the real paths.
+  // The members below belong to the plan, which may be made again under the real paths.
   std::shared_ptr<const BuildPlan> plan;
   std::shared_ptr<const Manifest> manifest;
   QuarantinedPtr died;                ///< may be null
@@ -83,10 +83,10 @@ struct Explainer::Question {
   PastBuildPtr nearest;  ///< may be null
 };
 
-/// What the files of a question say.
+/// The result of a look at the files of a question.
 struct Explainer::Looked {
   bool died = false;                      ///< the compiler, on these very files
-  const KnownClosure* closure = nullptr;  ///< of the manifest: the one that is true
+  const KnownClosure* closure = nullptr;  ///< the manifest's closure that is true; may be null
   std::vector<Difference> since_same;     ///< files that changed since then
   std::vector<Difference> since_nearest;  ///< the same
 };
@@ -210,7 +210,7 @@ void Explainer::CheckFiles(const QuestionPtr& question) const {
   if (!added) question->done(added.error());
 }
 
-// What is known without a look at files.
+// Returns what is known without a look at files.
 std::optional<Explanation> Explainer::WithoutFiles(const Question& question) const {
   const BuildPlan& plan = *question.plan;
   Explanation explanation;
@@ -231,7 +231,7 @@ std::optional<Explanation> Explainer::WithoutFiles(const Question& question) con
   return explanation;
 }
 
-// What is true of the user's files now, and what follows from it.
+// Looks at the user's files as they are now, and concludes from that.
 FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
   const auto looked = std::make_shared<Looked>();
   return {.look =
@@ -246,7 +246,7 @@ FileChecks::Look Explainer::LookFor(const QuestionPtr& question) const {
                 looked->closure = manifest->FindTrue(*files, whose);
                 if (looked->closure != nullptr) return;
                 if (same) looked->since_same = FilesChangedSince(*same, *files, kMaxFiles);
-                // In another search order its numbers would name other places.
+                // In another search order, the build's numbers would name other places.
                 if (nearest && nearest->client_prefixes.size() == roots) {
                   looked->since_nearest = FilesChangedSince(*nearest, *files, kMaxFiles);
                 }
@@ -278,7 +278,7 @@ void Explainer::Checked(const QuestionPtr& question,
 
 void Explainer::NotKept(const QuestionPtr& question, const Looked& looked) const {
   const BuildPlan& plan = *question->plan;
-  // As a build goes on that finds nothing under canonical names.
+  // Continues as a build does that finds nothing under canonical names.
   if (!plan.path_dependent && parts_.cache.MayShowPaths(plan, question->peer.uid, looked.closure)) {
     const ToolchainPtr toolchain = plan.job.toolchain;
     if (MakePlan(*question, toolchain, true)) LookUp(question);

@@ -25,22 +25,23 @@
 
 namespace cccl_cache::daemon {
 
-/// Why a build is, or was, compiled. Sent: values never change; the same numbers as in admin.proto.
+/// Why a build is, or was, compiled. Sent over the wire: values never change, and are those in
+/// admin.proto.
 enum class Verdict : uint8_t {
-  kHit = 1,          ///< it is not: `tier` has it
+  kHit = 1,          ///< not compiled: `tier` has it
   kNeverSeen = 2,    ///< no earlier build of this user's resembles it
   kDiffers = 3,      ///< from the nearest earlier build in `differences`
   kEvicted = 4,      ///< its entry was dropped at `since` to keep within the limit
   kCorrupt = 5,      ///< its entry did not verify at `since`
   kShadowCheck = 6,  ///< its entry was dropped at `since`: its compiler made something else
   kUncacheable = 7,  ///< `reason` says why it is never kept
-  kFailed = 8,       ///< it does not compile: `reason`
+  kFailed = 8,       ///< it does not compile; `reason` says why
   kNotKept = 9,      ///< it was built before, and its entry is gone
-  /// No build of this user's that is remembered has this key, nor any artifact that it was given.
+  /// No remembered build of this user has this key, and the user was given no artifact of this key.
   kUnknownKey = 10,
 };
 
-/// An earlier build, to name it.
+/// An earlier build, named for the user.
 struct EarlierBuild {
   Digest key;
   Outcome outcome = Outcome::kBuilt;
@@ -52,26 +53,26 @@ struct Explanation {
   Verdict verdict = Verdict::kNeverSeen;
   TierName tier = TierName::kNone;  ///< where the artifact lies now
   std::string reason;
-  /// When the entry went; of a key that nothing happened to: when it was compiled.
+  /// When the entry went. For a key that nothing happened to: when it was compiled.
   std::optional<std::chrono::system_clock::time_point> since;
   std::optional<EarlierBuild> nearest;
   std::vector<Difference> differences;  ///< the most telling ones
-  size_t more_differences = 0;          ///< that were left out
+  size_t more_differences = 0;          ///< how many were left out
 };
 
-/// Says why a build was, or would be, compiled, without compiling. Tells a user of his own builds
-/// alone, and of entries whose inputs he presents. Thread-safe.
+/// Says why a build was, or would be, compiled, without compiling. A user is told only of own
+/// builds, and of entries whose inputs the user presents. Thread-safe.
 class Explainer {
  public:
   struct Parts {
     Toolchains& toolchains;
     FileAccess& files;
     BuildCache& cache;
-    FileChecks& checks;  ///< for what waits for the user's files
-    FileChecks& reads;   ///< for what waits for the daemon's disk; Close must await these looks
+    FileChecks& checks;  ///< run looks that wait for the user's files
+    FileChecks& reads;   ///< run looks that wait for the daemon's disk; Close must await them
     const BuildHistory& history;
     const EvictionLog& eviction_log;
-    AnsweredBuilds* answered = nullptr;  ///< null: nobody notes it
+    AnsweredBuilds* answered = nullptr;  ///< null: answers are not noted
   };
   using Done = std::function<void(Result<Explanation>)>;
 
@@ -82,14 +83,14 @@ class Explainer {
   /// The parts must outlive the explainer.
   Explainer(const Parts& parts, const Timeouts& patience) : parts_(parts), patience_(patience) {}
 
-  /// Why the last build of this uid's with this key was compiled, and what became of its entry; the
-  /// latter alone where the user was answered with it and no such build is remembered. The disk is
-  /// asked: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
-  /// Before this returns where they are full.
+  /// Answers why this uid's last build with this key was compiled, and what became of its entry. If
+  /// the user was answered with the entry and no such build is remembered, answers the latter
+  /// alone. This reads the disk: `done` runs once, on a thread of this uid's reads, or never if
+  /// these are closed before. If the reads are full, `done` runs before this returns.
   void OfKey(const Digest& key, const Peer& peer, Done done) const;
 
-  /// Whether this build would be a hit, and why not. `done` runs once, before this returns or later
-  /// on another thread, or never if the file checks or the reads are closed before.
+  /// Answers whether this build would be a hit, and why not. `done` runs once, before this returns
+  /// or later on another thread, or never if the file checks or the reads are closed before.
   void OfRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer, Done done) const;
 
  private:
@@ -98,7 +99,7 @@ class Explainer {
   struct Looked;
 
   [[nodiscard]] Explanation Known(const Digest& key, uid_t uid) const;
-  /// Of a key that the history does not have.
+  /// For a key that the history does not have.
   [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;
   void Start(const QuestionPtr& question) const;
   [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
@@ -113,7 +114,7 @@ class Explainer {
   void NotKept(const QuestionPtr& question, const Looked& looked) const;
   void Conclude(const Question& question, const Looked& looked) const;
 
-  /// What became of an entry that is not there any more.
+  /// Returns what became of an entry that is there no more.
   [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
 
   const Parts parts_;

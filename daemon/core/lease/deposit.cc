@@ -40,8 +40,8 @@ std::string Seal(std::string bytes) {
   return bytes;
 }
 
-/// The bytes between the key and the checksum; none unless magic, version, key and checksum are
-/// right.
+/// Returns the bytes between the key and the checksum; none unless magic, version, key and checksum
+/// are right.
 std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key,
                                        std::string_view bytes) {
   if (bytes.size() < kDigestSize) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key
   if (header.Take(magic.size()) != magic) return std::nullopt;
   if (header.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   if (header.Take(kDigestSize) != key.View()) return std::nullopt;
-  // Last, because it alone costs something.
+  // Last, because only this check is expensive.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(magic.size() + sizeof(kVersion) + kDigestSize);
 }

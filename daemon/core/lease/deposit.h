@@ -17,16 +17,16 @@
 
 namespace cccl_cache::daemon {
 
-/// The bytes of a deposit, shared by all whom they are handed to.
+/// The bytes of a deposit, shared by all callers that they are handed to.
 using DepositContents = std::shared_ptr<const std::string>;
 
-/// What is known of a deposit besides its contents.
+/// Description of a deposit, without its contents.
 struct DepositRecord {
   Digest key;
-  uid_t uid = 0;  ///< who deposited it: on whose account it is kept, who may list and remove it
+  uid_t uid = 0;  ///< the depositor: its account is charged, and it may list and remove the deposit
   DepositScope scope;
   std::string name_space;
-  Digest fields;  ///< of what it was made from: with the namespace its identity
+  Digest fields;  ///< digest of what it was made from; with the namespace, its identity
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
   std::chrono::sys_seconds used{};  ///< roughly: see DepositIndex::Use
@@ -36,27 +36,27 @@ struct DepositRecord {
   return DepositIdentity(record.name_space, record.fields);
 }
 
-/// Where deposits survive a restart. Thread-safe. Nothing waits for a disk but Get and Records.
+/// Keeps deposits over a restart. Thread-safe. Only Get and Records wait for a disk.
 class DepositStore {
  public:
   virtual ~DepositStore() = default;
 
-  /// Null: it is not there, or does not verify.
+  /// Returns null if it is not there or does not verify.
   virtual DepositContents Get(const Digest& key) = 0;
-  /// The same without waiting for a disk. Null: that may have it.
+  /// The same without waiting for a disk. If this returns null, the disk may still have it.
   virtual DepositContents FindInMemory(const Digest& key) = 0;
-  /// False: there is no room, and it is not kept.
+  /// Returns false, and keeps nothing, if there is no room.
   [[nodiscard]] virtual bool Put(const DepositRecord& record, DepositContents contents) = 0;
-  /// Replaces the record of what is there.
+  /// Replaces the record of a deposit that is there.
   virtual void PutRecord(const DepositRecord& record) = 0;
   virtual void Remove(const Digest& key) = 0;
-  /// All, in no order: read once, at the start.
+  /// Returns all records, in no order. Called once, at the start.
   virtual std::vector<DepositRecord> Records() = 0;
 };
 
 /// The forms in which a deposit leaves the process: self-describing, sealed by a checksum, bound to
-/// their key. docs/internals/entry-format.md says them byte by byte. Decoders take bytes from
-/// anybody, and give nothing when anything does not verify.
+/// their key. docs/internals/entry-format.md lists them byte by byte. Decoders take bytes from any
+/// source, and return nothing unless everything verifies.
 [[nodiscard]] std::string EncodeDepositContents(const Digest& key, std::string_view contents);
 [[nodiscard]] DepositContents DecodeDepositContents(const Digest& key_asked,
                                                     std::string_view bytes);

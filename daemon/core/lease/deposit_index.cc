@@ -20,7 +20,7 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   std::vector<Digest> gone;
   const std::lock_guard lock(mutex_);
   if (const auto found = by_key_.find(record.key); found != by_key_.end()) Drop(found->second);
-  // Limits may have been lowered since it was made.
+  // The limits may have been lowered since the deposit was made.
   if (!Fits(record.size)) return {record.key};
   const uint64_t charge = Charge(record.size);
   const Account account = usage_.AccountOf(record.uid);

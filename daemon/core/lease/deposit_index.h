@@ -21,13 +21,14 @@
 
 namespace cccl_cache::daemon {
 
-/// Which deposits are kept, whose they are, and which must go. Each account's bytes are bounded,
-/// and those of all: for a deposit that does not fit, its account's own least recently used ones
-/// go, then those of the account that has most, so that nobody pushes out what others use. Of an
-/// account's users the one who has most loses them. Thread-safe.
+/// Records which deposits are kept and whose they are, and chooses which to evict. The bytes of
+/// each account are bounded, and those of all accounts together. To make room for a deposit, its
+/// account's own least recently used ones are evicted, then those of the account that has most. So
+/// no user evicts what others use. Within an account, the user who has most loses them.
+/// Thread-safe.
 class DepositIndex {
  public:
-  /// What a deposit counts at the least: so a million empty ones are not free.
+  /// Least number of bytes that a deposit counts, so that a million empty ones are not free.
   static constexpr uint64_t kLeastCharge = 16 << 10;
 
   struct Limits {
@@ -39,23 +40,24 @@ class DepositIndex {
   explicit DepositIndex(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), usage_({limits.bytes_per_uid, limits.bytes}, std::move(find_account)) {}
 
-  /// Whether one of this size may be kept at all.
+  /// Returns whether a deposit of this size, in bytes, may be kept at all.
   [[nodiscard]] bool Fits(uint64_t size) const;
-  /// What a deposit of this size counts.
+  /// Returns the bytes that a deposit of this size counts.
   [[nodiscard]] static uint64_t Charge(uint64_t size) { return std::max(size, kLeastCharge); }
-  /// As the most recently used; in place of one of the same key. Returns what had to go for it;
-  /// what does not fit at all goes itself.
+  /// Adds the deposit as the most recently used one, in place of one of the same key. Returns the
+  /// keys that were evicted for it, or its own key if it does not fit at all.
   [[nodiscard]] std::vector<Digest> Add(const DepositRecord& record);
-  /// Which addition it came with: another one of the same key has another number.
+  /// Returns the number of the addition it came with; a later addition of the same key has another.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
-  /// It was handed out. Returns its record if that is to be written down: once an hour.
+  /// Marks the deposit as used. Returns its record if that is to be written: once an hour.
   [[nodiscard]] std::optional<DepositRecord> Use(const Digest& key, std::chrono::sys_seconds now);
-  /// False, and nothing happens, if another addition has replaced that one, or nothing is there.
+  /// Returns false, and does nothing, if another addition has replaced that one, or nothing is
+  /// there.
   [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);
-  /// False, and nothing happens, unless this user deposited it.
+  /// Returns false, and does nothing, unless this user deposited it.
   [[nodiscard]] bool RemoveOwn(const Digest& key, uid_t uid);
-  /// What this user deposited, in the order of the keys, at most `count`, from the first one behind
-  /// `after`; with none from the first.
+  /// Returns what this user deposited, in the order of the keys: at most `count`, from the first
+  /// one behind `after`, or from the first one if `after` is none.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const;
   [[nodiscard]] TierSize size() const;

@@ -10,9 +10,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A run of the daemon grants fewer leases than this: at a hundred thousand a second, in months.
+/// A run of the daemon grants fewer leases than 2^40: at 100,000 a second, that lasts for months.
 constexpr int kFenceBits = 40;
-/// A holder may miss so many heartbeats.
+/// Heartbeats after which a silent holder loses its lease.
 constexpr int kHeartbeats = 3;
 
 std::chrono::sys_seconds WallTime() {
@@ -31,7 +31,7 @@ Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
       index_(options_.limits, parts_.find_account),
-      // Zero says that somebody waits.
+      // Fence 0 stands for a waiter.
       table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
               .patience = kHeartbeats * options_.heartbeat,
               .longest = options_.longest_lease,
@@ -86,7 +86,7 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
-  // Who left before it had a place left nothing.
+  // A caller that left while the disk was read had no place then: it leaves the table now.
   if (!StopReading(call->waiter)) table_.Leave(call->waiter);
 }
 
@@ -109,8 +109,8 @@ void Deposits::Enter(const CallPtr& call) {
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->key)) return TellNews(*call, grant);
-  // Published after the first look, before this lease. Who does not know of it can't say that it
-  // lives.
+  // It was published after the first look and before this lease. A caller that does not know of its
+  // lease can't renew it.
   table_.SuspendTimeout(call->waiter);
   const auto go_without = [this, call, grant] {
     if (table_.Beat(call->waiter)) TellNews(*call, grant);

@@ -26,7 +26,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Who wants what. The key was made from the scope, so knowing it is no way to another's deposit.
+/// One caller's request for a deposit. The key was made from the scope, so knowing it is no way to
+/// another's deposit.
 struct DepositClaim {
   Digest key;
   uid_t uid = 0;
@@ -34,18 +35,18 @@ struct DepositClaim {
   DepositScope scope;
   std::string name_space;
   Digest fields;
-  std::chrono::milliseconds wait{0};  ///< 0: without end
+  std::chrono::milliseconds wait{0};  ///< longest wait for the lease or the deposit; 0: without end
 };
 
-/// How many there are now.
+/// Numbers of what is kept, held and waited for now.
 struct DepositGauges {
   TierSize kept;
   LeaseTable::Gauges leases;
 };
 
-/// What only clients can make, kept for them: hands out what is there, a lease to one caller for
-/// what is not, and lets the others wait. Thread-safe. Every waiter must have left before it
-/// ends.
+/// Keeps what only clients can make. Hands out a deposit that is there. If none is there, grants a
+/// lease to one caller and lets the others wait. Thread-safe. Every waiter must have left before
+/// the object ends.
 class Deposits {
  public:
   using WaiterId = LeaseTable::WaiterId;
@@ -53,14 +54,15 @@ class Deposits {
 
   struct Options {
     DepositIndex::Limits limits;
-    /// How often the holder of a lease says that it lives.
+    /// How often the holder of a lease renews it.
     std::chrono::milliseconds heartbeat{5'000};
     /// How long a lease that others wait for may be held.
     std::chrono::milliseconds longest_lease{600'000};
     /// How long one read of the disk may take.
     std::chrono::milliseconds disk_patience{5'000};
-    /// Of the daemon over this store, greater than that of each before: so no number of a lease is
-    /// given out twice. An error: that is not known, and who wants a lease is told so.
+    /// Number of this run of the daemon over this store, greater than that of each run before, so
+    /// that no fence is given out twice. An error: the number is not known, and callers that want a
+    /// lease are told so.
     Result<uint64_t> run = uint64_t{0};
     Now now = std::chrono::steady_clock::now;
   };
@@ -71,22 +73,22 @@ class Deposits {
     FindAccount find_account = {};  ///< as DepositIndex has it
   };
 
-  /// Takes up what the store holds; what is more than the limits goes.
+  /// Loads what the store holds; what exceeds the limits is evicted.
   Deposits(Options options, Parts parts);
   ~Deposits() { reads_.Close(); }
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
   [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
-  /// Tells the caller of what is there or of its lease, perhaps before this returns; else it waits.
-  /// What is only on the disk is read on threads of this user's.
+  /// Tells the caller of the deposit or of its lease, perhaps before this returns; otherwise the
+  /// caller waits. A deposit that is only on the disk is read on threads of this user's.
   void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
   /// The contract of both is that of LeaseTable.
   void Leave(WaiterId waiter);
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
-  /// Keeps what the holder made and hands it to all who wait for it. LeaseLost: it is not the
-  /// holder any more, or the number is another's. kOverloaded: larger than a user's quota; the
-  /// lease is held still.
+  /// Keeps what the holder made and hands it to all waiters. LeaseLost: the caller holds the lease
+  /// no more, or the number is another's. kOverloaded: the deposit is larger than a user's quota;
+  /// the lease is still held.
   using Publication = std::variant<Ok, LeaseLost, Error>;
   [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                     const DepositFound& made);
@@ -96,18 +98,18 @@ class Deposits {
                                                 size_t count) const {
     return index_.List(uid, after, count);
   }
-  /// False: this user deposited nothing under the key.
+  /// Returns false if this user deposited nothing under the key.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
 
-  /// The contents of one that List told of, which is no use of it. Null: it is there no more. Reads
-  /// the disk.
+  /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
+  /// if it is there no more. Reads the disk.
   [[nodiscard]] DepositContents Read(const Digest& key) { return parts_.store.Get(key); }
-  /// Keeps for this user alone what was deposited elsewhere. kOverloaded: larger than a user's
-  /// quota; kUnavailable: there is no room now.
+  /// Keeps, for this user alone, what was deposited elsewhere. kOverloaded: it is larger than a
+  /// user's quota. kUnavailable: there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
                                         const Digest& fields, DepositContents contents);
 
-  /// Nobody waits and nobody holds a lease from now on: all are told that the daemon stops.
+  /// Ends all waiting and all leases: every caller is told that the daemon stops.
   void Stop();
 
   [[nodiscard]] const Options& options() const { return options_; }
@@ -129,25 +131,25 @@ class Deposits {
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void TellNews(const Call& call, LeaseNews news);
-  /// False: the caller has left.
+  /// Returns false if the caller has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);
-  /// Waits for the disk.
+  /// Blocks on the disk.
   [[nodiscard]] DepositContents Look(const Digest& key);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
-  /// Requires changing_ held, or nobody else to know this object yet.
+  /// Requires changing_ held, or an object that no other thread knows yet.
   void Take(const DepositRecord& record);
 
   const Options options_;
   const Parts parts_;
-  /// Held while index and store are changed together, so that what one caller removes is not what
-  /// another one publishes under the same key. Nothing waits for a disk meanwhile.
+  /// Held while index and store are changed together, so that no caller removes what another one
+  /// publishes under the same key. Nothing waits for a disk meanwhile.
   std::mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
   FileChecks reads_;
   std::mutex mutex_;
-  std::unordered_set<WaiterId> reading_;  // who waits for the disk; guarded by mutex_
+  std::unordered_set<WaiterId> reading_;  // callers that wait for the disk; guarded by mutex_
   LeaseClock clock_;                      // last: its thread uses all of the above
 };
 

@@ -106,7 +106,7 @@ bool LeaseTable::Beat(WaiterId waiter) {
     const std::lock_guard lock(mutex_);
     Place* place = Holder(waiter);
     if (place == nullptr) return false;
-    // Who publishes can't lose the lease any more.
+    // A holder that publishes can't lose the lease any more.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
     Renew(waiter, *place);
@@ -138,7 +138,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   {
     const std::lock_guard lock(mutex_);
     const auto place = places_.find(waiter);
-    // All were told when the table was stopped.
+    // All callers were told when the table was stopped.
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);

@@ -25,28 +25,28 @@
 
 namespace cccl_cache::daemon {
 
-/// The caller is to make what is missing. The number is greater than that of every lease before.
+/// The caller is to make what is missing. The fence is greater than that of every lease before.
 struct LeaseGrant {
   uint64_t fence = 0;
 };
 
-/// What was asked for.
+/// The deposit that was asked for.
 struct DepositFound {
   DepositContents contents;
 };
 
-/// The holder is none any more: another caller may be, and what it makes is refused.
+/// The holder has lost its lease: another caller may hold it, and what this one makes is refused.
 struct LeaseLost {
   std::string why;  ///< for a person: the cause and the way out
 };
 
-/// What a caller is told, once; after a grant a second time if it loses the lease.
+/// News that a caller is told once, and after a grant a second time if it loses the lease.
 using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, Error>;
 
-/// Who makes what, and who waits for it: for each key one holder, the others behind it in the order
-/// of their coming. A holder that leaves, says nothing for too long, or holds on for too long while
-/// others wait, loses the lease to the next one. Who waits costs a place in here and no thread.
-/// Thread-safe; callers are told on whatever thread brought the news, without a lock held.
+/// Leases and their waiters: each key has one holder, and the others wait in the order of arrival.
+/// A holder loses the lease to the next waiter if it leaves or says nothing for too long. The same
+/// happens if it holds on for too long while others wait. A waiter costs an entry here and no
+/// thread. Thread-safe; callers are told on the thread that brought the news, without a lock held.
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -55,39 +55,41 @@ class LeaseTable {
 
   struct Options {
     uint64_t first_fence = 1;
-    std::chrono::milliseconds patience{15'000};  ///< how long a holder may say nothing
+    std::chrono::milliseconds patience{15'000};  ///< how long a holder may go without renewing
     std::chrono::milliseconds longest{600'000};  ///< how long it may hold what others wait for
     Now now = std::chrono::steady_clock::now;
-    /// Called, without a lock held, when Pass is to be called earlier than was said. May be empty.
+    /// Called, without a lock held, when Pass is to be called earlier than it returned. May be
+    /// empty.
     std::function<void()> sooner = {};
   };
 
   explicit LeaseTable(Options options)
       : options_(std::move(options)), next_fence_(options_.first_fence) {}
 
-  /// A name for one caller's stay, to be used with one Enter.
+  /// Returns an id for one waiter, to be used with one Enter.
   [[nodiscard]] WaiterId NewSeat();
-  /// Tells the caller of its lease, perhaps before this returns, or that it must wait: by silence.
-  /// Who waits beyond `until` is told kTimedOut.
+  /// Tells the caller of its lease, perhaps before this returns. If it must wait, it is told
+  /// nothing yet. A caller that waits beyond `until` is told kTimedOut.
   void Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell);
-  /// The caller is gone: it is told nothing more, but what is being told just now. Nothing happens
-  /// if it has no waiter any more.
+  /// The caller is gone: it is told nothing more, except what is being told just now. Does nothing
+  /// if the waiter has no place any more.
   void Leave(WaiterId waiter);
 
-  /// The holder lives. False: it is none any more.
+  /// Renews the holder's lease. Returns false if it holds none any more.
   [[nodiscard]] bool Beat(WaiterId waiter);
-  /// The holder is silent through no fault of its own, for it was not told of its lease yet: until
-  /// its next Beat it may be.
+  /// Lifts the limit on the holder's silence until its next Beat, because it was not told of its
+  /// lease yet. The limit on holding what others wait for stays.
   void SuspendTimeout(WaiterId waiter);
-  /// The holder's last word has begun: the lease can't be lost any more, and must be ended with
-  /// Publish. False: it is lost already, or has another number.
+  /// The holder begins to publish: the lease can't be lost any more, and must be ended with
+  /// Publish. Returns false if the lease is lost already or has another number.
   [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
-  /// Ends the lease: all who wait are handed this.
+  /// Ends the lease: all waiters are handed this deposit.
   void Publish(WaiterId waiter, const DepositFound& found);
 
-  /// Does what has become due. Returns when to call it again; none: not until `sooner`.
+  /// Does what has become due. Returns when to call it again; none: not until `sooner` is called.
   std::optional<Time> Pass();
-  /// Everybody here, and who comes later, is told this; holders that they lost their lease.
+  /// Tells all waiters, and all later callers, this error, and all holders that they lost their
+  /// lease.
   void Stop(const Error& why);
 
   struct Gauges {
@@ -100,9 +102,9 @@ class LeaseTable {
   struct Place {
     Digest key;
     Tell tell;
-    std::optional<Time> due;  // when it waited long enough, or loses the lease
+    std::optional<Time> due;  // end of the wait, or of the lease
     uint64_t fence = 0;       // 0: it waits
-    Time until{};             // a holder's: when it has held on for too long
+    Time until{};             // of a holder: the end of the lease if others wait
     bool publishing = false;
   };
   struct Line {
@@ -114,11 +116,11 @@ class LeaseTable {
   // These require mutex_ held.
   void Grant(WaiterId waiter, Told& told);
   void SetDue(WaiterId waiter, Place& place, std::optional<Time> due);
-  /// The holder said something just now.
+  /// Restarts the holder's timeout.
   void Renew(WaiterId waiter, Place& place);
-  /// Somebody began to wait in this line.
+  /// A waiter joined this line: limits the holder to its longest lease.
   void AskForRelease(const Line& line);
-  /// Takes the waiter away; its lease goes to the next one.
+  /// Removes the waiter; its lease goes to the next one.
   void Release(WaiterId waiter, Told& told);
   [[nodiscard]] Place* Holder(WaiterId waiter);
 
@@ -134,14 +136,14 @@ class LeaseTable {
   std::set<std::pair<Time, WaiterId>> due_;
 };
 
-/// The one thread that tells a table of leases that time has passed; it sleeps until something is
-/// due. Thread-safe. The table must outlive it.
+/// The one thread that calls Pass of a lease table; it sleeps until something is due. Thread-safe.
+/// The table must outlive it.
 class LeaseClock {
  public:
   explicit LeaseClock(LeaseTable& table)
       : table_(table), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
-  /// Something is due earlier than it was.
+  /// Wakes the thread: something is due earlier than it was.
   void Wake();
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether what a job was spared may have been the cause, and not the time or the files.
+/// Returns whether the preamble may be the cause of the error, rather than the time or the files.
 bool IsOfPreamble(const Error& error) {
   return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
          error.useless_precompiled;
@@ -38,10 +38,11 @@ ClosureRecorder::Names NamesOf(const BuildPlan& plan) {
   return {plan.visible_roots, {plan.job.toolchain, plan.job.mounts}};
 }
 
-/// Far more than thousands of files take whose digests are known. Parsing takes no longer.
+/// To look at thousands of files with known digests takes far less. Parsing takes no longer than
+/// this.
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// Where a look's result is left for whoever may still wait for it. Thread-safe.
+/// Passes the result of a look to a thread that may still wait for it. Thread-safe.
 class Finding {
  public:
   void Put(Result<bool> result) {
@@ -144,7 +145,7 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
-  // Proofs and checks are about what the compiler makes of the whole.
+  // Proofs and shadow checks are about what the compiler makes of the whole program.
   if (parts_.preambles == nullptr || order.purpose != CompilePurpose::kCaller) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
@@ -175,7 +176,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
-    // What a caller does not tell says nothing of the preamble.
+    // A file that the caller does not send says nothing of the preamble.
     if (sent == nullptr || !sent->failed()) parts_.preambles->Drop(preamble.key, parsed);
     return std::nullopt;
   }
@@ -189,7 +190,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
       parts_.preambles->Blame(preamble.key, parsed);
       return std::nullopt;
     }
-    // The program's affair: others that begin so show no names.
+    // This is due to the program: others with the same preamble show no names.
     if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
@@ -197,7 +198,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
     parts_.statistics.Add(Counter::kPchBuilds);
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
-    // A compile failure too has to be what it is without.
+    // A compile failure, too, has to be the same as without the preamble.
     parts_.statistics.Add(Counter::kPchFailures);
     if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble.key, parsed);
     if (!output) parts_.preambles->Drop(preamble.key, parsed);
@@ -223,7 +224,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
-  // Linkers and libNVVM are given all that they read: one that asks for a file was taken over.
+  // Linkers and libNVVM are given all that they read. A worker that asks for a file was taken over.
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }

@@ -28,26 +28,27 @@
 
 namespace cccl_cache::daemon {
 
-/// What a compile is for. Only those for callers count as compiles.
+/// The purpose of a compile. Only those for callers count as compiles.
 enum class CompilePurpose {
   kCaller,
   kCallersProof,  ///< under canonical names, to see whether paths show, and to answer if none do
-  kPathProof,     ///< the same while nobody waits for it
-  kShadowCheck,   ///< of what is kept already
+  kPathProof,     ///< the same while no caller waits for it
+  kShadowCheck,   ///< of an entry that is kept already
 };
 
-/// For whom, and why, a plan is compiled.
+/// The caller and the purpose of a compile.
 struct CompileOrder {
   Caller caller;  ///< whose files are read
-  /// The first question about a file outside; on the thread that answers it, before it does. May be
-  /// empty.
+  /// Called at the first question about a file outside the toolchain, before it is answered, on the
+  /// thread that answers it. May be empty.
   std::function<void()> first_question = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
-  /// What the caller's files are taken to be; null: what they are now.
+  /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.
   AnsweredFilesPtr recalled = nullptr;
 };
 
-/// The files of a build that was made of these, for another compile of it without its caller.
+/// Returns the files that a build with this closure was made of, for a compile of it without its
+/// caller.
 [[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
 /// Runs a flight's compile and judges what it means for the cache. Thread-safe.
@@ -59,17 +60,17 @@ class CompileRunner {
     FileAccess& files;
     Statistics& statistics;
     PreamblePool* preambles = nullptr;  ///< null: none are kept
-    FileChecks* checks = nullptr;       ///< looks at the files of preambles; with them
-    FileChecks* sent_checks = nullptr;  ///< the same where callers send them
-    /// Null: what is done without its caller is not done for those who send their files.
+    FileChecks* checks = nullptr;       ///< looks at the files of preambles; set if `preambles` is
+    FileChecks* sent_checks = nullptr;  ///< the same for callers that send their files
+    /// Null: callers that send their files get nothing that is done without the caller.
     std::shared_ptr<SentContents> sent_contents = nullptr;
   };
 
   /// The parts must outlive the runner.
   CompileRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
-  /// Blocks until the compile has ended. A worker that dies is tried once more, in what is left of
-  /// the time: it may have been the machine's fault.
+  /// Blocks until the compile has ended. If a worker dies, the compile is tried once more in the
+  /// time that is left: the machine may have been at fault.
   [[nodiscard]] FlightResult Run(const BuildPlan& plan, const CompileOrder& order,
                                  std::stop_token stop);
 
@@ -85,7 +86,7 @@ class CompileRunner {
                       std::stop_token stop);
   Attempt CompileAll(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                      std::stop_token stop);
-  /// What follows the preamble. None: that can't be, or did not work.
+  /// Compiles what follows the preamble. Returns none if that is impossible or did not work.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      const Preamble& preamble, const CompileLimits& limits,
                                      std::stop_token stop);
@@ -108,9 +109,9 @@ class CompileRunner {
   const CompileLimits limits_;
 };
 
-/// What ClosureRecorder::Adopt answers for the record of this preamble, on a thread for looking at
-/// this user's files. None: not soon enough for the preamble to be of use, or the daemon stops; the
-/// recorder is used up then.
+/// Returns the answer of ClosureRecorder::Adopt to the record of this preamble, from a thread that
+/// looks at this user's files. Returns none if the answer came too late to be of use or the daemon
+/// stops; the recorder is used up then.
 [[nodiscard]] std::optional<Result<bool>> RevalidateClosure(
     FileChecks& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);

@@ -19,16 +19,16 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 // Enough to keep up with callers that come one after another.
 constexpr size_t kMaxThreads = 8;
 
-// Of the request's texts: in the request itself and twice in its plan.
+// Copies of the request's texts: in the request itself and twice in its plan.
 constexpr size_t kCopiesInPlan = 3;
 
-// Without a seed NVRTC gives unnamed entities other names each time.
+// Without a seed, NVRTC gives unnamed entities other names in each compile.
 bool Repeatable(const BuildPlan& plan) {
   return plan.job.request->kind() != BuildKind::kNvrtc ||
          plan.job.toolchain->capabilities.random_seed;
 }
 
-// What differs, for a person; empty: nothing.
+// Returns what differs, for a person; empty if nothing does.
 std::string Difference(const Artifact& kept, const Artifact& again) {
   if (kept.parts.size() != again.parts.size()) return "another number of outputs";
   for (size_t i = 0; i < kept.parts.size(); ++i) {
@@ -52,13 +52,13 @@ bool SameCode(const Artifact& one, const Artifact& other) {
          });
 }
 
-// The same program, to PTX and cubin.
+// Returns the plan of the same program, compiled to PTX and cubin.
 BuildPlan ToCode(BuildPlan plan) {
   std::erase_if(plan.job.options, MakesIntermediateCode);
   return plan;
 }
 
-// A program can show the length of a name alone.
+// The lengths must differ, because a program can show the length of a name alone.
 bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
   if (one.program_name.size() == other.program_name.size()) return false;
   return std::ranges::equal(one.options, other.options, [](const auto& a, const auto& b) {
@@ -66,7 +66,7 @@ bool NamesDifferInLength(const CompileJob& one, const CompileJob& other) {
   });
 }
 
-// Which root a name is said to lie in may depend on the view.
+// Compares contents alone: in which root a name is said to lie may depend on the view.
 bool SameFiles(const Closure& one, const Closure& other) {
   const auto digests = [](const Closure& closure) {
     std::vector<Digest> found;
@@ -121,7 +121,7 @@ void IdleJobs::MakeRoom() {
     const std::lock_guard lock(mutex_);
     const size_t busy = busy_();
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
-    // The oldest go on.
+    // The oldest jobs go on.
     if (running_.size() > room) {
       stopped.assign(std::next(running_.begin(), static_cast<ptrdiff_t>(room)), running_.end());
     }
@@ -192,7 +192,7 @@ void ShadowChecks::Check(const Sample& sample, std::stop_token stop) {
   CompileOrder order{.caller = sample.peer, .purpose = CompilePurpose::kShadowCheck};
   if (sample.files_were_sent) order.recalled = sample.answered;
   const FlightResult again = parts_.runner.Run(*sample.plan, order, std::move(stop));
-  // Says nothing of the entry: a compile that was ended, a file that changed since or is gone.
+  // A compile that was ended, or a file that changed or is gone, says nothing of the entry.
   if (again.error || again.toolchain_changed || again.closure != sample.answered->closure) return;
   const Artifact& kept = *sample.flight_result.output.artifact;
   const std::string difference = again.output.succeeded ? Difference(kept, *again.output.artifact)

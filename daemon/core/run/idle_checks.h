@@ -29,12 +29,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Compiles that nobody waits for, done on slots that callers leave free, for each user in turn.
-/// One that is in a caller's way is stopped, and begins again later. Thread-safe.
+/// Compiles that no caller waits for, run on slots that callers leave free, users in turn. A job
+/// that is in a caller's way is stopped and begins again later. Thread-safe.
 class IdleJobs {
  public:
   struct Bounds {
-    size_t slots = 1;  ///< of callers and jobs together
+    size_t slots = 1;  ///< shared by callers and jobs
     size_t waiting_per_uid = 64;
     size_t bytes_per_uid = 32 << 20;
     size_t waiting = 256;
@@ -42,20 +42,20 @@ class IdleJobs {
   /// Runs again, from its beginning, if it was stopped for a caller.
   using Job = std::function<void(std::stop_token stop)>;
 
-  /// `busy`: how many compiles of callers run or wait now; asked again some times a second.
+  /// `busy` returns how many compiles of callers run or wait now; called several times a second.
   IdleJobs(const Bounds& bounds, std::function<size_t()> busy);
   ~IdleJobs() { Stop(); }
   IdleJobs(const IdleJobs&) = delete;
   IdleJobs& operator=(const IdleJobs&) = delete;
 
-  /// `bytes`: what the job keeps in memory. False: too much waits, of this user or of all, and the
-  /// job was dropped.
+  /// `bytes`: memory that the job holds. Returns false, and drops the job, if too much waits, of
+  /// this user or of all users.
   bool Add(Account account, size_t bytes, Job job);
 
   /// Stops jobs on slots that callers want now.
   void MakeRoom();
 
-  /// Stops what runs, drops what waits, and asks no more how many callers there are.
+  /// Stops running jobs, drops waiting ones, and calls `busy` no more.
   void Stop();
 
  private:
@@ -70,7 +70,8 @@ class IdleJobs {
   };
 
   void Work(std::stop_token stop);
-  // Those below require the lock on mutex_. Of the user whose turn it is; a job must wait.
+  // The functions below require the lock on mutex_. This one returns a job of the user whose turn
+  // it is; at least one must wait.
   Waiting TakeNext();
   void PutBack(Waiting job);
   bool HasRoom() const { return running_.size() + busy_() < bounds_.slots; }
@@ -79,16 +80,16 @@ class IdleJobs {
   const std::function<size_t()> busy_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<Account, User> users_;        // guarded by mutex_; those with jobs
+  std::map<Account, User> users_;        // guarded by mutex_; those that have jobs
   size_t waiting_ = 0;                   // guarded by mutex_
   Account served_{0};                    // guarded by mutex_: whose job was taken last
   std::list<std::stop_source> running_;  // guarded by mutex_; the newest last
   std::vector<std::jthread> threads_;    // last: end before what they use
 };
 
-/// Compiles a sample of the hits again, when nobody waits for a compile, and compares the bytes. An
-/// entry that differs was wrong, or its compiler is not deterministic: it is dropped, counted and
-/// reported with both digests. Thread-safe.
+/// Compiles a sample of the hits again while no caller waits for a compile, and compares the bytes.
+/// An entry that differs was wrong, or its compiler is not deterministic: it is dropped, counted
+/// and reported with both digests. Thread-safe.
 class ShadowChecks {
  public:
   struct Parts {
@@ -105,10 +106,10 @@ class ShadowChecks {
   /// A hit that is being answered.
   struct Hit {
     std::shared_ptr<const BuildPlan> plan;
-    const Peer& peer;  ///< to whom
+    const Peer& peer;  ///< the caller that is answered
     const FlightResult& flight_result;
-    const Closure& closure;  ///< that it was made of
-    bool files_were_sent;    ///< by the peer: they are taken to be what they were
+    const Closure& closure;  ///< what the hit was made of
+    bool files_were_sent;    ///< by the peer: the check takes them to be what they were
   };
   void Consider(const Hit& hit);
 
@@ -128,21 +129,21 @@ class ShadowChecks {
   std::atomic<uint64_t> hits_{0};
 };
 
-/// Whether the output of a program over headers that name __FILE__ or its kin shows paths is found
-/// by compiling it under the real ones and under canonical names. Where these have another length
-/// and other letters, equal bytes prove that they do not show.
+/// A proof whether the output of a program shows paths, if its headers name __FILE__ or the like.
+/// The program is compiled under the real names and under canonical ones, which have another length
+/// and other letters. Equal bytes prove that no path shows.
 struct PathProof {
   std::shared_ptr<const BuildPlan> real;
   std::shared_ptr<const BuildPlan> canonical;
   Caller caller;
-  /// Of the real plan. Null: not compiled yet, as its artifact would name paths without meaning.
+  /// Artifact of the real plan. Null: not compiled yet, as it would name paths without meaning.
   ArtifactPtr artifact;
-  Closure closure;  ///< that the artifact was made of
-  /// The caller's files are taken to be what they were; null: what they are now.
+  Closure closure;  ///< what the artifact was made of
+  /// Recorded files, used instead of the caller's; null: the caller's are read as they are now.
   AnsweredFilesPtr recalled;
 };
 
-/// Whether the plan's artifact names paths anyway, without meaning: LTO-IR and OptiX-IR.
+/// Returns whether the plan's artifact names paths anyway, without meaning: LTO-IR and OptiX-IR.
 [[nodiscard]] bool NamesPathsAnyway(const BuildPlan& plan);
 
 enum class PathVerdict { kUnknown, kShown, kNotShown };
@@ -150,28 +151,28 @@ enum class PathVerdict { kUnknown, kShown, kNotShown };
 struct PathFinding {
   PathVerdict verdict = PathVerdict::kUnknown;
   FlightResult
-      canonical;  ///< what was compiled under canonical names; may be kept if nothing shows
+      canonical;  ///< what was compiled under canonical names; may be kept if no path shows
 };
 
-/// Blocks for one compile; for three where the artifact names paths anyway: there the PTX of the
-/// same program decides. `purpose`: of the compile under canonical names.
+/// Blocks for one compile, or for three if the artifact names paths anyway: then the PTX of the
+/// same program decides. `purpose`: that of the compile under canonical names.
 [[nodiscard]] PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose,
                                        CompileRunner& runner, const std::stop_token& stop);
 
-/// Proofs that were not made yet, or are being made with nobody waiting. Thread-safe.
+/// Proofs that were not made yet, or that are made while no caller waits. Thread-safe.
 class OpenProofs {
  public:
   struct Open {
     PathProof proof;
-    std::stop_source taken;  ///< another thread makes it
+    std::stop_source taken;  ///< requested once another thread makes it
   };
 
-  /// Null: this user's same program has one.
+  /// Returns null if there is one of this user's same program already.
   std::shared_ptr<Open> Add(PathProof proof);
-  /// The one of this user's same program in any directory, to be made now by whoever takes it.
-  /// Null: it has none.
+  /// Takes the proof of this user's same program in any directory; the caller makes it now. Returns
+  /// null if there is none.
   std::shared_ptr<Open> Take(const BuildPlan& canonical, uid_t uid);
-  /// It was made, or nobody will.
+  /// Removes a proof that was made or will not be made.
   void Remove(const std::shared_ptr<Open>& open);
 
  private:

@@ -17,24 +17,25 @@ namespace {
 
 constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 
-/// Differs with each source. The compiler takes it for what it makes, not for what it parses.
+/// Differs with each source. It matters for what the compiler makes, not for what it parses.
 constexpr std::string_view kSeed = "-frandom-seed=";
 bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
-/// What is written before the optimizer is done shows in which order templates were instantiated,
-/// and debug information under which names; neither is the same with what was parsed ahead
-/// (docs/internals/decisions/0012).
+/// Output written before the optimizer is done shows the order in which templates were
+/// instantiated, and debug information shows under which names. Neither is the same with a parsed
+/// preamble (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
   return option == "--dlink-time-opt" || option == "--optix-ir" || option == "--device-debug";
 }
 
-/// With its slash; empty: none is named.
+/// Returns the directory with its slash, or nothing if none is named.
 std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
 
 std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-/// Names in the toolchain's own directories are in no closure one by one, so nobody could tell
-/// whether a program there was included by its own preamble.
+/// Returns whether the program lies in one of the toolchain's own directories. Names there are in
+/// no closure one by one, so no check could tell whether the program was included by its own
+/// preamble.
 bool LiesInToolchain(const CompileJob& job) {
   const std::string_view directory = DirectoryOf(job.program_name);
   const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };

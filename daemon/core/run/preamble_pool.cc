@@ -24,7 +24,7 @@ uint64_t SumOf(const Entries& entries, const Weight& weight) {
   return sum;
 }
 
-/// Of entries that belong to users, the one of least `age` of the user whose weights sum to most.
+/// Returns, of the user whose weights sum to most, the entry of least `age`.
 template <typename Entries, typename Weight, typename Age>
 auto OldestOfHeaviest(Entries& entries, const Weight& weight, const Age& age) {
   std::map<Account, uint64_t> sums;
@@ -52,7 +52,7 @@ void PreamblePool::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// In all methods what is dropped is declared before the lock: memory is given back without it.
+// All methods declare what they drop before the lock, so that memory is freed without it.
 
 ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
   ParsedPreamblePtr parsed;
@@ -115,7 +115,7 @@ void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
-  // Whatever happened in a zygote that is gone may have been its fault.
+  // If the zygote is gone, that may be the cause of whatever happened in it.
   const bool at_fault = parsed->precompiled->usable();
   Dropped dropped;
   const std::lock_guard lock(mutex_);
@@ -150,7 +150,7 @@ void PreamblePool::Work(const std::stop_token& stop) {
 std::optional<PreamblePool::Taken> PreamblePool::TakeWish() {
   const bool idle = idle_();
   const std::lock_guard lock(mutex_);
-  // The urgent ones first; users in turn; of one user the oldest.
+  // Urgent wishes come first, then users in turn; of one user, the oldest comes first.
   const auto next = std::ranges::min_element(wishes_, {}, [this](const auto& entry) {
     const Wish& wish = entry.second;
     return std::tuple(!wish.urgent, wish.account <= last_served_, wish.account, wish.age);

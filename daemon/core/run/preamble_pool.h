@@ -22,16 +22,16 @@
 
 namespace cccl_cache::daemon {
 
-/// A preamble that was parsed, and what was answered about files meanwhile.
+/// A parsed preamble, and what was answered about files meanwhile.
 struct ParsedPreamble {
   std::shared_ptr<const Precompiled> precompiled;
   ClosureRecorder::Record record;
 };
 using ParsedPreamblePtr = std::shared_ptr<const ParsedPreamble>;
 
-/// Preambles by their keys: parsed in the background, one at a time, users in turn, and kept within
-/// bounds. If there are too many, the user who has most gives up the one unused for longest. Nobody
-/// waits for one. Thread-safe.
+/// Preambles by key: parsed in the background, one at a time, users in turn, and kept within
+/// bounds. If there are too many, the user who has most gives up the least recently used one. No
+/// build waits for a preamble. Thread-safe.
 class PreamblePool {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,16 +39,17 @@ class PreamblePool {
   struct Bounds {
     uint64_t bytes = 1ull << 30;       ///< of those that are kept; 0: none are made
     size_t preambles = 64;             ///< kept; each holds a descriptor
-    uint64_t record_bytes = 4u << 20;  ///< of what one remembers about files; counts as its bytes
-    /// Wishes, which wait to be parsed, and what these keep in memory. Who has too many gives up
-    /// the oldest; if all have, who has most.
+    uint64_t record_bytes = 4u << 20;  ///< of one record of files; counts as its bytes
+    /// Bounds of wishes that wait to be parsed, and of the memory they hold. A user who has too
+    /// many gives up the oldest; if all users together have too many, the user who has most gives
+    /// it up.
     size_t wanted = 256;
     uint64_t wanted_bytes = 128u << 20;
     size_t wanted_per_uid = 32;
     uint64_t wanted_bytes_per_uid = 32u << 20;
-    /// For parsing one, if a compile has no less.
+    /// To parse one preamble, if a compile has no less.
     std::chrono::milliseconds time{30'000};
-    /// One that could not be parsed, or is too large, is not tried again for so long.
+    /// How long a preamble that could not be parsed, or is too large, is not tried again.
     std::chrono::seconds retry{600};
   };
 
@@ -60,28 +61,27 @@ class PreamblePool {
   /// Called on the thread that parses.
   using MakeOrder = std::function<Order()>;
 
-  /// `idle`: whether nothing else is compiled now; asked again some times a second, from the first
-  /// wish on.
+  /// `idle` returns whether nothing else is compiled now; called several times a second, from the
+  /// first wish on.
   PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
                const Bounds& bounds, std::function<bool()> idle);
   ~PreamblePool() { Stop(); }
   PreamblePool(const PreamblePool&) = delete;
   PreamblePool& operator=(const PreamblePool&) = delete;
 
-  /// Null: it is not there.
+  /// Returns null if it is not there.
   [[nodiscard]] ParsedPreamblePtr Find(const Digest& key);
-  /// A program of this user that begins so was compiled without. The first time, the preamble is
-  /// parsed once nothing else is compiled; the second time, beside what is compiled, and as that
-  /// one was. `bytes`: what `make` keeps in memory.
+  /// A program of this user that begins with this preamble was compiled without it. At the first
+  /// call the preamble is parsed once nothing else is compiled. At the second it is parsed beside
+  /// other compiles, and as that program was. `bytes`: memory that `make` holds.
   void Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make);
-  /// It is not to be used any more: its files have changed, or a build that used it ended in a way
+  /// Removes a preamble whose files have changed, or that was used by a build which ended in a way
   /// that says nothing of it.
   void Drop(const Digest& key, const ParsedPreamblePtr& parsed);
-  /// A build that it was to spare its includes failed because of it: not to be used, nor tried
-  /// again soon.
+  /// Removes a preamble because a build that used it failed due to it. It is not tried again soon.
   void Blame(const Digest& key, const ParsedPreamblePtr& parsed);
 
-  /// Ends what runs and asks nobody whether anything is idle any more.
+  /// Stops the parsing and calls `idle` no more.
   void Stop();
 
  private:
@@ -106,19 +106,20 @@ class PreamblePool {
   using GivenUp = std::vector<Wish>;
 
   void Work(const std::stop_token& stop);
-  /// The next wish that may be fulfilled now.
+  /// Returns the next wish that may be fulfilled now.
   std::optional<Taken> TakeWish();
-  /// Null: it can't be, or not be kept. None: its files are not to be had any more, which says
-  /// nothing of it.
+  /// Returns null if the preamble can't be parsed or kept. Returns none if its files can't be had
+  /// any more, which says nothing of the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
   void Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result);
-  /// Asks each preamble whether it is usable, without mutex_: the answer may end a process.
+  /// Drops the preambles that are not usable. Asks each without mutex_: the answer may end a
+  /// process.
   void DropUnusable();
   // These need mutex_.
   void Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
   void NoteFailure(const Digest& key);
-  /// Until this user and all keep the bounds again.
+  /// Gives up wishes until this user and all users keep the bounds.
   void GiveUpWishes(Account account, GivenUp* given_up);
   void Shrink(Dropped* dropped);
 
@@ -132,7 +133,7 @@ class PreamblePool {
   std::condition_variable_any changed_;
   std::map<Digest, Wish> wishes_;  // guarded by mutex_, as all below
   std::map<Digest, Kept> kept_;
-  std::map<Digest, Clock::time_point> failed_;  // until when
+  std::map<Digest, Clock::time_point> failed_;  // not tried again until then
   std::optional<Digest> parsing_;
   uint64_t uses_ = 0;
   Account last_served_{0};
