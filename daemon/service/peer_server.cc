@@ -17,16 +17,18 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kKeepaliveMilliseconds = 60'000;
-/// A client asks twice a second at the most whether the daemon is there; gRPC would take that for
-/// an attack.
+/// The shortest interval between pings that is allowed. A client pings at most twice a second to
+/// see whether the daemon is alive, and gRPC would take that for an attack.
 constexpr int kPingMilliseconds = 250;
-/// Room for the frame of a message that is as large as allowed.
+/// Bytes that a frame needs besides a message of the maximum size.
 constexpr int kMessageSlack = 64 << 10;
-/// A chunk, or a reply that is all log: what is sent however small a message may be.
+/// The largest piece in bytes that is sent whatever the limit on messages: a chunk, or a reply that
+/// is all log.
 constexpr int kMaxPiece = 5 << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
-/// Eight ranks of one user on a large node get a thread each; on two processors, where clients and
-/// compiles need them, one thread serves all.
+/// Servers of one peer that start although others have room, and processors for each of them. Eight
+/// ranks of one user on a large node get a thread each. On two processors one thread serves all,
+/// because clients and compiles need the processors.
 constexpr unsigned kMaxAtOnce = 8;
 constexpr unsigned kProcessorsPerServer = 4;
 
@@ -34,7 +36,7 @@ size_t ServerCount() {
   return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerServer, 1u, kMaxAtOnce);
 }
 
-/// Those of kOwnServices and what gRPC's own clients look for.
+/// Returns the names in kOwnServices and those that gRPC's own clients look for.
 std::vector<std::string> ListedServices() {
   std::vector<std::string> names(std::begin(kOwnServices), std::end(kOwnServices));
   names.emplace_back("grpc.health.v1.Health");
@@ -42,22 +44,21 @@ std::vector<std::string> ListedServices() {
   return names;
 }
 
-/// A compressed message is small on the way and huge in memory.
+/// Refuses compressed messages, because they are small on the wire and large in memory.
 void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-/// Against peers who use what no count of ours sees: HTTP/2 itself, and calls of methods that
-/// do not exist.
+/// Bounds what our own counts don't see: HTTP/2 itself, and calls of methods that do not exist.
 void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
-  // A fixed window: what a stream may send before its message is asked for does not grow.
+  // A fixed window: the bytes that a stream may send before its message is read do not grow.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  // A client that was stopped in the middle of a message does not keep its turn (ReadGate) for
-  // ever.
+  // Keep-alive ends the connection of a client that was stopped in the middle of a message.
+  // Otherwise that client would keep its turn (ReadGate) for ever.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
@@ -165,7 +166,7 @@ Peer PeerServer::PeerOf(const CallStream& stream) const {
 void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   std::vector<CallServer*> servers;
   {
-    // Not while they end: calls that still come ask for the lock.
+    // The lock is not held while the servers end, because calls that still arrive take it.
     std::lock_guard lock(mutex_);
     for (const auto& [number, served] : servers_) servers.push_back(served.server.get());
   }

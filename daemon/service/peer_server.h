@@ -25,7 +25,7 @@
 
 namespace cccl_cache::daemon {
 
-/// What the servers of all peers share. Outlives them.
+/// The parts that the servers of all peers share. They outlive the servers.
 struct PeerServerParts {
   BuildBackend& backend;
   const AdminSources& admin;
@@ -34,51 +34,52 @@ struct PeerServerParts {
   const SnapshotSources& snapshots;
 };
 
-/// gRPC servers for the connections of one set of credentials: whose calls these are is a fact of
-/// this object and not looked up. One server, with one thread, for a first connection; others for
-/// further ones where there are processors for it, or where those that there are have enough. These
-/// are given back when they have had no connection for a while. Thread-safe.
+/// The gRPC servers for the connections of one set of credentials. The object holds the caller's
+/// identity, so no call looks it up. A first connection gets one server, which has one thread.
+/// Further connections get further servers if there are processors for them, or if the existing
+/// servers have enough connections. A further server is removed after a while without connections.
+/// Thread-safe.
 class PeerServer {
  public:
-  /// `quota`: gRPC's own, of all servers of the account.
+  /// `quota`: gRPC's resource quota, shared by all servers of the account.
   PeerServer(Peer credentials, const PeerServerParts& parts,
              std::shared_ptr<grpc::ResourceQuota> quota);
   ~PeerServer();
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
 
-  /// False if the account may have no server now, or gRPC could not start it.
+  /// Returns false if the account may have no server now, or if gRPC could not start it.
   [[nodiscard]] bool started() const { return !servers_.empty(); }
-  /// A connection whose peer has these credentials, and the pid. Returns what is to be told when it
-  /// has ended.
+  /// Serves a connection whose peer has these credentials and the process id `pid`. Returns the
+  /// number that the caller passes to Ended() when the connection has ended.
   [[nodiscard]] uint64_t Serve(FileDescriptor socket, pid_t pid);
   void Ended(uint64_t served);
-  /// The servers, but for the first one, that have had no connection for as long as the limits say:
-  /// the caller ends them, before this object.
+  /// Returns the servers, except the first, that had no connection for as long as the limits say.
+  /// The caller destroys them before this object.
   [[nodiscard]] std::vector<std::shared_ptr<void>> TakeIdle();
-  /// Ends every connection: at once those without calls, the others when their calls end or the
-  /// deadline comes.
+  /// Ends every connection. A connection without calls ends at once. The others end when their
+  /// calls end, or at the deadline.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
   [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
   struct Served {
-    Share share;  ///< given back once the server has ended
+    Share share;  ///< released once the server has ended
     std::unique_ptr<CallServer> server;
     size_t connections = 0;
-    std::chrono::steady_clock::time_point idle_since{};  ///< without connections
+    std::chrono::steady_clock::time_point idle_since{};  ///< when its last connection ended
   };
   using Servers = std::map<uint64_t, Served>;
-  /// False if the account may have no other one now, or gRPC could not start it.
+  /// Returns false if the account may have no further server now, or if gRPC could not start it.
   bool StartServer();
-  /// The server that gets the next connection; mutex_ is held.
+  /// Returns the server that gets the next connection. Requires mutex_.
   [[nodiscard]] Servers::iterator LeastBusy();
 
   const Peer credentials_;
   Budget& budget_;
   const ServiceLimits& limits_;
   mutable std::mutex mutex_;
-  std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor: for the log only, see Peer
+  std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor; only for the log, see Peer
   BuildService build_;
   DepositService deposit_;
   SnapshotService snapshot_;
@@ -88,12 +89,13 @@ class PeerServer {
   ReflectionService reflection_;
   MethodTable methods_;
   const std::shared_ptr<grpc::ResourceQuota> quota_;
-  Servers servers_;           // guarded by mutex_; in the order of their coming
+  Servers servers_;           // guarded by mutex_; in the order in which they started
   uint64_t next_server_ = 0;  // guarded by mutex_
 };
 
-/// Does this with each item, on as many threads; returns when the last one is done. Where no thread
-/// is to be had the caller's own does it, so what is to be done must end by a deadline of its own.
+/// Calls `work` with each item, on one thread per item. Returns when the last call is done. If no
+/// thread can be started, `work` runs on the caller's thread, so it must have a deadline of its
+/// own.
 template <typename Items, typename Work>
 void ParallelFor(Items& items, const Work& work) {
   std::vector<std::thread> threads;

@@ -16,9 +16,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{20};
 
-/// A user namespace gives one uid many groups, and so many credentials.
+/// Sets of groups with connections that one uid may have. A user namespace gives one uid many
+/// groups, and so many credentials.
 constexpr int64_t kMaxGroupsPerUid = 16;
-/// Our own counts refuse with a clear error before gRPC's quota ends calls without one.
+/// Bytes of gRPC's quota above our own limits. Our own counts must refuse first, because they give
+/// a clear error, and gRPC's quota ends calls without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 
 }  // namespace
@@ -60,7 +62,7 @@ void RetiredServers::Run() {
     std::shared_ptr<void> ending = std::move(servers_.front());
     lock.unlock();
     {
-      // The end of its sockets may take as long as a client likes.
+      // Closing its sockets may take as long as a client likes.
       const InterruptedWaits interrupted(gettid(), kPatience);
       ending.reset();
     }
@@ -114,7 +116,8 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const Credentials credentials = CredentialsOf(peer);
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
-  // Those without connections do not count: who changes groups often is not locked out by his past.
+  // Sets of groups without connections do not count, so a user who changes groups often is not
+  // locked out.
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
     return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;
   });

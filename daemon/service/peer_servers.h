@@ -20,19 +20,19 @@
 
 namespace cccl_cache::daemon {
 
-/// Ends servers in a thread of its own, in the order of their coming: the end of one waits for the
-/// last of its calls, and nobody else is to wait for that. Thread-safe.
+/// Destroys servers on a thread of its own, in the order in which they were added. A server ends
+/// only after the last of its calls, and no other thread should wait for that. Thread-safe.
 class RetiredServers {
  public:
   RetiredServers();
-  /// Waits for all.
+  /// Waits until all servers have ended.
   ~RetiredServers();
   RetiredServers(const RetiredServers&) = delete;
   RetiredServers& operator=(const RetiredServers&) = delete;
 
-  /// A server of whatever kind, which nobody else holds.
+  /// Adds a server of any kind. The caller must pass the only reference.
   void Add(std::shared_ptr<void> server);
-  /// Those whose end has not come.
+  /// Returns the number of servers that have not ended.
   [[nodiscard]] size_t Count() const;
   /// Returns when the last one has ended.
   void WaitForAll();
@@ -47,9 +47,9 @@ class RetiredServers {
   std::thread thread_;
 };
 
-/// The servers of all peers, made when somebody with new credentials connects. Those without
-/// connections are kept, up to a number. Thread-safe; must outlive the connections that it
-/// returned.
+/// The servers of all peers. A server is made when a peer with new credentials connects. Servers
+/// without connections are kept, up to a maximum number. Thread-safe; must outlive the connections
+/// that it returned.
 class PeerServers {
  public:
   PeerServers(const PeerServerParts& parts, size_t idle_kept)
@@ -58,13 +58,13 @@ class PeerServers {
   PeerServers(const PeerServers&) = delete;
   PeerServers& operator=(const PeerServers&) = delete;
 
-  /// Serves the socket, or closes it if the peer has too many connections or sets of groups
-  /// already. Waits for no call of anybody. The result counts the connection until it is destroyed.
+  /// Serves the socket. Closes it and returns null if the peer has too many connections or sets of
+  /// groups. Never waits for a call. The result counts the connection until it is destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
-  /// Ends what servers have had no connection for a while, but each user's first. To be called
+  /// Ends the servers, except each user's first, that had no connection for a while. Must be called
   /// every few seconds.
   void EndIdle();
-  /// All at once; returns when the last one has ended.
+  /// Shuts all servers down in parallel. Returns when the last one has ended.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -79,7 +79,8 @@ class PeerServers {
   [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
   [[nodiscard]] Entry* EntryOf(const Peer& peer);
   [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account);
-  /// Of those without connections the least recently used ones, down to the number that is kept.
+  /// Removes and returns the least recently used servers without connections that are above the
+  /// maximum number to keep.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
   void Ended(const Credentials& credentials, uint64_t served);
 
@@ -90,7 +91,7 @@ class PeerServers {
   uint64_t uses_ = 0;                                             // guarded by mutex_
   std::map<Credentials, Entry> entries_;                          // guarded by mutex_
   std::map<Account, std::weak_ptr<grpc::ResourceQuota>> quotas_;  // guarded by mutex_
-  RetiredServers retired_;  // last: they end before those whose methods they serve
+  RetiredServers retired_;  // last: the servers end before the objects whose methods they serve
 };
 
 }  // namespace cccl_cache::daemon

@@ -26,7 +26,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::seconds kGuardTimeout{10};
-/// Connections that end while others come in their place.
+/// Spare connections, for those that end while others replace them.
 constexpr size_t kSomeMore = 100;
 
 cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
@@ -65,7 +65,7 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
 }
 
 TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
-  // A client that does not know a lower limit than the default one learns it from gRPC.
+  // A client that does not know a limit below the default learns it from gRPC's error.
   return {.message_bytes = std::max(2 * limits.message_bytes, TrafficLimits{}.message_bytes),
           .open_calls = limits.calls_per_uid + size_t{4} * kStreamsPerConnection,
           .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
@@ -117,7 +117,7 @@ class Server::Impl {
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
   Status Start() {
-    // Never taken back: the last grpc_shutdown waits up to 10 s for a poller that a large reply
+    // Never undone. The last grpc_shutdown waits up to 10 s for a poller that a large reply
     // started, and the process is about to end anyway.
     grpc_init();
     if (const Status guarded = CheckGuard(); !guarded) return guarded;
@@ -151,7 +151,7 @@ class Server::Impl {
   void Shutdown(std::chrono::milliseconds deadline) {
     StoppingSoon();
     if (acceptor_ != nullptr) acceptor_->Stop();
-    // Who watches would be in flight until the deadline.
+    // Health watches would otherwise stay in flight until the deadline.
     health_.Stop();
     peer_servers_.Shutdown(deadline);
   }
@@ -187,7 +187,7 @@ class Server::Impl {
   CallThreads call_threads_;
   const SnapshotSources snapshots_;
   PeerServers peer_servers_;
-  FloodHistory floods_;  // of the acceptor's thread
+  FloodHistory floods_;  // used only on the acceptor's thread
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;
 };

@@ -31,7 +31,7 @@ struct ServerOptions {
   std::optional<gid_t> admin_group;  ///< its members are administrators too
 };
 
-/// Where the answers come from. All references must outlive the server.
+/// The objects that produce the responses. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
   Deposits& deposits;
@@ -40,38 +40,39 @@ struct ServerSources {
   Snapshots& snapshots;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;
-  std::function<TierSize()> stored;       ///< the largest tier that keeps artifacts
-  std::function<BuildGauges()> building;  ///< what runs and waits now
-  /// For the operator, from the acceptor's thread: a connection was cut off, and why.
+  std::function<TierSize()> stored;  ///< returns the size of the largest tier that keeps artifacts
+  std::function<BuildGauges()> building;  ///< returns the builds that run and wait now
+  /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
+  /// why.
   std::function<void(std::string_view)> report_cut_off;
 };
 
-/// The daemon's face to its clients: accepts connections on Unix sockets, knows who is calling, and
-/// serves Build, Deposit, Snapshot, Admin, Info, health and reflection by gRPC. Thread-safe after
-/// Start.
+/// The daemon's gRPC server. It accepts connections on Unix sockets, identifies each caller, and
+/// serves Build, Deposit, Snapshot, Admin, Info, health and reflection. Thread-safe after Start.
 class Server {
  public:
   Server(ServerOptions options, ServerSources sources);
-  /// Ends at once what Shutdown did not.
+  /// Ends at once all calls that Shutdown did not end.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Before Start only.
+  /// Must be called before Start.
   void AddListener(ListeningSocket socket);
 
-  /// Accepts from now on. Fails if gRPC does not receive by recvmsg or send by sendmsg:
-  /// then what clients send would go unjudged.
+  /// Starts to accept connections. Fails if gRPC does not receive by recvmsg or send by sendmsg,
+  /// because the daemon could then not check the bytes that clients send.
   [[nodiscard]] Status Start();
 
-  /// What keeps the daemon from all that it is for; empty: nothing. Told by Info and health.
+  /// Sets the problem that keeps the daemon from its work; empty means none. Info and health report
+  /// it.
   void SetProblem(std::string problem);
 
-  /// Health answers NOT_SERVING from now on; everything else goes on.
+  /// Makes health answer NOT_SERVING from now on. All other services continue.
   void StoppingSoon();
 
   /// Stops accepting, lets the calls in flight finish until the deadline, then ends them. Returns
-  /// when the last one has ended; nothing calls the sources afterwards.
+  /// when the last call has ended. Nothing calls the sources afterwards.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -79,10 +80,11 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Has gRPC wait for each server's connections by itself, on the server's own thread. By default
-/// one thread waits for all of a process and wakes another before it goes to work, which costs a
-/// hit a third of its time (docs/internals/decisions/0020). To be called before gRPC is used and
-/// before the process has a second thread. Who has set GRPC_POLL_STRATEGY keeps it.
+/// Makes each gRPC server wait for its connections on its own thread. By default one thread waits
+/// for all connections of the process and wakes another thread before it handles an event. That
+/// costs a third of the time of a hit (docs/internals/decisions/0020). Must be called before gRPC
+/// is used and before the process has a second thread. If GRPC_POLL_STRATEGY is set, it keeps its
+/// value.
 void WaitForEachServerAlone();
 
 }  // namespace cccl_cache::daemon

@@ -15,7 +15,8 @@ namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left, and with it its lease"}; }
 
-/// What stands for the groups of other user namespaces, as kOverflowUid does for their users.
+/// The gid that stands for the groups of other user namespaces, as kOverflowUid does for their
+/// users.
 constexpr gid_t kOverflowGid = 65534;
 
 }  // namespace
@@ -47,7 +48,7 @@ Status AcquireCall::Begin() {
 }
 
 void AcquireCall::StartReading() {
-  // By copy: once the lock is free, the call may end and this object go.
+  // A copy: once the lock is free, the call may end and this object be deleted.
   const std::shared_ptr<Link> link = link_;
   ReadGate& gate = backend_.read_gate;
   const Account account = peer_.account();
@@ -59,7 +60,7 @@ void AcquireCall::StartReading() {
       return;
     }
   }
-  // Before the call may end.
+  // Must come before the call may end.
   gate.Leave(account, *this);
   {
     const std::lock_guard lock(link->mutex);
@@ -118,7 +119,7 @@ Status AcquireCall::TakeWord() {
   if (const auto* publication = std::get_if<LeasePublication>(&*decoded)) {
     return Publish(*publication);
   }
-  // Where it is lost the call was ended, or is being ended, with the reason.
+  // If the lease is lost, the call was ended, or is being ended, with the reason.
   static_cast<void>(backend_.deposits.Beat(seat_));
   const auto* contents = std::get_if<LeaseContents>(&*decoded);
   return contents == nullptr ? Status(Ok{}) : TakeContents(contents->bytes);
@@ -159,7 +160,7 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
 }
 
 void AcquireCall::Abandon() {
-  // Before the caller hears of it, so that its next acquire finds the lease free.
+  // Must come before the caller is answered, so that its next acquire finds the lease free.
   backend_.deposits.Leave(seat_);
   const std::lock_guard lock(link_->mutex);
   holding_ = false;
@@ -195,7 +196,7 @@ void AcquireCall::ReceiveBytes(const std::shared_ptr<Link>& link, LeaseNews news
   {
     const std::lock_guard lock(link->mutex);
     AcquireCall* call = link->call;
-    // Its lease, if that is the news, goes to the next one when it is done.
+    // If the news is a lease, the lease goes to the next waiter when this call is done.
     if (call == nullptr || call->end_) return;
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
       call->Hold(*grant);
@@ -246,7 +247,7 @@ void AcquireCall::End(const LeaseLost& lost) {
 }
 
 void AcquireCall::GoOn(const std::shared_ptr<Link>& link) {
-  // By copy: the call that holds it may go.
+  // A copy: the call that holds the link may be deleted.
   const std::shared_ptr<Link> kept = link;
   const std::lock_guard lock(kept->mutex);
   if (kept->call != nullptr) kept->call->Advance();
@@ -290,7 +291,7 @@ void AcquireCall::FinishIfIdle() {
 
 void AcquireCall::OnDone() {
   backend_.deposits.Leave(seat_);
-  // By copy: the lock outlives this object.
+  // A copy: the mutex must outlive this object.
   const std::shared_ptr<Link> link = link_;
   {
     const std::lock_guard lock(link->mutex);
@@ -308,7 +309,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   if (ask.gid) {
     const gid_t gid = *ask.gid;
     const bool member = gid == peer.gid || std::ranges::binary_search(peer.groups, gid);
-    // Before anything is looked up: the answer says nothing of what there is.
+    // Checked before any look-up, so the answer does not tell which deposits exist.
     if (!member || gid == kOverflowGid) {
       return Error{ErrorCode::kDenied,
                    fmt::format("user {} was not in group {} when it connected", peer.uid, gid)};

@@ -20,10 +20,11 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Acquire. News come from other callers' threads, messages and ends from gRPC's: each
-/// leaves a mark under the lock, and whoever left one does what can be done now (GoOn). The first
-/// message waits for its turn like any request, a waiting caller is not read from, and holders, who
-/// may speak at any time, are few. Deletes itself when the call is done.
+/// One call of Acquire. News of the lease arrives on other callers' threads, messages and the end
+/// of operations on gRPC's. Every callback records its event under the link's mutex, then calls
+/// GoOn(), which starts the next operation. The first message waits for its turn like any request.
+/// The call reads nothing while its caller waits for the lease. A holder may send at any time, so
+/// the number of holders is bounded. Deletes itself when the call is done.
 class AcquireCall final : public RawCall, private GatedReader {
  public:
   AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
@@ -35,10 +36,11 @@ class AcquireCall final : public RawCall, private GatedReader {
 
  private:
   enum class Reading { kNot, kWaitsForTurn, kUnderWay };
-  /// Outlives the call, for news may come when that is gone.
+  /// Links callbacks to the call. Outlives the call, because news may arrive after the call is
+  /// gone.
   struct Link {
     std::mutex mutex;
-    AcquireCall* call = nullptr;  // guarded by mutex; null: gone
+    AcquireCall* call = nullptr;  // guarded by mutex; null once the call is gone
   };
 
   void StartReading() override;
@@ -49,13 +51,13 @@ class AcquireCall final : public RawCall, private GatedReader {
   [[nodiscard]] Status TakeContents(const std::string& bytes);
   [[nodiscard]] Status Publish(const LeasePublication& publication);
   void Abandon();
-  /// Ends the call with this, unless it is ended: an Error or LeaseLost.
+  /// Ends the call with this reason, an Error or LeaseLost, unless it has ended already.
   template <typename Reason>
   void Fail(const Reason& reason);
 
   static void ReceiveBytes(const std::shared_ptr<Link>& link, LeaseNews news);
   static void GoOn(const std::shared_ptr<Link>& link);
-  // These require the link's mutex held.
+  // These require the link's mutex.
   void Hold(const LeaseGrant& grant);
   void HandOver(const DepositFound& found);
   void End(const Error& error);
@@ -69,7 +71,7 @@ class AcquireCall final : public RawCall, private GatedReader {
   const std::shared_ptr<Link> link_;
   const Deposits::WaiterId seat_;
   Share call_;
-  // Of who reads.
+  // Used only by the thread that handles the message.
   grpc::ByteBuffer message_;
   DepositClaim claim_;
   std::string contents_;
@@ -77,22 +79,22 @@ class AcquireCall final : public RawCall, private GatedReader {
 
   // Guarded by the link's mutex.
   Reading reading_ = Reading::kWaitsForTurn;
-  bool asked_ = false;    ///< the key is there
-  bool holding_ = false;  ///< so more is to be read
+  bool asked_ = false;    ///< true once the key has arrived
+  bool holding_ = false;  ///< true while the caller holds the lease, so more messages are read
   Share lease_;
-  std::shared_ptr<const void> counted_;  ///< that what was found is in memory
+  std::shared_ptr<const void> counted_;  ///< counts the found deposit as in memory while it is sent
   bool writing_ = false;
   grpc::ByteBuffer written_;
-  std::deque<grpc::ByteBuffer> messages_;  ///< to be written
-  DepositContents found_;                  ///< to be written behind them
-  uint64_t offset_ = 0;                    ///< in what was found
-  bool answered_ = false;                  ///< all is said that is to be
-  std::optional<grpc::Status> end_;        ///< what the call is to end with
-  bool over_ = false;                      ///< ended
+  std::deque<grpc::ByteBuffer> messages_;  ///< messages that wait to be written
+  DepositContents found_;                  ///< contents to be written after `messages_`
+  uint64_t offset_ = 0;                    ///< bytes of `found_` that are written already
+  bool answered_ = false;            ///< true once only `messages_` and `found_` remain to be sent
+  std::optional<grpc::Status> end_;  ///< the status that the call will end with
+  bool over_ = false;                ///< true once the call has finished
 };
 
-/// What this peer asks for, in the scope that it may ask for. kDenied: it names a group that the
-/// kernel does not say it is in.
+/// Returns the peer's claim for what it asks, in the scope that it may use. kDenied: it names a
+/// group that the kernel does not list for it.
 [[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 
 }  // namespace cccl_cache::daemon

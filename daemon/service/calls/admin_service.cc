@@ -48,7 +48,7 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   if (from.capabilities.pch) to.add_accepted_options("--pch");
 }
 
-/// What a build that names no toolchain gets, as Toolchains::Select says.
+/// The toolchain of a build that names none, as Toolchains::Select returns it.
 using Default = std::optional<Result<ToolchainPtr>>;
 
 Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {
@@ -109,7 +109,7 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
     DescribeAll(toolchains, selected, reply);
     answer(grpc::Status::OK, reply);
   };
-  // No thread of gRPC's waits for the first look, or for another where something changed.
+  // gRPC's threads never wait for the first scan of toolchains, or for a new scan after a change.
   const Default selected = DefaultFor(toolchains, driver_version);
   if (toolchains.Looked() && selected) {
     describe(selected);

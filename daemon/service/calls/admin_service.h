@@ -18,20 +18,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Where the answers of Admin come from. Everything in it is thread-safe and outlives the service.
+/// The objects that produce the responses of Admin. All are thread-safe and outlive the service.
 struct AdminSources {
   Toolchains& toolchains;
   const Statistics& statistics;
   const Deposits& deposits;
   std::function<TierSize()> stored;
   std::function<BuildGauges()> building;
-  std::function<uint64_t()> clients;  ///< connections now
+  std::function<uint64_t()> clients;  ///< returns the number of connections now
   std::chrono::steady_clock::time_point started;
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer, as far as everybody may ask: totals, toolchains, and why
-/// his own builds were misses; nothing of other users. Thread-safe.
+/// cccl_cache.v1.Admin for one peer, limited to what every user may ask: totals, toolchains, and
+/// why the user's own builds were misses. Tells nothing of other users. Thread-safe.
 class AdminService final : public RawService {
  public:
   /// Both must outlive the service.

@@ -13,8 +13,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Who moves less is waited for no longer than the patience, all waits together: else one byte now
-// and then would keep a place that others wait for.
+// A caller that moves less than this is waited for no longer than the patience, in all waits
+// together. Otherwise a caller that sends one byte now and then would keep a place that others wait
+// for.
 constexpr uint64_t kBytesPerSecond = 1u << 20;
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
@@ -74,7 +75,7 @@ Status BlockingCall::Await() {
                                       [this] { return ended_well_.has_value(); });
   waited_ += steady_clock::now() - begin;
   if (!soon) {
-    // What was started ends with this.
+    // TryCancel ends the started operation.
     lock.unlock();
     context().TryCancel();
     lock.lock();
@@ -93,7 +94,7 @@ Status BlockingCall::Await() {
 void BlockingCall::Notice(bool ok) {
   const std::lock_guard lock(mutex_);
   ended_well_ = ok;
-  // Under the lock: the call may be gone as soon as its thread knows.
+  // Notifies under the lock, because the call may be deleted as soon as its thread wakes.
   changed_.notify_all();
 }
 

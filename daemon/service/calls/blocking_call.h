@@ -22,16 +22,16 @@
 
 namespace cccl_cache::daemon {
 
-/// A call that works with a disk as long as it lasts, on a thread of its own, which reads and
-/// writes messages and waits for each: they come and go at the pace of the disk. Counted before its
-/// first message is received. Deletes itself when the call is done.
+/// A call that works with a disk for as long as it lasts, on a thread of its own. The thread reads
+/// and writes messages and waits for each, so they move at the pace of the disk. The call is
+/// counted before its first message is received. Deletes itself when the call is done.
 class BlockingCall : public RawCall {
  public:
-  /// Data in one message, and what may stand around it.
+  /// Data bytes in one message, and bytes that may surround them.
   static constexpr uint64_t kChunkBytes = 1u << 20;
   static constexpr uint64_t kChunkHead = 16;
 
-  /// Once, when it is constructed as a whole.
+  /// Called once, after construction is complete.
   void Begin();
 
   void OnReadDone(bool ok) final;
@@ -43,22 +43,24 @@ class BlockingCall : public RawCall {
   BlockingCall(BuildBackend& backend, CallThreads& threads, Peer peer, CallStream& stream)
       : RawCall(stream), backend_(backend), threads_(threads), peer_(std::move(peer)) {}
 
-  /// All of the call, on its thread. What it returns ends it.
+  /// Does all work of the call, on its thread. The call ends with the returned status.
   virtual Status Work() = 0;
 
-  /// The next message. Errors: the caller left or says nothing, or this is no such message.
+  /// Reads the next message. Errors: the caller left, the caller is too slow, or the bytes are no
+  /// such message.
   [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
   [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
 
   [[nodiscard]] BuildBackend& backend() { return backend_; }
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  /// This caller, to whom memory is counted; valid as long as the call.
+  /// Returns this caller, to whose account memory is counted. Valid as long as the call.
   [[nodiscard]] SnapshotCaller Caller();
 
  private:
   void End(const Status& status);
   [[nodiscard]] Status Hold(uint64_t bytes);
-  /// Returns when the operation that was started has ended, or will not in good time.
+  /// Returns when the started operation has ended. Returns an error if the operation failed or took
+  /// too long.
   [[nodiscard]] Status Await();
   void Notice(bool ok);
 
@@ -70,12 +72,12 @@ class BlockingCall : public RawCall {
   Share memory_;
   grpc::ByteBuffer message_;
   std::stop_source left_;
-  uint64_t moved_ = 0;                            ///< bytes of messages, either way
-  std::chrono::steady_clock::duration waited_{};  ///< for the caller
+  uint64_t moved_ = 0;                            ///< bytes of messages, read and written
+  std::chrono::steady_clock::duration waited_{};  ///< total time spent waiting for the caller
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<bool> ended_well_;  ///< guarded by mutex_: the last operation
+  std::optional<bool> ended_well_;  ///< guarded by mutex_: the result of the last operation
 };
 
 }  // namespace cccl_cache::daemon

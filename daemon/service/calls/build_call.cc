@@ -22,7 +22,7 @@ Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
 bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
                          std::shared_ptr<const BuildRequest> request, const Caller& caller,
                          Answer answer) {
-  // The caller's own reference may go while the builder answers.
+  // The caller's own reference may be destroyed while the builder answers.
   const std::shared_ptr<PendingBuild> self = pending;
   {
     std::lock_guard lock(self->mutex_);
@@ -52,7 +52,7 @@ bool PendingBuild::Cancel() {
     ticket = ticket_;
   }
   if (answer == nullptr) return false;
-  // Without a ticket Build has not returned yet, and Start will leave.
+  // Without a ticket, Build has not returned yet, and Start will call Leave.
   if (ticket != 0) builder_.Leave(ticket);
   return true;
 }
@@ -105,7 +105,7 @@ Status BuildCall::ReadRequest() {
 }
 
 void BuildCall::StartBuild() {
-  // The answer can come, and this object go, before Start returns.
+  // The answer can arrive, and this object be deleted, before Start returns.
   const Peer peer = peer_;
   const bool started =
       PendingBuild::Start(pending_, request_.request, peer,
@@ -114,7 +114,7 @@ void BuildCall::StartBuild() {
 }
 
 void BuildCall::OnCancel() {
-  // Where neither holds the call, what is under way ends it.
+  // If neither the gate nor the builder holds the call, the operation in progress ends it.
   if (backend_.read_gate.Withdraw(peer_.account(), *this) || pending_->Cancel()) {
     Fail(Error{ErrorCode::kCancelled, "the caller left"});
   }

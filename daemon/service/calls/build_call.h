@@ -22,9 +22,9 @@
 
 namespace cccl_cache::daemon {
 
-/// One caller's wait for an answer, where the answer and the caller's leaving meet: whichever comes
-/// first ends the wait, and the other finds it ended. Thread-safe. Shared, because an answer can
-/// come after the caller is gone.
+/// One caller's wait for an answer. The answer and the caller's leaving race: the first ends the
+/// wait, and the other finds it ended. Thread-safe. Shared, because an answer can arrive after the
+/// caller is gone.
 class PendingBuild {
  public:
   using Answer = std::function<void(Result<BuildAnswer>)>;
@@ -32,14 +32,16 @@ class PendingBuild {
   /// The builder must outlive the last call of Start and Cancel.
   explicit PendingBuild(Builder& builder) : builder_(builder) {}
 
-  /// Asks the builder; `answer` runs at most once, perhaps before this returns, and then all that
-  /// it refers to may be gone already. False, and nothing is asked, if the caller has left before.
+  /// Asks the builder. `answer` runs at most once, perhaps before this returns, and everything that
+  /// it refers to may be gone by then. Returns false, without asking, if the caller has left
+  /// before.
   [[nodiscard]] static bool Start(const std::shared_ptr<PendingBuild>& pending,
                                   std::shared_ptr<const BuildRequest> request, const Caller& caller,
                                   Answer answer);
 
-  /// The caller leaves. True if that ended the wait: `answer` will not run. False: it has run or is
-  /// running, or Start is still to come and will return false.
+  /// Tells that the caller leaves. Returns true if that ended the wait: `answer` will not run.
+  /// Returns false if `answer` has run or is running, or if Start is still to come and will return
+  /// false.
   [[nodiscard]] bool Cancel();
 
  private:
@@ -52,9 +54,9 @@ class PendingBuild {
   BuildCoordinator::Ticket ticket_ = 0;  // guarded by mutex_
 };
 
-/// One call of Build or BuildInChunks, from its headers to its last byte. Deletes itself
-/// when the call is done. It is served as a stream although the request is one message: so the call
-/// is counted, and waits for its turn, before its body is received.
+/// One call of Build or BuildInChunks, from its headers to its last byte. It is served as a stream
+/// although the request is one message. So the call is counted, and waits for its turn, before its
+/// body is received. Deletes itself when the call is done.
 class BuildCall final : public RawCall, private GatedReader {
  public:
   enum class Form { kOneMessage, kChunks };
@@ -86,18 +88,20 @@ class BuildCall final : public RawCall, private GatedReader {
   std::optional<ReplyChunks> chunks_;
 };
 
-/// A request whose texts and binaries are counted among its user's bytes.
+/// A request whose texts and binaries are counted among its account's bytes.
 struct CountedRequest {
   ConvertedRequest converted;
   Share bytes;
 };
 
-/// Makes the request of a message's bytes, however they hold it: ReadBuild, or by way of it.
+/// Converts a message's bytes to a request, whatever message holds it: ReadBuild, or a function
+/// that calls it.
 using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
-/// Of the message's bytes nothing is left. Counts them while they are read, then what was made of
-/// them: kOverloaded. kInvalidRequest and kUploadNeeded as ReadBuild.
+/// Reads the request and clears the message. Counts the bytes of the message while it reads, then
+/// those of the request. kOverloaded: they don't fit. kInvalidRequest and kUploadNeeded as in
+/// ReadBuild.
 [[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
                                                  grpc::ByteBuffer& message, BuildReader read);
 

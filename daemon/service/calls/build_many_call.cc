@@ -13,7 +13,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Answers that wait to be sent before no more requests are read.
+/// The call stops reading requests while this many answers wait to be sent.
 constexpr size_t kMaxUnsent = 256;
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
@@ -89,7 +89,7 @@ Status BuildManyCall::StartBuild(uint64_t tag, CountedRequest build) {
     members_.emplace(tag, Member{pending, std::move(build.converted.wanted), std::move(*call),
                                  std::move(build.bytes)});
   }
-  // Not started: the caller has left meanwhile, which ends the call.
+  // Start returns false if the caller has left meanwhile, which ends the call.
   static_cast<void>(PendingBuild::Start(pending, std::move(build.converted.request), peer_,
                                         [link = link_, tag](Result<BuildAnswer> answer) {
                                           {
@@ -109,7 +109,7 @@ void BuildManyCall::CancelBuild(uint64_t tag) {
     const auto member = members_.find(tag);
     if (member != members_.end()) pending = member->second.pending;
   }
-  // Otherwise its answer is there, or about to be.
+  // If Cancel returns false, the build's answer has arrived or is about to.
   if (pending == nullptr || !pending->Cancel()) return;
   const std::lock_guard lock(link_->mutex);
   Reply(tag, Error{ErrorCode::kCancelled, "the caller cancelled this build"});
@@ -137,7 +137,8 @@ BuildManyCall::Outgoing BuildManyCall::Count(uint64_t tag, grpc::ByteBuffer mess
   auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
   if (bytes) return {std::move(message), {}, std::move(*bytes)};
   backend_.statistics.Add(Counter::kRefused);
-  // A line, not counted: there are no more of them than builds, and reading stops at a few.
+  // The error is one line and is not counted. There are at most as many as builds, and reading
+  // stops at a few.
   return {EncodeTaggedError(tag, bytes.error()), {}, {}};
 }
 
@@ -171,7 +172,7 @@ void BuildManyCall::Fail(const Error& error) {
 }
 
 void BuildManyCall::GoOn(const std::shared_ptr<Link>& link) {
-  // By copy: the call that holds it may go.
+  // A copy: the call that holds the link may be deleted.
   const std::shared_ptr<Link> kept = link;
   const std::lock_guard lock(kept->mutex);
   if (kept->call != nullptr) kept->call->Advance();
@@ -197,7 +198,7 @@ void BuildManyCall::Advance() {
 }
 
 void BuildManyCall::OnDone() {
-  // By copy: the lock outlives this object.
+  // A copy: the mutex must outlive this object.
   const std::shared_ptr<Link> link = link_;
   {
     const std::lock_guard lock(link->mutex);

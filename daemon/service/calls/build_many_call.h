@@ -18,12 +18,13 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of BuildMany. Each of its builds counts as a call, and its bytes as a call's do. The
-/// next message may come at any time, and waits for no turn (ReadGate), which a stream that says
-/// nothing would keep for ever: so such streams are few, and each counts from its beginning among
-/// its user's bytes what a message can hold. Who does not read its answers is not read from.
-/// Requests come on the server's thread, answers on the core's: each leaves a mark under the lock,
-/// and whoever left one does what can be done now (GoOn). Deletes itself when the call is done.
+/// One call of BuildMany. Each of its builds counts as a call, and its bytes as those of a call.
+/// The next message may arrive at any time and waits for no turn (ReadGate), because a silent
+/// stream would keep the turn for ever. So the number of such streams is bounded, and each counts
+/// the maximum size of a message among its account's bytes from its beginning. The call reads no
+/// requests while its caller does not read the answers. Requests arrive on the server's thread,
+/// answers on the core's. Every callback records its event under the link's mutex, then calls
+/// GoOn(), which starts the next operation. Deletes itself when the call is done.
 class BuildManyCall final : public RawCall {
  public:
   BuildManyCall(BuildBackend& backend, Peer peer, CallStream& stream);
@@ -34,12 +35,13 @@ class BuildManyCall final : public RawCall {
   void OnDone() override;
 
  private:
-  /// Outlives the call, for answers may come when that is gone.
+  /// Links callbacks to the call. Outlives the call, because answers may arrive after the call is
+  /// gone.
   struct Link {
     std::mutex mutex;
-    BuildManyCall* call = nullptr;  // guarded by mutex; null: gone
+    BuildManyCall* call = nullptr;  // guarded by mutex; null once the call is gone
   };
-  /// One build that is under way.
+  /// One build in progress.
   struct Member {
     std::shared_ptr<PendingBuild> pending;
     std::vector<ArtifactKind> wanted;
@@ -57,14 +59,14 @@ class BuildManyCall final : public RawCall {
   [[nodiscard]] Status StartBuild(uint64_t tag, CountedRequest build);
   void CancelBuild(uint64_t tag);
   void Refuse(uint64_t tag, const Error& error);
-  /// The whole call ends with this, and each build in it.
+  /// Ends the whole call, and each build in it, with this error.
   void Fail(const Error& error);
 
-  /// The answer with its bytes counted, or what there is instead if there is no room for them.
+  /// Returns the answer with its bytes counted, or an error message if there is no room for them.
   [[nodiscard]] Outgoing Count(uint64_t tag, grpc::ByteBuffer message);
 
   static void GoOn(const std::shared_ptr<Link>& link);
-  // These require the link's mutex held.
+  // These require the link's mutex.
   void Advance();
   void Reply(uint64_t tag, const Result<BuildAnswer>& answer);
 
@@ -73,18 +75,19 @@ class BuildManyCall final : public RawCall {
   const std::shared_ptr<Link> link_;
   Share call_;
   Share stream_;
-  Share next_message_;        ///< what it may hold: it is in memory before it can be counted
-  grpc::ByteBuffer message_;  ///< of who reads
+  /// Bytes of a message of the maximum size, because it is in memory before it can be counted.
+  Share next_message_;
+  grpc::ByteBuffer message_;  ///< used only by the thread that handles the message
 
   // Guarded by the link's mutex.
   std::map<uint64_t, Member> members_;
   std::deque<Outgoing> replies_;
   bool reading_ = false;
-  bool last_read_ = false;  ///< the caller has said that it is done
+  bool last_read_ = false;  ///< true once the caller has sent its last message
   bool writing_ = false;
   Outgoing written_;
-  std::optional<grpc::Status> end_;  ///< what the call is to end with
-  bool over_ = false;                ///< ended
+  std::optional<grpc::Status> end_;  ///< the status that the call will end with
+  bool over_ = false;                ///< true once the call has finished
 };
 
 }  // namespace cccl_cache::daemon

@@ -14,13 +14,13 @@
 namespace cccl_cache::daemon {
 namespace {}  // namespace
 
-/// Where the answer and the caller's leaving meet: whichever comes first ends the wait. Shared with
-/// the question, which may outlive the call where a file system hangs. Thread-safe.
+/// The caller's wait. The answer and the caller's leaving race, and the first ends the wait. Shared
+/// with the question, which may outlive the call if a file system hangs. Thread-safe.
 class ExplainCall::Wait {
  public:
   using End = std::function<void(const Result<Explanation>&)>;
 
-  /// False: the caller has left.
+  /// Returns false if the caller has left.
   bool Begin(End end) {
     const std::lock_guard lock(mutex_);
     if (left_) return false;
@@ -30,7 +30,7 @@ class ExplainCall::Wait {
   void Answer(const Result<Explanation>& answer) {
     if (const End end = Take(false)) end(answer);
   }
-  /// True: the answer will not come.
+  /// Returns true if the answer will not come.
   bool Leave() { return Take(true) != nullptr; }
 
  private:
@@ -91,10 +91,10 @@ void ExplainCall::AskOfBuild(ExplainQuestion question) {
     return;
   }
   if (!BeginWait()) return;
-  // Where a file system hangs, the question stays when the caller has left, and what it is counted
-  // for with it.
+  // If a file system hangs, the question remains after the caller has left, and its bytes stay
+  // counted.
   const auto share = std::make_shared<Share>(std::move(*held));
-  // By copy: the answer can come, and this object go, before the builder returns.
+  // A copy: the answer can arrive, and this object be deleted, before the builder returns.
   const Peer peer = peer_;
   backend_.builder.ExplainRequest(
       std::move(question.build.request), peer,

@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Explain, whose request can be as large as a build's and is bounded like that.
+/// One call of Explain. Its request can be as large as a build's and has the same bounds.
 class ExplainCall final : public SmallCall {
  public:
   ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream);
@@ -33,7 +33,7 @@ class ExplainCall final : public SmallCall {
   [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
   void AskOfKey(const Digest& key);
   void AskOfBuild(ExplainQuestion question);
-  /// False: the caller has left, and is told so.
+  /// Returns false if the caller has left; the call is then ended with an error.
   [[nodiscard]] bool BeginWait();
   void Answer(const Result<Explanation>& answer);
 

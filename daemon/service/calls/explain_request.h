@@ -15,14 +15,14 @@
 
 namespace cccl_cache::daemon {
 
-/// What is to be explained: a key, or the build.
+/// The subject of an explanation: a key, or a build.
 struct ExplainQuestion {
   std::optional<Digest> key;
   ConvertedRequest build;
 };
 
-/// Bounded like a BuildRequest, before anything is made of its bytes. kInvalidRequest says what is
-/// wrong.
+/// Reads the request and checks its bounds, those of a BuildRequest, before it converts any bytes.
+/// kInvalidRequest says what is wrong.
 [[nodiscard]] Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes,
                                                          const ServiceLimits& limits,
                                                          const FindUpload& find_upload);

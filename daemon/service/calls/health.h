@@ -13,45 +13,45 @@
 
 namespace cccl_cache::daemon {
 
-/// The services that are the daemon's own.
+/// The daemon's own services.
 inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit",
                                                     "cccl_cache.v1.Snapshot", "cccl_cache.v1.Admin",
                                                     "cccl_cache.v1.Info"};
 
-/// The health service's name for: the daemon serves and nothing keeps it from all that it is for.
+/// The health service's name for readiness: the daemon serves, and has no problem.
 inline constexpr std::string_view kReadyService = "ready";
 
-/// Whether the daemon serves and is ready, and who wants to hear of a change. Thread-safe; must
-/// outlive its watchers.
+/// Holds whether the daemon serves and is ready, and the watchers that are told of a change.
+/// Thread-safe; must outlive its watchers.
 class Health {
  public:
-  /// Neither call may come back to Health before it returns.
+  /// No method of a watcher may call Health before it returns.
   class Watcher {
    public:
     virtual void Notify(bool serving, bool ready) = 0;
-    /// The daemon stops: no more news.
+    /// The daemon stops: no further change will be told.
     virtual void Stop() = 0;
 
    protected:
     ~Watcher() = default;
   };
 
-  /// Whether it is a service that has a state: the daemon's own, "" for all, or kReadyService.
+  /// Returns whether the service has a state: the daemon's own, "" for all, or kReadyService.
   [[nodiscard]] static bool Knows(std::string_view service);
 
   [[nodiscard]] bool serving() const;
   [[nodiscard]] bool ready() const;
-  /// Why the daemon is not ready although it serves; may be empty.
+  /// Returns why the daemon is not ready although it serves; may be empty.
   [[nodiscard]] std::string problem() const;
   void SetServing(bool serving);
-  /// Empty: there is none any more.
+  /// Empty means that there is no problem any more.
   void SetProblem(std::string problem);
-  /// Stops all watchers, those that are still to come, too.
+  /// Stops all watchers, also those that are added later.
   void Stop();
 
-  /// Notifies at once, then of each change. The watcher lives until it is removed.
+  /// Notifies the watcher at once, then at each change. The watcher must live until it is removed.
   void Add(Watcher& watcher);
-  /// After this the watcher is not called. Nothing happens if it was not added.
+  /// After this returns, the watcher is not called. Does nothing if it was not added.
   void Remove(Watcher& watcher);
 
  private:
@@ -66,8 +66,8 @@ class Health {
   std::unordered_set<Watcher*> watchers_;  // guarded by mutex_
 };
 
-/// One call of grpc.health.v1.Health.Watch: tells the state of this moment, then each other one
-/// that holds until the one before is sent.
+/// One call of grpc.health.v1.Health.Watch. Sends the present state, then each new state. A state
+/// that changes again before the previous one is sent is skipped.
 class HealthWatch final : public SmallCall, private Health::Watcher {
  public:
   HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health)
@@ -83,15 +83,15 @@ class HealthWatch final : public SmallCall, private Health::Watcher {
   void OnLeft() override;
   void Notify(bool serving, bool ready) override;
   void Stop() override;
-  /// Sends what is new, or ends the call; mutex_ is held, which gRPC's reactions do not mind: they
-  /// come from other threads.
+  /// Sends the new state, or ends the call. Requires mutex_. Operations may start with the lock
+  /// held, because gRPC never runs a callback from within a start.
   void Advance();
 
   Health& health_;
   std::mutex mutex_;
   bool known_ = false;             // guarded by mutex_; whether the service has a state
   bool of_ready_ = false;          // guarded by mutex_; whether it is kReadyService
-  std::optional<Serving> wanted_;  // guarded by mutex_; nothing before the request came
+  std::optional<Serving> wanted_;  // guarded by mutex_; empty until the request arrived
   std::optional<Serving> sent_;    // guarded by mutex_
   bool writing_ = false;           // guarded by mutex_
   bool leaving_ = false;           // guarded by mutex_

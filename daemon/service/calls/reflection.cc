@@ -25,7 +25,7 @@ void Refuse(grpc::StatusCode code, std::string message, Response& response) {
   error.set_error_message(std::move(message));
 }
 
-/// The file before what it imports, each file once.
+/// Appends each file once, before the files that it imports.
 void Describe(const FileDescriptor& file, std::set<const FileDescriptor*>& seen,
               reflection::FileDescriptorResponse& response) {
   if (!seen.insert(&file).second) return;
@@ -77,7 +77,7 @@ Response Answer(const Request& request, const std::vector<std::string>& services
   return response;
 }
 
-/// One stream of questions, each answered before the next is read; deletes itself at the end.
+/// One stream of questions; each is answered before the next is read. Deletes itself at the end.
 class ReflectionCall final : public RawCall {
  public:
   ReflectionCall(BuildBackend& backend, Account account, CallStream& stream,

@@ -10,13 +10,13 @@
 
 namespace cccl_cache::daemon {
 
-/// grpc.reflection.v1alpha: what this server serves, for grpcurl and the like. gRPC brings such a
-/// service, but a synchronous one: that gives each server a second poller, which takes every other
-/// event of the callback services away from their thread, a tenth of the time of a hit.
-/// Thread-safe.
+/// grpc.reflection.v1alpha: describes the services of this server, for tools such as grpcurl. gRPC
+/// has such a service, but a synchronous one. It would give each server a second poller, which
+/// takes every other event of the callback services from their thread. That costs a tenth of the
+/// time of a hit. Thread-safe.
 class ReflectionService final : public RawService {
  public:
-  /// The full names of the services that are listed. The backend must outlive the service.
+  /// `services`: the full names of the listed services. The backend must outlive the service.
   ReflectionService(BuildBackend& backend, Account account, std::vector<std::string> services);
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Descriptions in one reply.
+/// Maximum number of descriptions in one reply.
 constexpr size_t kPage = 1000;
 
 uint64_t Seconds(std::chrono::sys_seconds time) {

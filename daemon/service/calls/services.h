@@ -16,8 +16,8 @@ namespace cccl_cache::daemon {
 /// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
 class BuildService final : public RawService {
  public:
-  /// Who calls, as far as this call's connection tells: the credentials are those of the server,
-  /// the pid is looked up by the connection.
+  /// Returns the caller. The credentials are those of the server; the pid is looked up by the
+  /// call's connection.
   using PeerOf = std::function<Peer(const CallStream&)>;
 
   BuildService(BuildBackend& backend, PeerOf peer_of);
@@ -37,7 +37,7 @@ class SnapshotService final : public RawService {
   SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
 };
 
-/// cccl_cache.v1.Info for one peer: the same answer to everybody, with the problem of the moment.
+/// cccl_cache.v1.Info for one peer. All peers get the same answer, with the present problem.
 /// Thread-safe.
 class InfoService final : public RawService {
  public:
@@ -46,8 +46,8 @@ class InfoService final : public RawService {
               const Health& health);
 };
 
-/// grpc.health.v1 for one peer. gRPC brings such a service, but takes its requests unbounded and
-/// uncounted. Thread-safe.
+/// grpc.health.v1 for one peer. gRPC has such a service, but it neither bounds nor counts its
+/// requests. Thread-safe.
 class HealthService final : public RawService {
  public:
   /// Both must outlive the service.

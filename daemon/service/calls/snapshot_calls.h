@@ -13,13 +13,14 @@
 
 namespace cccl_cache::daemon {
 
-/// What calls about snapshots work with. Outlives every call.
+/// The objects that calls about snapshots use. They outlive every call.
 struct SnapshotSources {
   Snapshots& snapshots;
   CallThreads& threads;
 };
 
-/// One call of Snapshot.Create: the filter and the keys that are not wanted, then the file.
+/// One call of Snapshot.Create: receives the filter and the keys that are not wanted, then sends
+/// the file.
 class CreateSnapshotCall final : public BlockingCall {
  public:
   CreateSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
@@ -30,7 +31,7 @@ class CreateSnapshotCall final : public BlockingCall {
  private:
   Status Work() override;
   [[nodiscard]] Result<SnapshotFilter> ReadFilter();
-  /// Sends what makes full messages; the rest waits for more.
+  /// Sends all full messages; the rest waits for more bytes.
   [[nodiscard]] Status Send(std::string_view bytes);
   [[nodiscard]] Status SendRest();
 
@@ -39,7 +40,7 @@ class CreateSnapshotCall final : public BlockingCall {
   Share keys_;
 };
 
-/// One call of Snapshot.Insert: the file, then what became of it.
+/// One call of Snapshot.Insert: receives the file, then sends the result.
 class InsertSnapshotCall final : public BlockingCall {
  public:
   InsertSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
@@ -56,7 +57,7 @@ class InsertSnapshotCall final : public BlockingCall {
 /// kInvalidRequest names the field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
 
-/// Adds keys as they are sent: 32 bytes each.
+/// Adds keys as they are sent, 32 bytes each.
 [[nodiscard]] Status AddKnownKeys(std::string_view keys, SnapshotFilter& filter);
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);

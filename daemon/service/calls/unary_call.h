@@ -16,11 +16,11 @@
 
 namespace cccl_cache::daemon {
 
-/// A call of a method other than Build's, up to its one small request: counted like a build, and
-/// received in its turn. Deletes itself when the call is done.
+/// A call of a method other than Build's, up to the end of its one small request. It is counted
+/// like a build, and waits for its turn to be received. Deletes itself when the call is done.
 class SmallCall : public RawCall, private GatedReader {
  public:
-  /// Once, when it is constructed as a whole.
+  /// Called once, after construction is complete.
   void Begin();
 
   void OnReadDone(bool ok) final;
@@ -31,9 +31,9 @@ class SmallCall : public RawCall, private GatedReader {
   SmallCall(BuildBackend& backend, Account account, CallStream& stream)
       : RawCall(stream), backend_(backend), account_(account) {}
 
-  /// The request is here: answer it, or Fail.
+  /// Called when the request has arrived. Must answer it, or call Fail.
   virtual void OnRequest(grpc::ByteBuffer& request) = 0;
-  /// The caller leaves; perhaps before OnRequest, which may still come.
+  /// Called when the caller leaves, perhaps before OnRequest, which may still come.
   virtual void OnLeft() {}
 
   /// Ends the call.
@@ -55,16 +55,16 @@ class SmallCall : public RawCall, private GatedReader {
 /// A call with one small request and one reply.
 class UnaryCall final : public SmallCall {
  public:
-  /// To be called once, now or later on any thread: the message counts if the status is OK.
+  /// Must be called once, now or later, on any thread. The message counts only if the status is OK.
   using Reply = std::function<void(const grpc::Status&, const google::protobuf::MessageLite&)>;
   template <typename Request>
   using Answer = std::function<void(const Request&, Reply)>;
 
-  /// What is wrong with a request that is a message of its type.
+  /// Returns an error if a well-formed request of its type is invalid.
   template <typename Request>
   using Check = std::function<Status(const Request&)>;
 
-  /// Makes calls whose requests are of this type. `check` may be empty.
+  /// Returns a maker of calls whose requests have this type. `check` may be empty.
   template <typename Request>
   static MakeCall Maker(BuildBackend& backend, Account account, Answer<Request> answer,
                         Check<Request> check = {}) {
@@ -84,7 +84,7 @@ class UnaryCall final : public SmallCall {
   }
 
  private:
-  /// An error, or the reply is or will be called.
+  /// Returns an error, or else the reply was called or will be.
   using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
 
   UnaryCall(BuildBackend& backend, Account account, CallStream& stream,

@@ -13,9 +13,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Tag and length of the one field.
+/// Maximum size in bytes of the tag and length of the one field.
 constexpr uint64_t kChunkHead = 16;
-/// What an upload costs besides its bytes: a million empty ones are not free.
+/// Bytes that each upload counts besides its contents, so that a million empty uploads are not
+/// free.
 constexpr uint64_t kOverhead = 4096;
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
@@ -67,7 +68,8 @@ void UploadCall::OnReadDone(bool ok) {
 
 void UploadCall::OnCancel() {
   left_ = true;
-  // The end of the stream was not its last chunk's, then: what came is of no use to anybody.
+  // The stream ended because the caller left, not because of its last chunk. So the upload is of no
+  // use.
   if (digest_) backend_.uploads.Drop(peer_.uid, *digest_);
 }
 
@@ -109,7 +111,7 @@ void UploadCall::KeepAndReply() {
 }
 
 void UploadCall::Fail(const Error& error) {
-  // Before the caller hears of it, so that his next upload finds the room.
+  // Must come before the caller is answered, so that the user's next upload finds the room.
   kept_.Release();
   if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
   Finish(ToGrpcStatus(error, context()));

@@ -40,7 +40,7 @@ class UploadCall final : public RawCall {
   std::string bytes_;
   Hasher hasher_;
   bool left_ = false;
-  std::optional<Digest> digest_;  ///< once it is kept
+  std::optional<Digest> digest_;  ///< set once the upload is kept
 };
 
 }  // namespace cccl_cache::daemon

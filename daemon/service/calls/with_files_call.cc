@@ -14,7 +14,7 @@ namespace {
 
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
 
-/// The build of a first BuildWithFilesRequest (BuildReader).
+/// Reads the build of a first BuildWithFilesRequest (a BuildReader).
 Result<ConvertedRequest> ReadFirst(WireInput& message, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
   constexpr uint32_t kBuild = 1;
@@ -46,7 +46,7 @@ WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, CallStream& strea
 }
 
 void WithFilesCall::StartReading() {
-  // By copy: once the lock is free, the call may end and this object go.
+  // A copy: once the lock is free, the call may end and this object be deleted.
   const std::shared_ptr<Link> link = link_;
   ReadGate& gate = *gate_;
   const Account account = peer_.account();
@@ -58,7 +58,7 @@ void WithFilesCall::StartReading() {
       return;
     }
   }
-  // Before the call may end.
+  // Must come before the call may end.
   gate.Leave(account, *this);
   {
     const std::lock_guard lock(link->mutex);
@@ -186,7 +186,7 @@ void WithFilesCall::Abandon(const Error& error) {
   bool ended = pending_->Cancel();
   {
     const std::lock_guard lock(link_->mutex);
-    // Nothing was started that would end the call.
+    // No operation was started that would end the call.
     ended = ended || (!started_ && reading_ != Reading::kUnderWay);
   }
   if (ended) Fail(error);
@@ -203,7 +203,7 @@ void WithFilesCall::Fail(const Error& error) {
 }
 
 void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
-  // By copy: the call that holds it may go.
+  // A copy: the call that holds the link may be deleted.
   const std::shared_ptr<Link> kept = link;
   WithFilesCall* reader = nullptr;
   {
@@ -211,7 +211,7 @@ void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
     if (kept->call == nullptr || !kept->call->Advance()) return;
     reader = kept->call;
   }
-  // It does not end before it has had its turn, or was taken out of the line.
+  // The call does not end before it has had its turn or was taken out of the queue.
   reader->gate_->Enter(reader->peer_.account(), *reader);
   const std::lock_guard lock(kept->mutex);
   if (kept->call != nullptr && kept->call->end_) kept->call->FinishIfIdle();
@@ -252,7 +252,7 @@ void WithFilesCall::FinishIfIdle() {
 
 void WithFilesCall::OnDone() {
   exchange_->End(CallerLeft());
-  // By copy: the lock outlives this object.
+  // A copy: the mutex must outlive this object.
   const std::shared_ptr<Link> link = link_;
   {
     const std::lock_guard lock(link->mutex);

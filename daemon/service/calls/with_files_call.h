@@ -19,10 +19,10 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of BuildWithFiles. Questions come from the core's threads, answers and ends from
-/// gRPC's: each leaves a mark under the lock, and whoever left one does what can be done now
-/// (GoOn). A message is read only while an answer is awaited, and waits for its turn like any
-/// request. Deletes itself when the call is done.
+/// One call of BuildWithFiles. Questions arrive on the core's threads, answers and the end of
+/// operations on gRPC's. Every callback records its event under the link's mutex, then calls
+/// GoOn(), which starts the next operation. A message is read only while an answer is awaited, and
+/// waits for its turn like any request. Deletes itself when the call is done.
 class WithFilesCall final : public RawCall, private GatedReader {
  public:
   WithFilesCall(BuildBackend& backend, Peer peer, CallStream& stream);
@@ -34,10 +34,11 @@ class WithFilesCall final : public RawCall, private GatedReader {
 
  private:
   enum class Reading { kNot, kWaitsForTurn, kUnderWay };
-  /// Outlives the call, for questions may come when that is gone.
+  /// Links callbacks to the call. Outlives the call, because questions may arrive after the call is
+  /// gone.
   struct Link {
     std::mutex mutex;
-    WithFilesCall* call = nullptr;  // guarded by mutex; null: gone
+    WithFilesCall* call = nullptr;  // guarded by mutex; null once the call is gone
   };
 
   void StartReading() override;
@@ -48,13 +49,13 @@ class WithFilesCall final : public RawCall, private GatedReader {
   void TakeAnswers();
   [[nodiscard]] Status ReadAnswers();
   void Answer(Result<BuildAnswer> answer);
-  /// The call ends with this, unless the build was answered.
+  /// Ends the call with this error, unless the build was answered.
   void Abandon(const Error& error);
   void Fail(const Error& error);
 
   static void GoOn(const std::shared_ptr<Link>& link);
-  // These require the link's mutex held.
-  /// True: a message is to be read, so a turn is needed.
+  // These require the link's mutex.
+  /// Returns true if a message is to be read, so a turn is needed.
   [[nodiscard]] bool Advance();
   void WriteNext();
   void FinishIfIdle();
@@ -65,22 +66,23 @@ class WithFilesCall final : public RawCall, private GatedReader {
   const std::shared_ptr<Link> link_;
   const std::shared_ptr<FileExchange> exchange_;
   Share call_;
-  Share bytes_;  ///< of the request, later of the reply
+  Share bytes_;  ///< bytes of the request, later of the reply
   ConvertedRequest request_;
-  // Of who reads.
+  // Used only by the thread that handles the message.
   grpc::ByteBuffer message_;
-  Share incoming_;  ///< contents that are not complete
+  Share incoming_;  ///< bytes of contents that are not complete
 
   // Guarded by the link's mutex.
   Reading reading_ = Reading::kWaitsForTurn;
-  bool started_ = false;  ///< the request is there
-  /// Where turns are given: a caller that is slow to answer holds up no other kind of call.
+  bool started_ = false;  ///< true once the request has arrived
+  /// The gate that gives the turns. A caller that is slow to answer must not hold up other kinds of
+  /// call.
   ReadGate* gate_ = &backend_.read_gate;
   bool writing_ = false;
   grpc::ByteBuffer written_;
-  std::optional<ReplyChunks> chunks_;  ///< the build is answered
-  std::optional<grpc::Status> end_;    ///< what the call is to end with
-  bool over_ = false;                  ///< ended
+  std::optional<ReplyChunks> chunks_;  ///< set once the build is answered
+  std::optional<grpc::Status> end_;    ///< the status that the call will end with
+  bool over_ = false;                  ///< true once the call has finished
 };
 
 }  // namespace cccl_cache::daemon

@@ -26,10 +26,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// As in useradd, where /etc/login.defs does not say otherwise.
+/// The default of useradd, for an /etc/login.defs that does not set it.
 constexpr uid_t kSubordinateUidMin = 100'000;
 constexpr std::chrono::seconds kLookAgain{10};
-/// A user may be made, and a uid given to another, while the daemon runs.
+/// How long a name is kept before it is looked up again. While the daemon runs, a user may be
+/// added, and a uid may pass to another user.
 constexpr std::chrono::minutes kNameBelieved{10};
 constexpr size_t kMaxNames = 65'536;
 constexpr size_t kMaxAsked = 1'024;
@@ -48,7 +49,7 @@ std::optional<uint64_t> Number(std::string_view text) {
   return number;
 }
 
-/// Calls one of getpwnam_r and getpwuid_r.
+/// Calls getpwnam_r or getpwuid_r through `get`.
 template <typename Get>
 std::optional<uid_t> Look(const Get& get) {
   passwd entry{};
@@ -61,7 +62,7 @@ std::optional<uid_t> Look(const Get& get) {
   return found->pw_uid;
 }
 
-/// What shows that a file has changed.
+/// The properties of a file that show whether it has changed.
 using Stamp = std::tuple<dev_t, ino_t, off_t, time_t, long>;
 Stamp StampOf(const std::string& path) {
   struct stat info {};
@@ -76,14 +77,14 @@ uid_t ReadSubordinateUidMin(const std::string& path) {
     std::string name;
     std::string value;
     if (!(words >> name >> value) || name != "SUB_UID_MIN") continue;
-    // 0 would make all users one.
+    // With 0 all users would be counted as one.
     if (const auto number = Number(value); number && *number > 0)
       return static_cast<uid_t>(*number);
   }
   return kSubordinateUidMin;
 }
 
-/// Lines "owner:first:count"; others are skipped.
+/// Returns the ranges of the lines "owner:first:count"; skips other lines.
 std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
   std::vector<Range> ranges;
   std::ifstream file(sources.subordinate_uids);
@@ -100,7 +101,7 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
     std::optional<uid_t> uid = sources.find_uid(owner);
     if (const auto number = Number(owner); !uid && number) uid = static_cast<uid_t>(*number);
     const auto begin = static_cast<uid_t>(*first);
-    // Containers of root are not root: what is kept for it is not for them.
+    // Containers of root are not root, so the part of the budgets kept for root is not for them.
     const bool own = uid && !Account(*uid).privileged();
     ranges.push_back(
         {begin, static_cast<uid_t>(begin + (*count - 1)), Account(own ? *uid : begin)});
@@ -114,8 +115,9 @@ class Accounts::State {
  public:
   explicit State(Sources sources) : sources_(std::move(sources)) {}
 
-  /// None: its name is not known yet. Of all names that are to be found, stored uids may ask for
-  /// half, so that connections find room; and none before it is known who needs no name.
+  /// Returns none if the name is not known yet. Stored uids may take half of the queue of names to
+  /// look up, so that connections find room. They take none of it before the files were read,
+  /// because only those tell which uids need no name.
   std::optional<Account> Find(uid_t uid, bool stored) {
     const std::lock_guard lock(mutex_);
     const auto range = std::ranges::find_if(
@@ -136,7 +138,7 @@ class Accounts::State {
 
   void Settle() {
     std::unique_lock lock(mutex_);
-    // What goes on now may have begun before the call.
+    // The round in progress may have begun before this call.
     const uint64_t enough = wanted_rounds_ = rounds_ + 2;
     changed_.notify_all();
     changed_.wait(lock, [&] { return rounds_ >= enough; });
@@ -186,18 +188,18 @@ class Accounts::State {
     const bool exists = sources_.has_name(uid);
     lock->lock();
     asked_.pop_front();
-    // All are asked for again. Simple, and rare.
+    // All names are then looked up again. This is simple, and rare.
     if (names_.size() >= kMaxNames) names_.clear();
     names_[uid] = {exists, Clock::now() + kNameBelieved};
   }
 
   const Sources sources_;
-  std::optional<std::pair<Stamp, Stamp>> read_;  ///< of the thread alone
+  std::optional<std::pair<Stamp, Stamp>> read_;  ///< used only by the thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopped_ = false;  // guarded by mutex_, as all below
-  uint64_t rounds_ = 0;   // in which files and names were looked at
+  bool stopped_ = false;  // guarded by mutex_, as all members below
+  uint64_t rounds_ = 0;   // number of times that files and names were looked up
   uint64_t wanted_rounds_ = 0;
   bool files_were_read_ = false;
   std::vector<Range> ranges_;  // in the order of the file
@@ -215,7 +217,7 @@ bool Accounts::HasName(uid_t uid) {
 }
 
 Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(sources))) {
-  // Not joined: the system's search for a name must not keep the daemon from ending.
+  // Not joined, because a look-up of a name must not keep the daemon from ending.
   std::thread([state = state_] { state->Run(); }).detach();
 }
 

@@ -28,8 +28,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// The process that connected, which may be gone. Before Linux 6.5 it is found by its number, which
-/// may be another's by now.
+/// Returns the process that connected, which may be gone. Before Linux 6.5 it is found by its pid,
+/// which may belong to another process by now.
 FileDescriptor ProcessOf(int socket, pid_t pid) {
   int fd = -1;
   socklen_t size = sizeof(fd);
@@ -43,7 +43,7 @@ bool IsAlive(const FileDescriptor& process) {
   return poll(&ended, 1, 0) == 0;
 }
 
-/// As this process sees it. 0: unknown, or it has none here.
+/// Returns the pid as this process sees it, or 0 if it is unknown or the process has none here.
 pid_t NumberOf(const FileDescriptor& process) {
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", process.get()));
   constexpr std::string_view kName = "Pid:";
@@ -63,7 +63,7 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-/// Whether the map of ids holds all that there are, as that of the first user namespace does.
+/// Returns whether the map holds all ids, as that of the first user namespace does.
 bool HoldsAll(const std::string& map) {
   std::istringstream words(map);
   uint64_t first = 1;
@@ -80,8 +80,8 @@ bool IsInOwnUserNamespace(pid_t pid) {
   if (stat((directory + "/ns/user").c_str(), &other) == 0) {
     return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
   }
-  // A service user may not look at processes of root. Their maps of ids it may see: those of a
-  // container hold a part.
+  // A service user may not look at the namespaces of root's processes, but it may read their id
+  // maps. The map of a container holds only a part of the ids.
   if (errno != EACCES || geteuid() == 0) return false;
   for (const char* map : {"/uid_map", "/gid_map"}) {
     if (!HoldsAll(TextOf(std::string("/proc/self") + map)) || !HoldsAll(TextOf(directory + map))) {
@@ -100,7 +100,7 @@ bool Administrators::Include(int socket, const Peer& peer) const {
   const FileDescriptor process = ProcessOf(socket, peer.pid);
   if (!process.valid()) return false;
   const pid_t pid = NumberOf(process);
-  // Alive after the look: its number was not another's then.
+  // The process is alive after the check, so its pid was not reused before.
   return pid != 0 && IsInOwnUserNamespace(pid) && IsAlive(process);
 }
 

@@ -10,14 +10,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Who may administer the daemon: root, the daemon's own user and the members of one group, if they
-/// run in the daemon's own user namespace (docs/internals/decisions/0030). Thread-safe.
+/// Decides which peers may administer the daemon: root, the daemon's own user and the members of
+/// one group, if they run in the daemon's own user namespace (docs/internals/decisions/0030).
+/// Thread-safe.
 class Administrators {
  public:
   explicit Administrators(std::optional<gid_t> group = std::nullopt) : group_(group) {}
 
-  /// `socket`: the connection of this peer, which has just been accepted. False also where the
-  /// system does not tell the peer's user namespace.
+  /// Returns whether this peer is an administrator. `socket`: the connection of this peer, which
+  /// has just been accepted. Also returns false if the system does not tell the peer's user
+  /// namespace.
   [[nodiscard]] bool Include(int socket, const Peer& peer) const;
 
  private:

@@ -17,8 +17,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Who answers builds, and questions about them. Thread-safe. The contract of Build and Leave is
-/// that of BuildCoordinator.
+/// Answers builds, and questions about them. Thread-safe. The contract of Build and Leave is that
+/// of BuildCoordinator.
 class Builder {
  public:
   virtual ~Builder() = default;
@@ -27,7 +27,7 @@ class Builder {
                                          const Caller& caller, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
-  /// Why builds are misses: the contract of both is that of Explainer.
+  /// These explain why builds are misses. The contract of both is that of Explainer.
   virtual void ExplainKey(const Digest& key, const Peer& peer, Explainer::Done done) = 0;
   virtual void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                               Explainer::Done done) = 0;
@@ -55,19 +55,19 @@ class CoordinatorBuilder final : public Builder {
   BuildCoordinator& coordinator_;
 };
 
-/// What the services of all users share. Everything in it is thread-safe and outlives every
-/// call.
+/// The objects that the services of all users share. All are thread-safe and outlive every call.
 struct BuildBackend {
   const ServiceLimits& limits;
   Builder& builder;
   Statistics& statistics;
   Budget& budget;
   ReadGate& read_gate;
-  ReadGate& answer_gate;  ///< for answers about files, which come when the caller likes
+  ReadGate& answer_gate;  ///< for answers about files, which arrive at the caller's pace
   Uploads& uploads;
   Deposits& deposits;
   DepositReaders& deposit_readers;
-  std::shared_ptr<SentContents> sent_contents;  ///< who waits for a file may outlive the services
+  std::shared_ptr<SentContents>
+      sent_contents;  ///< shared, because a call that waits for a file may outlive the services
 };
 
 }  // namespace cccl_cache::daemon

@@ -13,19 +13,18 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{200};
-/// Calls that send many messages and wait for no turn (ReadGate): each may have one message of the
-/// largest size on its way at any time.
+/// Calls that send many messages and wait for no turn (ReadGate). Each may have one message of the
+/// maximum size on its way at any time.
 constexpr uint64_t kStreamsPerUid = 16;
 constexpr uint64_t kStreamsInAll = 64;
-/// Holders of leases say something at any time: for them holds the same.
+/// Lease holders may send at any time too, so they have a bound for the same reason.
 constexpr uint64_t kLeasesInAll = 256;
-/// And for streams of builds: a process with many builds at once has one.
+/// Streams of builds have one as well. A process with many builds at once has one stream.
 constexpr uint64_t kBatchesPerUid = 32;
 constexpr uint64_t kBatchesInAll = 128;
-/// All of these together, while nobody says anything, take no more than half of the bytes in
-/// flight.
+/// The part of the bytes in flight (one half) that all silent streams of builds together may take.
 constexpr uint64_t kBatchesPartOfBytes = 2;
-/// Each has a thread, memory of gRPC's and a few descriptors.
+/// Each server has a thread, memory of gRPC's and a few descriptors.
 constexpr uint64_t kServersPerUid = 256;
 constexpr uint64_t kServersInAll = 1024;
 
@@ -39,12 +38,13 @@ constexpr std::string_view kNames[] = {"connections",
                                        "servers for sets of groups"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
-/// Without what messages may take that are being received (ServiceLimits::gate_turns).
+/// Returns the bytes in flight without the part for messages that are being received
+/// (ServiceLimits::gate_turns).
 uint64_t CountedBytes(const ServiceLimits& limits) {
   return limits.bytes_in_flight - limits.bytes_in_flight / 4;
 }
 
-/// As many streams of builds as that part has room for, each with its next message.
+/// Returns how many streams of builds, each with its next message, that part has room for.
 uint64_t BatchesInAll(const ServiceLimits& limits) {
   const uint64_t bytes = CountedBytes(limits) / kBatchesPartOfBytes;
   return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
@@ -98,7 +98,7 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
   const size_t index = Index(resource);
   const Allowance& allowance = allowances_[index];
   if (amount > allowance.per_account) {
-    // Waiting does not help: no hint when to come back.
+    // Waiting does not help, so the error has no retry time.
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
                                                      amount, kNames[index], allowance.per_account)};
   }
@@ -157,7 +157,7 @@ Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
 void DepositReaders::Forget(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = reading_.find(key);
-  // Others may have begun to read meanwhile.
+  // Others may have begun to read the same contents meanwhile.
   if (found != reading_.end() && found->second.expired()) reading_.erase(found);
 }
 

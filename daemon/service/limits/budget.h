@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// What a client can use up.
+/// The resources that a client can use up.
 enum class Resource : uint8_t {
   kConnections,
   kCalls,
@@ -29,12 +29,12 @@ enum class Resource : uint8_t {
   kCount
 };
 
-/// An account may hold so many leases at one time.
+/// Maximum number of leases that an account may hold at one time.
 inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;
 
-/// Part of a budget, given back at its end. Not thread-safe; the budget must outlive it.
+/// Part of a budget, released by the destructor. Not thread-safe; the budget must outlive it.
 class Share {
  public:
   Share() = default;
@@ -58,14 +58,15 @@ class Share {
   uint64_t amount_ = 0;
 };
 
-/// How much of everything each account and all of them together use now (Allowance). Thread-safe.
+/// Counts how much of each resource each account uses now, and all accounts together (Allowance).
+/// Thread-safe.
 class Budget {
  public:
   explicit Budget(const ServiceLimits& limits);
 
-  /// kOverloaded names what is used up and by whom.
+  /// Takes a share of the resource. kOverloaded names the resource that is used up and the account.
   [[nodiscard]] Result<Share> Take(Account account, Resource resource, uint64_t amount = 1);
-  /// What all accounts use now.
+  /// Returns how much all accounts use now.
   [[nodiscard]] uint64_t Used(Resource resource) const;
 
  private:
@@ -76,18 +77,20 @@ class Budget {
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable std::mutex mutex_;
   Amounts used_{};                    // guarded by mutex_
-  std::map<Account, Amounts> users_;  // guarded by mutex_; those that use anything
+  std::map<Account, Amounts> users_;  // guarded by mutex_; only accounts that use anything
 };
 
-/// Counts deposits that are being sent among the bytes of those whom they are sent to: the same
-/// bytes once for each user, however many of his calls share them. So a thousand who waited for one
-/// deposit cost what they hold in memory, and who reads slowly costs nobody else. Thread-safe.
+/// Counts deposits that are being sent among the bytes of the receiving accounts. The same bytes
+/// count once for each account, however many of its calls share them. So a thousand waiters for one
+/// deposit cost what they hold in memory, and a slow reader costs other accounts nothing.
+/// Thread-safe.
 class DepositReaders {
  public:
-  /// The budget must outlive the object, and this all that it hands out.
+  /// The budget must outlive this object, and this object must outlive all that it returns.
   explicit DepositReaders(Budget& budget) : budget_(budget) {}
 
-  /// To be held while the contents are sent. kOverloaded: the user has too many bytes under way.
+  /// Returns a handle to hold while the contents are sent. kOverloaded: the account has too many
+  /// bytes in flight.
   [[nodiscard]] Result<std::shared_ptr<const void>> Add(Account account,
                                                         const DepositContents& contents);
 

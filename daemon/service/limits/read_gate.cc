@@ -45,7 +45,8 @@ void ReadGate::Leave(Account account, GatedReader& reader) {
     left->second.reading.erase(&reader);
     --reading_;
     Admit(account, left->second, &next);
-    // Only who was kept back by the bound in all can profit from another's leaving: users in turn.
+    // If this user has none to admit, others that waited for the bound on all users may read, in
+    // turn.
     if (next.empty()) {
       for (auto user = std::next(left); user != users_.end(); ++user) {
         Admit(user->first, user->second, &next);
@@ -67,7 +68,7 @@ void ReadGate::EndSlow(Clock::time_point now) {
   if (!lacking) return;
   for (auto& [account, user] : users_) {
     for (const auto& [reader, since] : user.reading) {
-      // It can't be gone: it would have left before.
+      // The reader is still alive, because it would have left before it was destroyed.
       if (now - since >= kPatience) reader->GiveUp();
     }
   }

@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Blobs that were too large for one message, each visible to the uid that sent it alone.
+/// Blobs that were too large for one message. Each is visible only to the uid that sent it.
 /// Thread-safe.
 class Uploads {
  public:
@@ -24,16 +24,17 @@ class Uploads {
 
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
-  /// Keeps a blob whose digest was computed here. The same blob again starts its time anew.
+  /// Keeps a blob whose digest was computed here. If the blob is kept already, its time starts
+  /// again.
   void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
-  /// Null: never sent by this uid, or forgotten.
+  /// Returns the blob, or null if this uid never sent it or it has expired.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest,
                                                         Clock::time_point now = Clock::now());
-  /// For an upload whose caller was never told of it: the same blob, sent by another, has to be
-  /// sent again.
+  /// Drops an upload whose caller was never told of it. If another caller of the uid sent the same
+  /// blob, it has to be sent again.
   void Drop(uid_t uid, const Digest& digest);
-  /// Frees what is older than its time: called now and then.
+  /// Frees the blobs that have expired. Must be called now and then.
   void Forget(Clock::time_point now = Clock::now());
 
  private:

@@ -21,11 +21,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// As long as one client's socket may hold up the next.
+/// How long closing one client's socket may delay the next.
 constexpr std::chrono::milliseconds kPatience{1};
 
 constexpr std::chrono::milliseconds kTick{5'000};
-/// Accepted in one go before other events are looked at.
+/// Connections accepted in a row before other events are handled.
 constexpr int kAtOnce = 64;
 constexpr std::chrono::milliseconds kBreath{20};
 constexpr uint64_t kStopId = 0;
@@ -99,7 +99,7 @@ Status Acceptor::Start() {
     return SystemError("cannot set up the accept loop");
   }
   if (auto watched = Watch(stop_.get(), EPOLLIN, kStopId); !watched) return watched;
-  // Ids 1 to N are the listeners in their order, those above connections.
+  // Ids 1 to N are the listeners in their order; higher ids are connections.
   next_id_ = 1;
   for (const ListeningSocket& listener : listeners_) {
     if (auto watched = Watch(listener.fd(), EPOLLIN, next_id_++); !watched) return watched;
@@ -148,7 +148,7 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EMFILE || errno == ENFILE) TurnAway(listener.fd());
-    // Out of memory, most likely: the listener stays readable, so don't come back at once.
+    // Most likely out of memory. The listener stays readable, so don't come back at once.
     if (errno != EAGAIN) std::this_thread::sleep_for(kBreath);
     return;
   }
@@ -177,8 +177,8 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
     return closer_.Close(std::move(watched));
   }
   const uint64_t id = next_id_++;
-  // No events but the hang-up, which comes by itself. If even that cannot be watched, the duplicate
-  // must not keep the connection open.
+  // Only the hang-up is watched, which epoll always reports. If even that cannot be watched, the
+  // duplicate must not keep the connection open.
   if (!Watch(watched.get(), 0, id)) {
     shutdown(watched.get(), SHUT_RDWR);
     guarded->End();
@@ -207,7 +207,7 @@ Result<Peer> ReadPeerCredentials(int fd) {
   peer.uid = credentials.uid;
   peer.gid = credentials.gid;
   peer.pid = credentials.pid;
-  // Nearly everybody is in fewer groups than this; the kernel's limit is 65,536.
+  // Most users are in fewer groups than this; the kernel's limit is 65,536.
   peer.groups.resize(64);
   size = static_cast<socklen_t>(peer.groups.size() * sizeof(gid_t));
   if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {

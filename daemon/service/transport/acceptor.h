@@ -19,12 +19,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Closes sockets of clients in a thread of its own, for a close may wait (guarded_sockets.h).
+/// Closes sockets of clients on a thread of its own, because a close may wait (guarded_sockets.h).
 /// Thread-safe.
 class SocketCloser {
  public:
   SocketCloser() : thread_([this] { Run(); }) {}
-  /// Closes what is left.
+  /// Closes the remaining sockets.
   ~SocketCloser();
   SocketCloser(const SocketCloser&) = delete;
   SocketCloser& operator=(const SocketCloser&) = delete;
@@ -47,22 +47,23 @@ class Connection {
   virtual ~Connection() = default;
 };
 
-/// Accepts on Unix sockets in a thread of its own, learns who connected, and notices when a
-/// connection has ended. What clients send is judged by GuardSocket. Start and Stop from one
-/// thread; all callbacks run on the acceptor's.
+/// Accepts connections on Unix sockets on a thread of its own, identifies the peers, and notices
+/// when a connection has ended. GuardSocket checks the bytes that clients send. Start and Stop must
+/// be called from one thread. All callbacks run on the acceptor's thread.
 class Acceptor {
  public:
   struct Callbacks {
-    /// Adds to what the kernel said of the peer of this socket what the daemon says: its account,
-    /// and whether it is an administrator, which it is called if the listener may have any.
+    /// Adds the daemon's facts to what the kernel said of the socket's peer: its account, and
+    /// whether it is an administrator. A peer can be one only if the listener allows
+    /// administrators.
     std::function<void(int socket, Peer&)> identify;
-    /// Null: this peer may not connect now.
+    /// Returns null if this peer may not connect now.
     std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
-    /// Takes the socket over, or closes it and returns null.
+    /// Takes over the socket, or closes it and returns null.
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
-    /// A connection was cut off, for the rule that its client broke.
+    /// A connection was cut off because its client broke this rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
-    std::function<void()> tick;  ///< every few seconds
+    std::function<void()> tick;  ///< called every few seconds
   };
 
   Acceptor(std::vector<ListeningSocket> listeners, Callbacks callbacks);
@@ -71,12 +72,12 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   [[nodiscard]] Status Start();
-  /// Closes the listening sockets. Connections stay as they are until the acceptor's end.
+  /// Closes the listening sockets. Connections stay open until the acceptor is destroyed.
   void Stop();
 
  private:
   struct Watched {
-    FileDescriptor socket;  ///< a duplicate: it sees the hang-up whoever closes first
+    FileDescriptor socket;  ///< a duplicate: it sees the hang-up, whichever side closes first
     std::unique_ptr<Connection> connection;
     std::shared_ptr<GuardedSocket> guarded;
     Peer peer;
@@ -93,15 +94,15 @@ class Acceptor {
   const Callbacks callbacks_;
   FileDescriptor epoll_;
   FileDescriptor stop_;
-  FileDescriptor spare_;  ///< given up for a moment when descriptors have run out
+  FileDescriptor spare_;  ///< closed for a moment when descriptors have run out
   uint64_t next_id_ = 0;
-  SocketCloser closer_;  ///< of what this thread would close
+  SocketCloser closer_;  ///< for the sockets that this thread would close
   std::map<uint64_t, Watched> connections_;
   std::thread thread_;
 };
 
-/// What the kernel says of the process that connected to this Unix socket, as it was when it
-/// connected.
+/// Returns what the kernel recorded of the process that connected to this Unix socket, at the time
+/// of the connection.
 [[nodiscard]] Result<Peer> ReadPeerCredentials(int fd);
 
 }  // namespace cccl_cache::daemon

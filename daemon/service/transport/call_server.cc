@@ -18,7 +18,8 @@ constexpr std::chrono::milliseconds kPatience{20};
 class UnknownCall final : public RawCall {
  public:
   explicit UnknownCall(CallStream& stream) : RawCall(stream) {
-    // Without its name: a caller who reads no answers would have each of them kept.
+    // Without the method's name, because the messages of a caller that reads no answers are all
+    // kept.
     Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no such method"});
   }
   void OnDone() override { delete this; }
@@ -37,7 +38,7 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
   try {
     made->thread_ = std::thread([server = made.get()] { server->Run(); });
   } catch (const std::system_error&) {
-    // The destructor needs somebody who takes what is in the queue.
+    // The destructor needs a thread that empties the queue.
     made->server_->Shutdown();
     made->queue_->Shutdown();
     made->Run();
@@ -49,7 +50,7 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
 CallServer::~CallServer() {
   if (!thread_.joinable()) return;
   thread_number_.wait(0);
-  // It may wait in a socket of its clients for as long as they like.
+  // The thread may wait in a socket of its clients for as long as they like.
   const InterruptedWaits interrupted(thread_number_, kPatience);
   Shutdown(std::chrono::system_clock::now());
   WaitForLastCall();
@@ -101,7 +102,8 @@ void CallServer::Run() {
   for (bool ok = false; queue_->Next(&done, &ok);) static_cast<Completion*>(done)->Complete(ok);
 }
 
-/// Nothing may be started on a queue that is shut down, and an answer to a call may still come.
+/// Waits until no call is left. No operation may be started on a queue that is shut down, and an
+/// answer to a call may still arrive.
 void CallServer::WaitForLastCall() {
   std::unique_lock lock(mutex_);
   none_left_.wait(lock, [this] { return streams_.empty(); });

@@ -20,12 +20,12 @@
 
 namespace cccl_cache::daemon {
 
-/// A gRPC server with one thread, which waits for its connections and runs all reactions of their
-/// calls: a hit from memory never changes threads (docs/internals/decisions/0020). Thread-safe.
+/// A gRPC server with one thread, which waits for its connections and runs all callbacks of their
+/// calls. So a hit from memory never changes threads (docs/internals/decisions/0020). Thread-safe.
 class CallServer {
  public:
-  /// Serves these methods; others are told that they do not exist. The methods must outlive it.
-  /// Null: gRPC or the thread could not be started.
+  /// Serves these methods; a call of any other method is told that it does not exist. The methods
+  /// must outlive the server. Returns null if gRPC or the thread could not be started.
   [[nodiscard]] static std::unique_ptr<CallServer> Start(grpc::ServerBuilder& builder,
                                                          const MethodTable& methods);
   /// Ends all calls.
@@ -34,8 +34,8 @@ class CallServer {
   CallServer& operator=(const CallServer&) = delete;
 
   void Serve(FileDescriptor socket);
-  /// Ends every connection: at once those without calls, the others when their calls end or the
-  /// deadline comes.
+  /// Ends every connection. A connection without calls ends at once. The others end when their
+  /// calls end, or at the deadline.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
@@ -60,12 +60,12 @@ class CallServer {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   Arrival arrival_{*this};
-  CallStream* awaited_ = nullptr;  ///< of the thread alone
+  CallStream* awaited_ = nullptr;  ///< used only by the thread
   std::mutex mutex_;
   std::condition_variable none_left_;
-  /// Guarded by mutex_; the awaited one as well.
+  /// Guarded by mutex_. Also holds the awaited stream.
   std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_;
-  std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's; 0 until it runs
+  std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's thread id; 0 until the thread runs
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 
 Status CallThreads::Run(std::function<void()> work) {
-  std::list<Thread> over;  // joined after the lock
+  std::list<Thread> over;  // joined after the lock is released
   const std::lock_guard lock(mutex_);
   for (auto each = threads_.begin(); each != threads_.end();) {
     const auto next = std::next(each);

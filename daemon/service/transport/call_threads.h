@@ -11,15 +11,15 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads for calls that read and write disks as long as they last; who starts one bounds how many
-/// there are. Thread-safe. The destructor waits for all.
+/// Threads for calls that read and write disks for as long as they last. The callers bound the
+/// number of threads. Thread-safe. The destructor waits for all threads.
 class CallThreads {
  public:
   CallThreads() = default;
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  /// kOverloaded where no thread can be started: the work is not done then.
+  /// Runs the work on a thread. kOverloaded: no thread could be started, and the work is not done.
   [[nodiscard]] Status Run(std::function<void()> work);
 
  private:
@@ -30,7 +30,7 @@ class CallThreads {
 
   std::mutex mutex_;
   std::list<Thread>
-      threads_;  ///< guarded by mutex_; last: they use the mutex until they are joined
+      threads_;  ///< guarded by mutex_; last: the threads use the mutex until they are joined
 };
 
 }  // namespace cccl_cache::daemon

@@ -15,11 +15,11 @@
 
 namespace cccl_cache::daemon {
 
-/// Holds the traffic of each user, and refuses new connections for a while: of users who connect
-/// too often, and of uids whose connections are cut off again and again (guarded_sockets.h), who
-/// pause for a second after the fourth time, then for twice as long each time, at most for 64 s. An
-/// account may be many people's (decision 29), so all of it pauses only if many of its uids were
-/// cut off. Forgotten two minutes after the last time. Not thread-safe.
+/// Holds the traffic of each user, and refuses new connections for a while: of users that connect
+/// too often, and of uids whose connections are cut off repeatedly (guarded_sockets.h). Such a uid
+/// pauses for 1 s after the fourth time, then for twice as long each time, at most for 64 s. An
+/// account may serve many people (decision 29), so all of it pauses only if many of its uids were
+/// cut off. The history expires two minutes after the last time. Not thread-safe.
 class FloodHistory {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,11 +27,12 @@ class FloodHistory {
   FloodHistory(const TrafficLimits& limits, std::function<Clock::time_point()> now)
       : limits_(limits), now_(std::move(now)) {}
 
-  /// For a new connection of this user; null: the user must not connect yet.
+  /// Returns the traffic for a new connection of this user, or null if the user must not connect
+  /// yet.
   [[nodiscard]] std::shared_ptr<UserTraffic> Admit(Account account, uid_t uid);
-  /// A connection of this user was cut off.
+  /// Records that a connection of this user was cut off.
   void NoteCutOff(Account account, uid_t uid);
-  /// Drops what is out of date. To be called every few seconds.
+  /// Drops expired entries. Must be called every few seconds.
   void Forget();
 
  private:

@@ -17,8 +17,8 @@ constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 
-/// Before each message of gRPC: whether it is compressed, and its length in four bytes, the highest
-/// first.
+/// The prefix of each gRPC message: whether it is compressed, and its length in four bytes, the
+/// highest first.
 constexpr unsigned kPrefixBytes = 5;
 
 constexpr FrameRule kLongFrame{"a frame of more than 16 KiB"};
@@ -131,8 +131,8 @@ const FrameRule* FrameRules::TakeHead(Clock::time_point now) {
   return type == kHeaders ? OpenCall(now) : nullptr;
 }
 
-/// gRPC's clients send a WINDOW_UPDATE for what they read, so it is not among them: gRPC adds a
-/// number and keeps nothing.
+/// WINDOW_UPDATE is not cheap: gRPC's clients send it for the bytes that they read, and gRPC only
+/// adds a number and keeps nothing.
 bool FrameRules::IsCheap() {
   const uint8_t type = received_.type();
   if (type == kPing && pings_ > 0) {
@@ -147,7 +147,7 @@ bool FrameRules::IsCheap() {
 
 const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   const uint32_t stream = received_.stream();
-  // A client's streams are odd and rise; other ones make no call (RFC 9113, section 5.1.1).
+  // A client's streams are odd and rise; others open no call (RFC 9113, section 5.1.1).
   if (stream % 2 == 0 || stream <= last_stream_) {
     const bool trailers = FindCall(stream) != nullptr;
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;

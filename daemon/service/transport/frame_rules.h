@@ -15,20 +15,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Bounds of what a user's connections do that follow from the daemon's other limits.
+/// Bounds on a user's connections that follow from the daemon's other limits.
 struct TrafficLimits {
-  /// The longest message that may be announced: twice message_limit, and not less than here, so
-  /// that a client whose message is a little too large is told so by gRPC.
+  /// The longest message in bytes that may be announced: twice message_limit, and at least this
+  /// default. So a client whose message is a little too large gets gRPC's error for it.
   uint64_t message_bytes = 32ull << 20;
-  /// Calls that were opened and whose answers were not sent: what a user may have in flight, so
-  /// that a client with too many is told so for each, and four connections more, for calls are
-  /// counted here before the service sees them.
+  /// Calls that were opened and whose answers were not sent. Calls are counted here before the
+  /// service sees them. So the limit is the user's limit on calls in flight plus the calls of four
+  /// connections, and a client with too many calls gets an error for each.
   size_t open_calls = 8'192;
-  /// Connections that may come at once: somewhat more than a user may have.
+  /// Connections that may arrive at once: somewhat more than a user may have.
   uint32_t connections_at_once = 1'100;
 };
 
-/// Counts for all connections of one user together, for each alone may keep within its bounds.
+/// Counts for all connections of one user together, because each alone may stay within its bounds.
 /// Thread-safe.
 class UserTraffic {
  public:
@@ -36,11 +36,11 @@ class UserTraffic {
 
   /// The first connection of a uid takes 0.24 ms of the thread that accepts, a further one 0.16 ms.
   static constexpr uint32_t kMaxConnectionsPerSecond = 1'000;
-  /// gRPC holds some 12 KB of a call that was cancelled before its turn came, by RST_STREAM or by
-  /// the end of its connection. As many as a user has calls in flight by default.
+  /// gRPC holds some 12 KB of a call that was cancelled before its turn, by RST_STREAM or by the
+  /// end of its connection. The limit is the default number of calls in flight of a user.
   static constexpr uint32_t kMaxCancelledAtOnce = 4'096;
   static constexpr uint32_t kMaxCancelledPerSecond = 2'000;
-  /// DATA frames beyond those that FrameRules grants a call; the heartbeats of leases are such.
+  /// DATA frames beyond those that FrameRules grants a call, such as the heartbeats of leases.
   static constexpr uint32_t kMaxSmallAtOnce = 4'096;
   static constexpr uint32_t kMaxSmallPerSecond = 500;
 
@@ -52,16 +52,16 @@ class UserTraffic {
 
   [[nodiscard]] const TrafficLimits& limits() const { return limits_; }
 
-  /// These count one of its kind, and return false if there are too many.
+  /// Each of these counts one event, and returns false if there are too many.
   [[nodiscard]] bool Connect(Clock::time_point now);
   [[nodiscard]] bool CancelCall(Clock::time_point now) { return Take(cancelled_, now); }
   [[nodiscard]] bool SendSmallFrame(Clock::time_point now) { return Take(small_, now); }
-  /// If true, CloseCall or DropCalls is called for it in the end. gRPC and the service hold some
-  /// 60 KB of each call whose answer is not sent.
+  /// Counts a call; after true, CloseCall or DropCalls must be called for it in the end. gRPC and
+  /// the service hold some 60 KB of each call whose answer is not sent.
   [[nodiscard]] bool OpenCall();
   void CloseCall();
-  /// The same for the calls of a connection that ended before their answers were sent: each counts
-  /// as cancelled, however many there are.
+  /// Closes the calls of a connection that ended before their answers were sent. Each counts as
+  /// cancelled, however many there are.
   void DropCalls(size_t calls, Clock::time_point now);
 
  private:
@@ -78,16 +78,16 @@ class UserTraffic {
   size_t open_calls_ = 0;    // guarded by mutex_
 };
 
-/// Cuts what one side of an HTTP/2 connection sends into heads of frames and payloads.
+/// Splits the bytes of one side of an HTTP/2 connection into frame headers and payloads.
 class FrameReader {
  public:
-  /// `preface`: bytes before the first head, which count as the payload of no frame.
+  /// `preface`: number of bytes before the first frame header, which are the payload of no frame.
   explicit FrameReader(uint64_t preface) : left_(preface) {}
 
-  /// Takes the next piece from `bytes`, which are not empty: what there is of the payload, or else
-  /// of the next head. Returns the piece of the payload.
+  /// Takes the next piece from `bytes`, which must not be empty: the rest of the payload, or else
+  /// of the next frame header. Returns the piece of the payload.
   std::span<const uint8_t> Take(std::span<const uint8_t>& bytes);
-  /// Whether the last Take completed a head: of this frame.
+  /// Returns whether the last Take completed a frame header. The values below are of that frame.
   [[nodiscard]] bool at_head() const { return at_head_; }
   [[nodiscard]] uint32_t size() const;
   [[nodiscard]] uint8_t type() const { return head_[3]; }
@@ -97,7 +97,7 @@ class FrameReader {
  private:
   static constexpr size_t kHeadBytes = 9;
 
-  uint64_t left_;  ///< of the payload
+  uint64_t left_;  ///< bytes left of the payload
   std::array<uint8_t, kHeadBytes> head_{0, 0, 0, 0xff};
   size_t in_head_ = 0;
   bool at_head_ = false;
@@ -105,15 +105,15 @@ class FrameReader {
 
 /// A rule about the frames of a client.
 struct FrameRule {
-  const char* text;  ///< for people: the breach, after "it sent"
-  /// Whether its user has to pause if that happens again and again: not for what may happen to an
-  /// honest client, because a message is too large or because of the user's other connections.
+  const char* text;  ///< for people: the violation, as text that follows "it sent"
+  /// Whether the user has to pause if the rule is broken repeatedly. False for what may happen to
+  /// an honest client, because a message is too large or because of the user's other connections.
   bool is_attack = true;
 };
 
-/// Follows the HTTP/2 frames of one connection and names the first rule that its client breaks: the
-/// rules bound what gRPC holds, and does, for what no other count sees. Reads heads of frames and
-/// of gRPC's messages; all else is skipped. Not thread-safe.
+/// Follows the HTTP/2 frames of one connection and names the first rule that its client breaks. The
+/// rules bound the memory and work of gRPC that no other count covers. Reads the headers of frames
+/// and of gRPC's messages, and skips all else. Not thread-safe.
 class FrameRules {
  public:
   using Clock = TokenBucket::Clock;
@@ -123,53 +123,53 @@ class FrameRules {
   /// A header block as sent: HEADERS and all of its CONTINUATION frames. gRPC itself refuses more
   /// than 8 KiB of header fields, but only once the block is complete.
   static constexpr uint32_t kMaxBlockBytes = 16 << 10;
-  /// Cheap frames are those that cost a client next to nothing and the server work or memory:
-  /// RST_STREAM, PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and
-  /// header blocks and small DATA frames of no open call. Large ones are sent by clients that do
-  /// not know yet that their call was answered, and gRPC keeps none.
+  /// Cheap frames cost a client next to nothing and the server work or memory. They are RST_STREAM,
+  /// PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and header blocks
+  /// and small DATA frames of no open call. Large DATA frames of no open call are not cheap:
+  /// clients send them before they know that their call was answered, and gRPC keeps none.
   static constexpr uint32_t kMaxCheapAtOnce = 2'000;
   static constexpr uint32_t kMaxCheapPerSecond = 500;
-  /// Calls whose answers were not sent. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS) and counts
-  /// those alone that it has not answered yet.
+  /// Calls whose answers were not sent. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS), but counts
+  /// only those that it has not answered yet.
   static constexpr size_t kMaxOpenCalls = 2'048;
-  /// gRPC holds 32 bytes and more for each DATA frame until its message is read, so a frame costs a
-  /// call as much as 64 bytes in it earn. Each frame that the server sends for the call earns two
-  /// frames and its own length. Earnings are kept up to a bound: messages that were read long ago
-  /// are no reason for small frames now.
+  /// gRPC holds at least 32 bytes for each DATA frame until its message is read. So a frame costs
+  /// its call as much as 64 bytes of payload earn. Each frame that the server sends for the call
+  /// earns two frames and its own length. Earnings have an upper bound, because messages that were
+  /// read long ago do not justify small frames now.
   static constexpr uint64_t kFrameCost = 64;
   static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;
   static constexpr uint64_t kEarnedAtFirst = 64 * kFrameCost;
   static constexpr uint64_t kMaxEarned = 256 * kFrameCost;
-  /// Clients measure by PING how fast answers come (grpc-go: one for each that it reads), so each
-  /// frame that the server sends for a call allows for one, up to so many.
+  /// Clients measure the latency by PING (grpc-go sends one for each answer that it reads). So each
+  /// frame that the server sends for a call allows one PING, up to this many.
   static constexpr uint32_t kMaxPings = 64;
 
-  /// `of_user`: of all connections of the client's user.
+  /// `of_user`: the traffic of all connections of the client's user.
   FrameRules(std::shared_ptr<UserTraffic> of_user, Clock::time_point now)
       : of_user_(std::move(of_user)), cheap_(kMaxCheapAtOnce, kMaxCheapPerSecond, now) {}
   ~FrameRules();
   FrameRules(const FrameRules&) = delete;
   FrameRules& operator=(const FrameRules&) = delete;
 
-  /// Takes the next bytes that the client sent, cut anywhere. Returns the rule that they break;
-  /// null: none. After that its answers mean nothing.
+  /// Takes the next bytes that the client sent, split anywhere. Returns the rule that they break,
+  /// or null. After a broken rule the results mean nothing.
   [[nodiscard]] const FrameRule* Received(std::span<const uint8_t> bytes, Clock::time_point now);
-  /// Takes the next bytes that were sent to the client, cut anywhere.
+  /// Takes the next bytes that were sent to the client, split anywhere.
   void Sent(std::span<const uint8_t> bytes);
-  /// The connection is over: its calls count as cancelled. So does each one that is received from
-  /// here on, which gRPC still reads.
+  /// Ends the connection: its calls count as cancelled. So does each call that is received later,
+  /// which gRPC still reads.
   void End(Clock::time_point now);
 
  private:
   static constexpr uint64_t kPrefaceBytes = 24;
 
-  /// One call, as far as its messages were received.
+  /// One open call and the state of its incoming messages.
   struct Call {
     uint32_t stream;
     uint64_t earned = kEarnedAtFirst;
-    unsigned prefix = 0;      ///< bytes of the next message's prefix that were received
-    uint64_t announced = 0;   ///< by these
-    uint64_t of_message = 0;  ///< bytes until the next message's prefix
+    unsigned prefix = 0;      ///< bytes received of the next message's prefix
+    uint64_t announced = 0;   ///< message length that these announce
+    uint64_t of_message = 0;  ///< bytes left until the next message's prefix
   };
 
   [[nodiscard]] const FrameRule* TakeHead(Clock::time_point now);
@@ -187,10 +187,10 @@ class FrameRules {
   FrameReader sent_{0};
   uint32_t block_bytes_ = 0;
   bool in_block_ = false;
-  uint32_t pings_ = 0;  ///< that are allowed for answers
+  uint32_t pings_ = 0;  ///< PINGs still allowed for answers
   bool ended_ = false;
-  uint32_t last_stream_ = 0;  ///< the highest that the client opened
-  std::vector<Call> calls_;   ///< opened, not answered; in the order of their streams
+  uint32_t last_stream_ = 0;  ///< the highest stream that the client opened
+  std::vector<Call> calls_;   ///< opened and not answered; in the order of their streams
 };
 
 }  // namespace cccl_cache::daemon

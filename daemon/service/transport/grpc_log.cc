@@ -15,7 +15,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxText = 300;
-/// How gRPC begins the line before it calls abort(): the process ends before a log's thread writes.
+/// The start of the line that gRPC writes before it calls abort(). The process ends before a log's
+/// thread could write it.
 constexpr std::string_view kLastLine = "assertion failed";
 
 struct Reporter {

@@ -7,10 +7,11 @@
 
 namespace cccl_cache::daemon {
 
-/// While it exists, errors that gRPC would write to standard error go to `report`, from gRPC's
-/// threads: printable, one line each, cut to a bounded length. They can hold bytes that a client
-/// sent, and a client can cause any number of them. gRPC's lesser messages are dropped, and all of
-/// them afterwards. To be made before gRPC starts; one at a time, since gRPC has one log.
+/// While it exists, errors that gRPC would write to standard error go to `report`, on gRPC's
+/// threads. Each is printable, one line, and cut to a bounded length, because it can hold bytes
+/// that a client sent. A client can cause any number of them. gRPC's messages below errors are
+/// dropped, and after the destructor all messages are. Must be made before gRPC starts. Only one
+/// may exist, because gRPC has one log.
 class GrpcLog {
  public:
   explicit GrpcLog(std::function<void(std::string_view)> report);

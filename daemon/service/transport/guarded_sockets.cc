@@ -33,22 +33,23 @@ uint64_t CookieOf(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
 }
 
-/// By descriptor. An entry stays until its number is guarded again, since gRPC reads on after the
-/// client hung up; so there are at most as many as connections were open at one time.
+/// Guarded sockets by descriptor. An entry stays until its descriptor is guarded again, because
+/// gRPC still reads after the client hung up. So there are at most as many entries as connections
+/// were open at one time.
 class Table {
  public:
   void Put(int fd, std::shared_ptr<GuardedSocket> socket) {
     const std::unique_lock lock(mutex_);
     sockets_[fd] = std::move(socket);
   }
-  /// Null: not guarded.
+  /// Returns null if the socket is not guarded.
   std::shared_ptr<GuardedSocket> Find(int fd) const {
     const std::shared_lock lock(mutex_);
     const auto found = sockets_.find(fd);
     return found == sockets_.end() ? nullptr : found->second;
   }
-  // A forked child may send too, and has none of the threads that hold the lock. Its own thread has
-  // another number than the one that locked, which glibc does not unlock for.
+  // A forked child may send too, but has none of the threads that may hold the lock. Its own thread
+  // has another id than the one that locked, and glibc does not unlock for another id.
   void BeforeFork() { mutex_.lock(); }
   void AfterFork() { mutex_.unlock(); }
   void AfterForkInChild() { new (&mutex_) std::shared_mutex; }
@@ -97,16 +98,16 @@ ssize_t Receive(int fd, msghdr* message, int flags) {
   const auto guarded = GuardedSockets().Find(fd);
   if (guarded == nullptr) return received;
   const FrameRule* rule = guarded->Received(*message, static_cast<size_t>(received));
-  // Asked only now, since it takes 0.4 us: the number may be another socket's.
+  // Checked only now, because it takes 0.4 us: the descriptor may be another socket's.
   if (rule == nullptr || guarded->cookie() != CookieOf(fd)) return received;
   guarded->CutOff(rule);
-  // The acceptor sees the hang-up as well, at its duplicate.
+  // The acceptor sees the hang-up too, at its duplicate.
   shutdown(fd, SHUT_RDWR);
   errno = ECONNRESET;
   return -1;
 }
 
-/// A preface, SETTINGS, and a header block that has no end.
+/// Returns a preface, SETTINGS, and a header block that never ends.
 std::string OverlongHeaderBlock() {
   constexpr char kEmptySettings[] = "\0\0\0\4\0\0\0\0\0";
   constexpr char kHeadersOf8KiB[] = "\0\x20\0\1\0\0\0\0\1";
@@ -114,14 +115,14 @@ std::string OverlongHeaderBlock() {
   std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   bytes.append(kEmptySettings, 9);
   bytes.append(kHeadersOf8KiB, 9);
-  // A literal field whose name is x and whose value, of 1 MiB, does not come to its end.
+  // A literal field with the name x and a value of 1 MiB that is never complete.
   constexpr char kField[] = "\0\1x\x7f\x81\xff\x3f";
   bytes.append(kField, 7).append((8 << 10) - 7, 'a');
   bytes.append(kContinuationOf16KiB, 9).append(16 << 10, 'a');
   return bytes;
 }
 
-/// Whether the peer ended the connection.
+/// Returns whether the peer ended the connection.
 bool Ended(int fd, std::chrono::milliseconds timeout) {
   pollfd ended{fd, 0, 0};
   return poll(&ended, 1, static_cast<int>(timeout.count())) == 1;
@@ -129,7 +130,7 @@ bool Ended(int fd, std::chrono::milliseconds timeout) {
 
 int InterruptSignal() { return SIGRTMAX - 1; }
 
-/// Without SA_RESTART: what waits returns.
+/// Installed without SA_RESTART, so waiting calls return.
 void InstallHandler() {
   static std::once_flag once;
   std::call_once(once, [] {

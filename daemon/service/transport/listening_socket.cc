@@ -52,7 +52,7 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-/// A socket file that nobody serves is removed; anything else in the way is an error.
+/// Removes a socket file that no process serves; anything else at the path is an error.
 Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) {
@@ -80,9 +80,9 @@ Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
   return Ok{};
 }
 
-/// Bound under a temporary name and renamed when it is complete: a client sees either no socket or
-/// one that listens, with its own mode and group. One daemon at a time: the caller holds a lock on
-/// the directory.
+/// Binds under a temporary name, and renames the file when it is complete. So a client sees either
+/// no socket or one that listens, with its own mode and group. The caller holds a lock on the
+/// directory, so only one daemon at a time does this.
 Status BindAs(int fd, const ListenOptions& options) {
   const std::string temporary = fmt::format("{}.{}", options.path, getpid());
   auto address = AddressOf(temporary);
@@ -126,7 +126,7 @@ std::optional<long> TakeNumber(const char* name) {
   return value;
 }
 
-/// Separated by colons, which none of them holds.
+/// Returns the names in this variable. They are separated by colons, which no name holds.
 std::vector<std::string> TakeNames(const char* name) {
   std::vector<std::string> names;
   const char* text = getenv(name);
@@ -148,9 +148,8 @@ std::string PathOf(int fd) {
 
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_administrators)
     : fd_(std::move(fd)), path_(std::move(path)), for_administrators_(for_administrators) {
-  // Nobody needs to send descriptors here, and what becomes of them may take time
-  // (guarded_sockets.h). Connections have it from their listener. Kernels before 6.16 don't know
-  // it.
+  // Clients need not send descriptors here, and closing those may take time (guarded_sockets.h).
+  // Connections inherit the option from their listener. Kernels before 6.16 don't know it.
   const int no = 0;
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
 }
@@ -163,8 +162,8 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& options) {
   if (auto made = MakeDirectories(directory, mode); !made) return made.error();
   const Status safe = CheckOwnDirectory(directory, "put a socket of their own there");
   if (!safe) return safe.error();
-  // Held from the look at a stale file to the rename: of two daemons that start at once, one sees
-  // the other.
+  // Held from the check of a stale file to the rename, so of two daemons that start at once, one
+  // sees the other.
   FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
     return SystemError("cannot lock the directory", directory);

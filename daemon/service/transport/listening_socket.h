@@ -17,12 +17,12 @@ namespace cccl_cache::daemon {
 struct ListenOptions {
   std::string path;  ///< absolute
   mode_t mode = 0600;
-  std::optional<gid_t> group;      ///< of the socket file; none: as it comes
-  bool for_administrators = true;  ///< false: nobody who connects there is one
+  std::optional<gid_t> group;      ///< of the socket file; none leaves the default group
+  bool for_administrators = true;  ///< if false, no peer that connects there is an administrator
 };
 
-/// A Unix socket on which the daemon listens. Removes the socket file at its end if it made it and
-/// the file is still the one that it made. Not thread-safe.
+/// A Unix socket on which the daemon listens. The destructor removes the socket file if this object
+/// made it and it was not replaced. Not thread-safe.
 class ListeningSocket {
  public:
   /// Binds and listens. A missing parent directory is made (0755 where the socket is for others
@@ -31,10 +31,10 @@ class ListeningSocket {
   /// there, or the system refuses.
   [[nodiscard]] static Result<ListeningSocket> Bind(const ListenOptions& options);
 
-  /// The sockets that systemd handed to this process (LISTEN_FDS), none if it did not. Takes the
-  /// variables out of the environment: call it before the first thread starts. kInvalidRequest: one
-  /// is not a listening Unix stream socket. One whose name (FileDescriptorName=) is "container" is
-  /// not for administrators.
+  /// Returns the sockets that systemd passed to this process (LISTEN_FDS), or none. Removes the
+  /// variables from the environment, so it must be called before the first thread starts.
+  /// kInvalidRequest: one is not a listening Unix stream socket. A socket whose name
+  /// (FileDescriptorName=) is "container" is not for administrators.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
   ListeningSocket(ListeningSocket&& other) noexcept { *this = std::move(other); }
@@ -42,9 +42,9 @@ class ListeningSocket {
   ~ListeningSocket();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Empty for a socket without a name.
+  /// Returns the path, which is empty for a socket without a name.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Whether administrators are administrators if they connect here.
+  /// Returns whether administrators have their rights if they connect here.
   [[nodiscard]] bool for_administrators() const { return for_administrators_; }
 
  private:

@@ -17,7 +17,7 @@ namespace cccl_cache::daemon {
 
 class RawCall;
 
-/// What gRPC's queue hands back when an operation is done.
+/// The object that gRPC's queue returns when an operation is done.
 class Completion {
  public:
   virtual void Complete(bool ok) = 0;
@@ -26,35 +26,36 @@ class Completion {
   ~Completion() = default;
 };
 
-/// One call on gRPC's side: its context, its messages, and how many of its operations are under
-/// way. Tells the call that is attached what became of them. Completions come from one thread.
+/// gRPC's side of one call: its context, its messages, and the number of its operations in
+/// progress. Tells the attached call the results of the operations. Completions arrive on one
+/// thread.
 class CallStream {
  public:
-  /// Called once, as the last thing that happens to the stream: it may be destroyed then.
+  /// Called once, as the last event of the stream, which may be destroyed then.
   using Over = std::function<void(CallStream&)>;
   explicit CallStream(Over over);
   CallStream(const CallStream&) = delete;
   CallStream& operator=(const CallStream&) = delete;
 
-  /// Waits for a call of any method. `arrived` completes with false if the server ends first: then
+  /// Waits for a call of any method. If the server ends first, `arrived` completes with false: then
   /// there is no call, and `over` is not called.
   void Await(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
              Completion& arrived);
-  /// Before anything is started.
+  /// Must be called before any operation is started.
   void Attach(RawCall& call) { call_ = &call; }
 
   [[nodiscard]] const std::string& method() const { return context_.method(); }
   [[nodiscard]] std::string peer() const { return context_.peer(); }
   [[nodiscard]] grpc::ServerContextBase& context() { return context_; }
 
-  // As RawCall says.
+  // The same as in RawCall.
   void StartRead(grpc::ByteBuffer* message);
   void StartWrite(const grpc::ByteBuffer& message);
   void StartWriteAndFinish(const grpc::ByteBuffer& message, const grpc::Status& status);
   void Finish(const grpc::Status& status);
 
  private:
-  /// One operation that may be under way.
+  /// One operation that may be in progress.
   class Operation final : public Completion {
    public:
     using Reaction = void (CallStream::*)(bool ok);
@@ -83,33 +84,35 @@ class CallStream {
   Operation finished_{*this, &CallStream::OnFinished};
   Operation left_{*this, &CallStream::OnLeft};
   RawCall* call_ = nullptr;
-  std::atomic<int> operations_{2};  ///< one to finish, and gRPC's word that the caller is gone
+  /// Operations in progress. Starts with 2: Finish, and gRPC's notice that the caller is gone.
+  std::atomic<int> operations_{2};
 };
 
-/// What the daemon makes of one call. Its reactions come one at a time, on the thread of the call's
-/// server, and never from within Start or Finish. These may be called on any thread: at most one
-/// read and one write at a time, no write beside a Finish, and exactly one Finish or
-/// StartWriteAndFinish in all, behind which nothing is started.
+/// The daemon's side of one call. Its callbacks run one at a time, on the thread of the call's
+/// server, and never from within Start or Finish. Start and Finish may be called on any thread. At
+/// most one read and one write may be in progress, and no write together with a Finish. Exactly one
+/// Finish or StartWriteAndFinish must be called, and nothing may be started after it.
 class RawCall {
  public:
   RawCall(const RawCall&) = delete;
   RawCall& operator=(const RawCall&) = delete;
   virtual ~RawCall() = default;
 
-  /// False: there is no message, for the caller has sent its last one, or left.
+  /// `ok` is false if there is no message, because the caller has sent its last one, or left.
   virtual void OnReadDone(bool /*ok*/) {}
-  /// False: the caller left. Not told of the message of StartWriteAndFinish.
+  /// `ok` is false if the caller left. Not called for the message of StartWriteAndFinish.
   virtual void OnWriteDone(bool /*ok*/) {}
-  /// The caller left, or its connection was lost, before the call's end had reached it.
+  /// Called if the caller left, or its connection was lost, before the end of the call had reached
+  /// it.
   virtual void OnCancel() {}
-  /// All is over: nothing refers to the call any more, which deletes itself.
+  /// The last callback: nothing refers to the call any more. The call must delete itself.
   virtual void OnDone() = 0;
 
  protected:
   explicit RawCall(CallStream& stream) : stream_(stream) { stream.Attach(*this); }
 
   void StartRead(grpc::ByteBuffer* message) { stream_.StartRead(message); }
-  /// The message need not outlive this.
+  /// The message may be destroyed after this returns.
   void StartWrite(const grpc::ByteBuffer* message) { stream_.StartWrite(*message); }
   void StartWriteAndFinish(const grpc::ByteBuffer* message, const grpc::Status& status) {
     stream_.StartWriteAndFinish(*message, status);
@@ -123,12 +126,12 @@ class RawCall {
 
 /// Makes the call of one method, which deletes itself when it is done. Thread-safe.
 using MakeCall = std::function<void(CallStream&)>;
-/// By "/package.Service/Method".
+/// The methods by "/package.Service/Method".
 using MethodTable = std::unordered_map<std::string, MakeCall>;
 
-/// What a service of the daemon consists of. All methods are served as streams of bytes, whatever
-/// their .proto says of their shape, which the wire does not show: gRPC calls a unary handler only
-/// when the whole message is in memory, and no bound of ours would see it before.
+/// The methods of one service of the daemon. All methods are served as streams of bytes, whatever
+/// shape their .proto declares, because the wire does not show it. gRPC calls a unary handler only
+/// when the whole message is in memory, so no bound of ours would see the message before.
 class RawService {
  public:
   void AddTo(MethodTable& methods) const { methods.insert(methods_.begin(), methods_.end()); }

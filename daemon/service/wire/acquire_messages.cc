@@ -23,12 +23,12 @@ namespace v1 = cccl_cache::v1;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-/// Besides the contents.
+/// Maximum bytes of a message besides the contents.
 constexpr uint64_t kHeadBytes = 256;
 constexpr size_t kMaxNamespace = 128;
 constexpr size_t kMaxFields = 256;
 constexpr size_t kMaxFieldName = 256;
-/// Of one message, unknown ones among them.
+/// Maximum members of one message, with unknown ones.
 constexpr size_t kMaxMembers = kMaxFields + 16;
 
 Error Refuse(std::string what) { return Error{ErrorCode::kInvalidRequest, std::move(what)}; }
@@ -39,8 +39,9 @@ Error NotARequest() {
       "it is not UTF-8");
 }
 
-/// Whether the message at hand is well formed and has few members, each of `inner` as well: parsing
-/// makes an object of 80 bytes from the 2 bytes of an empty one, so it must come after this.
+/// Returns whether the current message is well formed and has few members, and so has each message
+/// in field `inner`. Must be called before parsing, which makes an object of 80 bytes from the 2
+/// bytes of an empty one.
 bool HasFewMembers(CodedInputStream& input, int inner) {
   size_t members = 0;
   while (const uint32_t tag = input.ReadTag()) {

@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The contents, or what stands around them, in one message of an acquire.
+/// Maximum bytes of contents in one message of an acquire.
 inline constexpr uint64_t kAcquireChunkBytes = 1u << 20;
 
 /// The first message of an acquire.
@@ -29,7 +29,7 @@ struct DepositAsk {
   std::optional<uint32_t> gid;
   std::chrono::milliseconds wait{0};
 };
-/// What the holder of a lease says.
+/// The messages that the holder of a lease sends.
 struct LeaseHeartbeat {};
 struct LeaseContents {
   std::string bytes;
@@ -43,15 +43,15 @@ struct LeaseAbandonment {};
 using AcquireMessage =
     std::variant<DepositAsk, LeaseHeartbeat, LeaseContents, LeasePublication, LeaseAbandonment>;
 
-/// An AcquireRequest. kInvalidRequest: it is none, or holds more than it may.
+/// Decodes an AcquireRequest. kInvalidRequest: the bytes are none, or hold more than allowed.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
 
-// Each is one AcquireReply.
+// Each of these returns one AcquireReply.
 
 [[nodiscard]] grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
                                            const Digest& key);
 [[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key);
-/// Some of these contents, where they lie.
+/// Encodes part of these contents without a copy.
 [[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
                                               std::string_view bytes);
 [[nodiscard]] grpc::ByteBuffer EncodePublished();

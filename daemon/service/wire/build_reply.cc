@@ -10,10 +10,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A reply has room for this much of a log, and a person for less.
+/// Maximum bytes of a log in a reply. A person reads less.
 constexpr size_t kMaxLog = 4u << 20;
 
-/// A failure, for one, has no key.
+/// Returns the digest as text, or nothing if there is none: a failure, for example, has no key.
 std::string HexOrNothing(const Digest& digest) {
   return digest == Digest{} ? std::string() : digest.Hex();
 }

@@ -9,14 +9,14 @@
 /// BuildReply of build.proto, byte for byte what the generated code would write.
 namespace cccl_cache::daemon {
 
-/// Built without a daemon, and so none of the core's own.
+/// Outcome of a build without a daemon, which the core never has.
 inline constexpr Outcome kLocalOutcome{6};
 
-/// All of it up to its artifacts, which come last.
+/// Returns the reply up to its artifacts, which come last.
 [[nodiscard]] std::string EncodeReplyHead(const BuildAnswer& answer);
 
-/// One of its artifacts: all of it, or all but its bytes, which then have to follow, unless they
-/// come in chunks.
+/// EncodeArtifactHead returns one of the reply's artifacts. With kFollow its bytes are missing and
+/// must follow. With kInChunks it is complete, and its bytes come in chunks.
 enum class ArtifactBytes : uint8_t { kFollow, kInChunks };
 [[nodiscard]] std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes);
 

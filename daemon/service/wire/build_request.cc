@@ -11,17 +11,17 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A list of which no more is read than it may hold.
+/// A list that is read only up to its maximum number of entries.
 struct BoundedList {
   std::string_view field;
   size_t limit;
   size_t count = 0;
 
-  /// Whether there is room for the entry at hand.
+  /// Counts the current entry and returns whether there is room for it.
   bool Takes() { return ++count <= limit; }
 };
 
-// One lowered name each is all that a compiler tells.
+// The compiler tells only one lowered name for each text.
 std::vector<std::string> Distinct(std::vector<std::string> texts) {
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
@@ -66,7 +66,8 @@ Result<ConvertedRequest> RequestReader::Read() {
   auto request = std::make_shared<BuildRequest>();
   while (const uint32_t number = input_.Next()) ReadField(number, *request);
   if (!input_.well_formed()) return NotARequest();
-  // Whoever asks for more than this daemon knows hears that, and not what it does not understand.
+  // A client that needs a newer API gets this error, and not one about fields that this daemon does
+  // not know.
   if (min_api_minor_ > kApiMinor) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "
@@ -234,7 +235,7 @@ Blob RequestReader::ReadBlob() {
   return blob;
 }
 
-/// Enums may come one by one or many in one field.
+/// Reads enums, which may come one by one or packed in one field.
 void RequestReader::ReadWanted() {
   if (!input_.is_bytes()) {
     AddWanted(input_.Number());
@@ -245,7 +246,8 @@ void RequestReader::ReadWanted() {
 }
 
 void RequestReader::AddWanted(uint64_t number) {
-  if (fields_.error()) return;  // a message has room for millions, and one is refused
+  if (fields_.error())
+    return;  // a message has room for millions of values, and only one error is kept
   const auto value = static_cast<int32_t>(number);
   if (value <= 0 || value > static_cast<int32_t>(ArtifactKind::kOptixIr)) {
     fields_.Refuse(fmt::format("wanted: {} is not a kind of artifact", value));

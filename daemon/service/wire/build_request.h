@@ -18,25 +18,25 @@
 
 namespace cccl_cache::daemon {
 
-/// Bytes, or the digest of an upload of the caller's.
+/// Bytes, or the digest of one of the caller's uploads.
 struct Blob {
   std::string inline_bytes;
   std::string upload_sha256;
 };
 
-/// The blob that the caller uploaded, null if there is none.
+/// Returns the blob that the caller uploaded, or null if there is none.
 using FindUpload = std::function<std::shared_ptr<const std::string>(const Digest&)>;
 
-/// Takes texts and contents out of the parts of one request, each within its bounds. Remembers the
-/// first thing that is wrong, after which it goes on doing nothing, so that who uses it reads as a
-/// list of fields. Not thread-safe; lives for one request, shorter than what it is made from.
+/// Takes texts and contents out of the parts of one request, and checks their bounds. Records the
+/// first error; after that all calls do nothing, so the code that uses it reads as a list of
+/// fields. Not thread-safe; lives for one request, and the constructor's arguments must outlive it.
 class RequestFields {
  public:
   RequestFields(const ServiceLimits& limits, const FindUpload& find_upload)
       : limits_(limits), find_upload_(find_upload) {}
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  /// Of all that was taken.
+  /// Returns the bytes of all that was taken.
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   void Refuse(std::string message);
@@ -45,7 +45,7 @@ class RequestFields {
   std::string Name(std::string_view field, std::string&& text);
   std::string Option(std::string_view field, std::string&& text);
   std::string Contents(std::string_view field, Blob&& blob);
-  /// For what the compiler takes as a C string, which would end at a zero byte.
+  /// Takes a text that the compiler reads as a C string, which would end at a zero byte.
   std::string SourceText(std::string_view field, Blob&& blob);
 
  private:
@@ -59,31 +59,31 @@ class RequestFields {
   std::optional<Error> error_;
 };
 
-// BuildRequest of build.proto, read from the wire into the core's type without a message in
+// Reads BuildRequest of build.proto from the wire into the core's type, without a message in
 // between.
 
-/// A request as the core takes it, and what only the service needs of it.
+/// A request as the core takes it, and the parts that only the service needs.
 struct ConvertedRequest {
   std::shared_ptr<const BuildRequest> request;
-  std::vector<ArtifactKind> wanted;  ///< empty: all
+  std::vector<ArtifactKind> wanted;  ///< empty means all
   uint64_t bytes = 0;                ///< of all its texts and binaries
 };
 
-/// What a client hears whose bytes are no BuildRequest.
+/// Returns the error for bytes that are no BuildRequest.
 [[nodiscard]] Error NotARequest();
 
-/// The BuildRequest that the message at hand is. Of a list nothing is kept beyond its bound.
+/// Reads the current message as a BuildRequest. Keeps no entry of a list beyond its bound.
 /// kInvalidRequest names the field, kUploadNeeded the digest.
 [[nodiscard]] Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
-/// The one that the message at hand holds as its field `number`, where nothing else counts: two of
-/// them, or none, are no request.
+/// Reads the BuildRequest in field `number` of the current message, and ignores other fields. Fails
+/// unless there is exactly one.
 [[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
                                                        const ServiceLimits& limits,
                                                        const FindUpload& find_upload);
 
-/// Goes up with each addition to the protocol that a client may ask for
+/// Minor version of the protocol. It increases with each addition that a client may require
 /// (BuildRequest.min_api_minor).
 inline constexpr uint32_t kApiMinor = 0;
 

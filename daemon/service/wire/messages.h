@@ -16,19 +16,19 @@
 
 namespace cccl_cache::daemon {
 
-/// Of a request to any method but those that take a build.
+/// Maximum bytes of a request to any method but those that take a build.
 inline constexpr uint64_t kSmallRequestBytes = 4096;
 
-/// kInvalidRequest: larger than kSmallRequestBytes, or not such a message.
+/// Decodes a small request. kInvalidRequest: larger than kSmallRequestBytes, or not such a message.
 [[nodiscard]] Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
 
 [[nodiscard]] grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message);
 
-/// The bytes of a received message where gRPC has put them. Keeps them; stays where it was made.
+/// The bytes of a received message where gRPC has put them. Keeps them alive; must not be moved.
 class BufferPieces {
  public:
   explicit BufferPieces(const grpc::ByteBuffer& buffer) {
-    // Of a message that is in memory: nothing that could fail.
+    // The message is in memory, so Dump cannot fail.
     static_cast<void>(buffer.Dump(&slices_));
     for (const grpc::Slice& slice : slices_) {
       pieces_.emplace_back(reinterpret_cast<const char*>(slice.begin()), slice.size());
@@ -44,11 +44,12 @@ class BufferPieces {
   std::vector<std::string_view> pieces_;
 };
 
-/// What is longer is cut: gRPC clients take some 8 KiB of trailers, percent-encoded.
+/// Maximum bytes of an error's text; a longer text is cut. gRPC clients accept some 8 KiB of
+/// trailers, percent-encoded.
 inline constexpr size_t kMaxErrorText = 2048;
 
-/// The status that a client sees for an error (docs/internals/protocol.md has the table); adds the
-/// trailers cccl-error and cccl-retry-ms to the call.
+/// Returns the status that a client sees for an error (docs/internals/protocol.md has the table).
+/// Adds the trailers cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 
 }  // namespace cccl_cache::daemon

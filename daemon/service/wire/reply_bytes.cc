@@ -15,18 +15,19 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Numbers in build.proto. Both messages have the reply first or last.
+/// Field numbers in build.proto. Both messages have the reply first or last.
 constexpr uint32_t kTagOfMany = 1;
 constexpr uint32_t kReplyOfMany = 15;
 constexpr uint32_t kReplyOfChunk = 1;
 constexpr uint32_t kDataOfChunk = 2;
 
-/// Kind, size, digest, mark, and the tags and lengths around them.
+/// Maximum bytes of an artifact's kind, size, digest and mark, with their tags and lengths.
 constexpr uint64_t kMaxArtifactHead = 96;
-/// A tag, and what stands before the reply that it belongs to.
+/// Maximum bytes of a tag and of the head of its reply.
 constexpr uint64_t kMaxTag = 32;
 
-/// Part of the artifact's own bytes; keeps the artifact alive until gRPC has sent them.
+/// Returns part of the artifact's own bytes without a copy. The slice keeps the artifact alive
+/// until gRPC has sent it.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
   auto* owner = new ArtifactPtr(artifact);
   return grpc::Slice(
@@ -53,7 +54,7 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<Artifa
   const auto parts = WantedParts(answer, wanted);
   std::vector<grpc::Slice> slices;
   std::string head = EncodeReplyHead(answer);
-  // What the descriptions of all artifacts need is set aside first: these always go.
+  // Room for the descriptions of all artifacts is reserved first, because they are always sent.
   uint64_t size = head.size() + parts.size() * kMaxArtifactHead;
   for (const ArtifactPart* part : parts) {
     const bool fits = size <= limit && part->bytes.size() <= limit - size;
@@ -75,7 +76,7 @@ grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
   AppendNumber(kTagOfMany, tag, head);
   AppendHead(kReplyOfMany, reply.Length(), head);
   std::vector<grpc::Slice> slices;
-  // Both are buffers of our own in memory: nothing that could fail.
+  // Both are buffers of our own in memory, so Dump cannot fail.
   static_cast<void>(reply.Dump(&slices));
   slices.insert(slices.begin(), grpc::Slice(head));
   return {slices.data(), slices.size()};

@@ -12,14 +12,14 @@
 
 namespace cccl_cache::daemon {
 
-/// A BuildReply as it goes over the wire, byte for byte what the generated code would write, but
-/// with the artifacts' bytes referenced where they lie in the Artifact and not copied. Artifacts of
-/// kinds that are not `wanted` (empty: all) are left out; one that would make the message larger
-/// than `limit` goes without its bytes and is marked in_chunks.
+/// Returns a BuildReply as sent over the wire, byte for byte as the generated code would write it.
+/// The artifacts' bytes are not copied but referenced in the Artifact. Artifacts of kinds that are
+/// not `wanted` (empty: all) are left out. One that would make the message larger than `limit`
+/// bytes goes without its bytes and is marked in_chunks.
 [[nodiscard]] grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
                                            const std::vector<ArtifactKind>& wanted, uint64_t limit);
 
-/// The same as a BuildManyReply with this tag.
+/// Returns the same as a BuildManyReply with this tag.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                                  const std::vector<ArtifactKind>& wanted,
                                                  uint64_t limit);
@@ -32,9 +32,9 @@ class ReplyChunks {
 
   ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted);
 
-  /// What they hold together.
+  /// Returns the bytes of all messages together.
   [[nodiscard]] uint64_t bytes() const;
-  /// False after the last one.
+  /// Returns false after the last message.
   [[nodiscard]] bool Next(grpc::ByteBuffer& message);
 
  private:

@@ -22,7 +22,7 @@ namespace v1 = cccl_cache::v1;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-/// Fields of one message, unknown ones among them.
+/// Maximum fields of one message, with unknown ones.
 constexpr int kMaxFields = 64;
 
 constexpr uint32_t kTag =
@@ -40,9 +40,9 @@ Error NotOfMany() {
 namespace v1 = cccl_cache::v1;
 
 constexpr uint64_t kMaxContents = 1u << 20;
-/// Besides the contents: a thousand answers without any.
+/// Maximum bytes besides the contents: enough for a thousand answers without any.
 constexpr uint64_t kMaxHeads = 256u << 10;
-/// Fields that nobody knows.
+/// Maximum number of unknown fields.
 constexpr int kMaxOthers = 64;
 
 Error NotAnswers(std::string_view what) {
@@ -79,7 +79,7 @@ Result<CallerAnswer> FromProto(const v1::FileAnswer& message) {
   return answer;
 }
 
-/// The message of which `length` bytes are next.
+/// Reads the message in the next `length` bytes.
 Status ReadAnswer(CodedInputStream& input, int length, FileExchange& exchange) {
   v1::FileAnswer message;
   const auto outer = input.PushLimit(length);

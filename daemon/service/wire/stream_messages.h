@@ -14,29 +14,29 @@
 
 namespace cccl_cache::daemon {
 
-/// What one message of BuildMany is about: a build, or the end of one.
+/// The subject of one message of BuildMany: a build, or the cancellation of one.
 struct ManyRequest {
   uint64_t tag = 0;
   bool cancel = false;
 };
 
-/// Makes nothing of the build, and leaves the bytes as they are. An error belongs to no build in
-/// particular, because the bytes are no such message, and so is that of the whole call.
+/// Reads the tag, but neither decodes the build nor consumes the bytes. An error means that the
+/// bytes are no such message. It belongs to no build, so it ends the whole call.
 [[nodiscard]] Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes);
 
-/// The build in such a message (BuildReader).
+/// Reads the build in such a message (a BuildReader).
 [[nodiscard]] Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
                                                   const FindUpload& find_upload);
 
-/// The answer to the build of that tag which failed so.
+/// Returns the answer for the build with this tag, which failed with this error.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error);
 
-/// A BuildWithFilesReply that asks this.
+/// Returns a BuildWithFilesReply with these questions.
 [[nodiscard]] grpc::ByteBuffer EncodeQuestions(const std::vector<CallerQuestion>& questions);
 
-/// Hands on the answers in a BuildWithFilesRequest, one at a time: so a message that holds a
+/// Passes the answers of a BuildWithFilesRequest to `exchange`, one at a time, so a message with a
 /// million of them costs no more memory than one. kInvalidRequest: it holds something else, or more
-/// than may be in one message.
+/// than one message may hold.
 [[nodiscard]] Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange);
 
 }  // namespace cccl_cache::daemon
