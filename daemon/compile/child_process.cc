@@ -14,8 +14,8 @@
 #include "daemon/compile/pidfd.h"
 #include "daemon/compile/wait_readable.h"
 
-// Newer than the C library that the Python wheel is compiled for: null where it runs with one of
-// before 2.34.
+// These functions are newer than the C library that the Python wheel is compiled for. They are null
+// where the wheel runs with a C library before 2.34.
 extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t*,
                                                                       int) noexcept;
 extern "C" [[gnu::weak]] const char* sigabbrev_np(int) noexcept;
@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What posix_spawn does to the child before it runs the program. Not copyable.
+/// The settings that posix_spawn applies to the child before it runs the program. Not copyable.
 class SpawnPlan {
  public:
   explicit SpawnPlan(int fd) {
@@ -40,7 +40,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  /// An errno value.
+  /// Returns 0 or an errno value.
   int Run(const std::string& path, pid_t* pid) const {
     char* arguments[] = {const_cast<char*>(path.c_str()), nullptr};
     char* environment[] = {nullptr};
@@ -49,12 +49,12 @@ class SpawnPlan {
 
  private:
   void Describe(int fd) {
-    // First the descriptor, then the streams: it may be one of 0 to 2 itself.
+    // The descriptor moves before the streams are opened: it may be one of 0 to 2 itself.
     posix_spawn_file_actions_adddup2(&actions_, fd, 3);
     for (int stream = 0; stream < 3; ++stream) {
       posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_RDWR, 0);
     }
-    // To be sure: all of ours are closed anyway when a program is run.
+    // A precaution: the daemon's descriptors are all close-on-exec anyway.
     if (posix_spawn_file_actions_addclosefrom_np != nullptr) {
       posix_spawn_file_actions_addclosefrom_np(&actions_, 4);
     }
@@ -83,7 +83,7 @@ Result<ChildProcess> ChildProcess::Start(const std::string& path, int fd) {
   FileDescriptor pidfd = OpenPidfd(pid);
   if (!pidfd.valid()) {
     const int cause = errno;
-    kill(pid, SIGKILL);  // still ours: not reaped yet
+    kill(pid, SIGKILL);  // the pid is still this child's: it is not reaped yet
     waitpid(pid, nullptr, 0);
     return Error{ErrorCode::kUnavailable,
                  fmt::format("getting hold of {}: {}", path, strerror(cause))};

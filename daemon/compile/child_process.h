@@ -10,30 +10,31 @@
 
 namespace cccl_cache::daemon {
 
-/// One child process, known by its pidfd: killed if need be and reaped when the object goes.
-/// Ended() may be called from any thread; the rest by one at a time.
+/// One child process, held by its pidfd. The destructor kills it if it still runs, and reaps it.
+/// Ended() may be called from any thread, the other functions by one thread at a time.
 class ChildProcess {
  public:
-  /// Runs the program with an empty environment, a session of its own, /dev/null as its standard
-  /// streams, `fd` as its descriptor 3, and no other. kUnavailable: it could not be run.
+  /// Runs the program with an empty environment, in a session of its own, with /dev/null as its
+  /// standard streams and `fd` as its descriptor 3. It inherits no other descriptor. Error
+  /// kUnavailable: the program could not be run.
   static Result<ChildProcess> Start(const std::string& path, int fd);
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept = default;
   ChildProcess& operator=(ChildProcess&& other) noexcept = delete;
 
-  /// Whether it has ended by itself; does not reap.
+  /// Returns whether the process has ended by itself. Does not reap it.
   [[nodiscard]] bool Ended() const;
-  /// Waits so long for it to end by itself, kills it if it did not, and reaps it. How it ended:
-  /// "exit status 1", "SIGKILL".
+  /// Waits up to `patience` for the process to end by itself, kills it if it still runs, and reaps
+  /// it. Returns how it ended: "exit status 1", "SIGKILL".
   std::string End(std::chrono::milliseconds patience);
 
  private:
   explicit ChildProcess(FileDescriptor pidfd) : pidfd_(std::move(pidfd)) {}
 
-  FileDescriptor pidfd_;  ///< invalid: reaped
+  FileDescriptor pidfd_;  ///< invalid once the process is reaped
 };
 
-/// "exit status 1", "SIGSEGV": what a wait status says.
+/// Returns a wait status in words: "exit status 1", "SIGSEGV".
 [[nodiscard]] std::string DescribeWaitStatus(int wait_status);
 
 }  // namespace cccl_cache::daemon

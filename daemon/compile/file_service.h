@@ -18,40 +18,43 @@
 
 namespace cccl_cache::daemon {
 
-/// One worker's questions (packet.h) and the answers to them. Run goes on a thread of its
-/// own, the rest may be called from any; both hold the conversation by a shared_ptr, so that the
-/// thread can be left behind in a disk that does not answer.
+/// One worker's questions about files (packet.h) and the daemon's answers. Run() has a thread of
+/// its own; the other functions may be called from any thread. Both sides hold the conversation by
+/// a shared_ptr, so that the thread can be left behind while it waits for a disk that does not
+/// answer.
 class FileConversation {
  public:
   FileConversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung);
 
-  /// Why its user may ask no questions now, if so.
+  /// Returns the reason if the user may ask no questions now.
   [[nodiscard]] std::optional<Error> Refusal() const;
 
-  /// Answers until the worker or this side has closed the channel, or there is an error.
+  /// Answers questions until the worker or the daemon has closed the channel, or there is an error.
   void Run();
 
-  /// After this nothing more is asked of the files, and Run ends as soon as it may. False: it is
-  /// waiting for the disk, and is counted as hung until that answers.
+  /// Ends the conversation: nothing more is asked of the files, and Run() ends as soon as it can.
+  /// Returns false if a question still waits for the disk. It counts as hung until the disk
+  /// answers.
   [[nodiscard]] bool Close();
 
-  /// Readable once there is an error. Invalid if the system has no descriptors left.
+  /// Returns a descriptor that is readable once there is an error. It is negative if the system had
+  /// no descriptor left.
   [[nodiscard]] int error_fd() const { return error_event_.get(); }
   [[nodiscard]] int channel() const { return channel_.get(); }
-  /// Why the worker must end.
+  /// Returns the error for which the worker must end, if any.
   [[nodiscard]] std::optional<Error> error() const;
-  /// The name whose answer is being waited for; empty: none.
+  /// Returns the name whose answer is being waited for, or an empty string.
   [[nodiscard]] std::string asking() const;
 
  private:
-  /// False: there will be no more questions.
+  /// Returns false if there will be no more questions.
   [[nodiscard]] bool AnswerNext();
-  /// No answer: closed meanwhile.
+  /// Returns no answer if the conversation was closed meanwhile.
   [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
   [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
-  /// What is wrong with the worker that asks so much, if anything.
+  /// Returns an error if the worker has asked for more than the bounds of packet.h allow.
   [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
-  /// False: the worker is gone.
+  /// Returns false if the worker is gone.
   [[nodiscard]] bool Send(const FileAnswer& answer);
   void Fail(Error error);
 
@@ -59,19 +62,19 @@ class FileConversation {
   const FileDescriptor error_event_;
   const std::shared_ptr<JobFiles> files_;
   const HungReadsOf hung_;
-  uint64_t questions_ = 0;    ///< of Run's thread, as the next
+  uint64_t questions_ = 0;    ///< used by Run()'s thread alone, as the next
   uint64_t handed_over_ = 0;  ///< bytes
 
   mutable std::mutex mutex_;
   bool closed_ = false;   ///< guarded by mutex_, as all below
-  bool counted_ = false;  ///< in hung_
+  bool counted_ = false;  ///< whether it is counted in hung_
   std::string asking_;
   std::optional<Error> error_;
 };
 
 /// Serves the questions of one worker for the session that watches it, which never waits for a
-/// disk: a thread is started with the first question, and left behind if it hangs in it when the
-/// job is over. Used by the session's thread alone.
+/// disk. The first question starts a thread. If the thread hangs in a question when the job is
+/// over, it is left behind. Used by the session's thread alone.
 class FileService {
  public:
   /// `channel`: the daemon's end of the files socket.
@@ -80,25 +83,26 @@ class FileService {
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
 
-  /// Call Continue when this is readable; -1: nothing is to be waited for.
+  /// Returns the descriptor to poll: call Continue() when it is readable. -1: there is nothing to
+  /// wait for.
   [[nodiscard]] int fd() const { return fd_; }
-  /// An error: the worker must end for it.
+  /// Returns an error if the worker must end for it.
   [[nodiscard]] std::optional<Error> Continue();
 
-  /// Asks nothing more of the files. False: a question hangs, and the files are in use until it is
-  /// answered.
+  /// Ends the conversation. Returns false if a question hangs: then the files are in use until it
+  /// is answered.
   bool Close();
 
-  /// Why the worker had to end, if for this.
+  /// Returns the error for which the worker had to end, if there was one.
   [[nodiscard]] std::optional<Error> error() const { return conversation_->error(); }
-  /// The name whose answer is being waited for; empty: none.
+  /// Returns the name whose answer is being waited for, or an empty string.
   [[nodiscard]] std::string asking() const { return conversation_->asking(); }
 
  private:
   [[nodiscard]] std::optional<Error> Start();
 
   const std::shared_ptr<FileConversation> conversation_;
-  int fd_;  ///< the channel; the thread's error event once it runs
+  int fd_;  ///< the channel; the error event once the thread runs
   std::thread thread_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads that still wait for a disk although their job is over, counted for each user: they can't
-/// be ended, so a user who has too many may start no more. Thread-safe.
+/// Counts, for each user, the threads that still wait for a disk although their job is over. They
+/// can't be ended, so a user who has too many may start no more. Thread-safe.
 class HungReads {
  public:
   static constexpr size_t kMaxPerUid = 16;
@@ -21,7 +21,7 @@ class HungReads {
   void Begin(Account account);
   void End(Account account);
 
-  /// Whether jobs of this user may ask for files no more.
+  /// Returns whether the jobs of this user may no longer ask for files.
   [[nodiscard]] bool Full(Account account) const;
   [[nodiscard]] size_t count() const;
 
@@ -31,7 +31,8 @@ class HungReads {
   size_t count_ = 0;              // guarded by mutex_
 };
 
-/// One user's. Threads that hang keep the table: it may outlive its owner.
+/// The hung reads of one user. Threads that hang hold the table by shared_ptr: it may outlive its
+/// owner.
 struct HungReadsOf {
   std::shared_ptr<HungReads> table;
   Account account;

@@ -6,13 +6,14 @@
 
 #include "base/file_descriptor.h"
 
-// By system call: the header of glibc 2.36 is not fit for C++.
+// These functions use system calls directly: the header of glibc 2.36 does not compile as C++.
 namespace cccl_cache::daemon {
 
-/// A handle of a process that can't become another's; invalid with errno set if there is none.
+/// Returns a handle of a process, which never comes to mean another process. Returns an invalid
+/// descriptor, with errno set, if there is no such process.
 [[nodiscard]] FileDescriptor OpenPidfd(pid_t pid);
 
-/// SIGKILL. A process that is dead already is left alone.
+/// Sends SIGKILL. Does nothing if the process is already dead.
 void KillProcess(const FileDescriptor& pidfd);
 
 }  // namespace cccl_cache::daemon

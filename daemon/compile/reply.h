@@ -14,23 +14,23 @@
 
 namespace cccl_cache::daemon {
 
-/// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Touches
-/// no more memory than came. Not thread-safe.
+/// Collects the one frame (frame.h) that a worker may send, from bytes that come in pieces. Uses no
+/// more memory than the bytes that came. Not thread-safe.
 class ReplyBuffer {
  public:
-  /// Takes memory for a payload of so many bytes before its first byte is kept. An error ends the
-  /// frame with it.
+  /// Reserves memory for a payload of `bytes` bytes before its first byte is kept. An error ends
+  /// the frame with that error.
   using Reserve = std::function<Status(uint64_t bytes)>;
 
   /// `reserve` may be empty.
   explicit ReplyBuffer(uint64_t max_payload_bytes, Reserve reserve = {})
       : max_payload_bytes_(max_payload_bytes), reserve_(std::move(reserve)) {}
 
-  /// kWorkerCrashed: no frame, or bytes behind it. kOutOfMemory: it is too long. Or an error of
-  /// Reserve.
+  /// Adds the next bytes. Errors: kWorkerCrashed if this is not a frame or bytes follow it,
+  /// kOutOfMemory if it is too long, or an error of Reserve.
   [[nodiscard]] Status Append(std::string_view bytes);
   [[nodiscard]] bool complete() const { return header_known_ && payload_.size() == length_; }
-  /// Only once complete.
+  /// Returns the payload. To be called only once complete().
   [[nodiscard]] std::string TakePayload();
 
  private:
@@ -44,8 +44,8 @@ class ReplyBuffer {
   std::string payload_;
 };
 
-/// Whether this is an answer that this job can have: outputs of the kinds that its compiler makes,
-/// and names that were asked for. kWorkerCrashed, with what is wrong.
+/// Checks that this job can have this answer: outputs of the kinds that its compiler makes, and
+/// only names that were asked for. The error is kWorkerCrashed and says what is wrong.
 [[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cache::daemon

@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A descriptor that is readable once a stop was requested: brings a stop_token into a poll loop.
-/// Used by the thread that made it; the request may come from any.
+/// A descriptor that is readable once a stop was requested: it brings a stop_token into a poll
+/// loop. Used by the thread that made it; the request may come from any thread.
 class StopEvent {
  public:
   explicit StopEvent(std::stop_token stop);
@@ -26,7 +26,7 @@ class StopEvent {
   };
 
   FileDescriptor event_;
-  std::stop_callback<Signal> callback_;  ///< after event_: gone before the descriptor is closed
+  std::stop_callback<Signal> callback_;  ///< after event_, so destroyed before it
 };
 
 }  // namespace cccl_cache::daemon

@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Apart from all identities that the files of a job give: those count from 1.
+/// Identities from here on differ from all those that a job's files give, which count from 1.
 constexpr uint64_t kFirstIdentity = 1ull << 40;
-/// No toolchain has such a header.
+/// Larger than any toolchain's header, in bytes.
 constexpr off_t kMaxHeaderBytes = 64 << 20;
 
 Error CannotRead(const std::string& path, int error) {
@@ -64,11 +64,11 @@ Status ToolchainFiles::LookInToolchain(std::string_view name) {
 }
 
 std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
-  // First: elsewhere the daemon looks at nothing with rights of its own.
+  // This test comes first: elsewhere the daemon may not look at files with its own rights.
   std::optional<std::string> path = places_.PathOf(name);
   if (!path || !GoesUp(*path)) return path;
-  // Where ".." leads behind a symlink only the kernel knows. Nobody outside can make such names
-  // lead into the toolchain or out of it between this look and the reading.
+  // Only the kernel knows where ".." leads behind a symlink. No other user can make such names lead
+  // into the toolchain or out of it between this look and the read.
   std::error_code error;
   const std::string real = fs::canonical(*path, error).string();
   if (error || !places_.LieIn(real)) return std::nullopt;

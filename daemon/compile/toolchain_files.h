@@ -14,9 +14,10 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of a job whose worker opens nothing by itself: the toolchain's own headers from where
-/// they lie, as a worker that may open them would find them, and all else from the job's files,
-/// which are told of both as by such a worker. Used by one thread at a time.
+/// The files of a job whose worker opens nothing by itself. The toolchain's own headers come from
+/// where they lie, as a worker that may open them would find them. All other files come from the
+/// job's files. The job's files are told of both, as they would be by a worker that opens files.
+/// Used by one thread at a time.
 class ToolchainFiles final : public JobFiles {
  public:
   explicit ToolchainFiles(const CompileJob& job);
@@ -25,7 +26,8 @@ class ToolchainFiles final : public JobFiles {
   Status LookInToolchain(std::string_view name) override;
 
  private:
-  /// The real path of a name in the toolchain's header directories; none: it lies elsewhere.
+  /// Returns the real path of a name in the toolchain's header directories, or nothing if the name
+  /// lies elsewhere.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Read(const std::string& path);
   [[nodiscard]] uint64_t IdentityOf(std::pair<uint64_t, uint64_t> inode);

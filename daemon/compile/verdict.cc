@@ -35,12 +35,13 @@ Error OutOfMemory(const CompileLimits& limits) {
                            limits.memory_bytes >> 20)};
 }
 
-/// Whether a process with this peak was at its limit: what it asked for last is not in the peak.
+/// Returns whether a process with this peak was at its limit. The peak does not include the request
+/// that was refused.
 bool NearLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes / 9 >= limits.memory_bytes / 10;
 }
 
-/// For ends that running out of memory is the likeliest reason for.
+/// Returns whether the peak is high enough for ends whose likeliest reason is lack of memory.
 bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes >= limits.memory_bytes / 2;
 }
@@ -48,8 +49,8 @@ bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
 Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   const int number = WTERMSIG(exited.wait_status);
   const uint64_t peak = exited.peak_resident_bytes;
-  // abort() is how C++ ends where no memory is left; SIGKILL that is not ours is most often the
-  // kernel's own want.
+  // C++ ends with abort() where no memory is left. A SIGKILL that the daemon did not send is most
+  // often the kernel's own lack of memory.
   const bool telling = number == SIGABRT || number == SIGKILL;
   const bool refused = exited.refused_memory && number != SIGSYS;
   if (refused || NearLimit(peak, limits) || (telling && HalfwayToLimit(peak, limits))) {
@@ -67,16 +68,16 @@ Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
                .own_signal = IsOwnSignal(number)};
 }
 
-/// Whether a compile failure is really the want of memory.
+/// Returns whether a compile failure is really a lack of memory.
 bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
   const auto says = [&](std::string_view text) {
     return reply.log.find(text) != std::string::npos;
   };
   switch (kind) {
-    case BuildKind::kNvrtc:  // the second with a place in the program, the third without
+    case BuildKind::kNvrtc:  // logged with a place in the program, then without
       return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
              says("catastrophic error: out of memory") || says("Catastrophic error: out of memory");
-    case BuildKind::kLink:  // has no code for it
+    case BuildKind::kLink:  // nvJitLink has no result code for it
       return says("out of memory");
     case BuildKind::kNvvm:
       return reply.native_name == "NVVM_ERROR_OUT_OF_MEMORY" || says("out of memory");

@@ -11,17 +11,17 @@
 
 namespace cccl_cache::daemon {
 
-/// What a job's end means to whoever asked for it. An answer counts only from a worker that exited
-/// in order, and only if it is one that this job can have. Resources that ran out are an error,
-/// also where the compiler calls it a compile failure: nothing of that may be remembered as the
-/// input's fault.
+/// Returns the result of a job for its requester. An answer counts only from a worker that exited
+/// normally, and only if this job can have it. Exhausted resources are an error, even where the
+/// compiler calls them a compile failure: they must not be remembered as the input's fault.
 [[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
                                           SessionEnd end);
 
-/// Whether a process gets this signal for what it does itself, and from nobody else in earnest.
+/// Returns whether a process gets this signal for its own actions and, in practice, never from
+/// another process.
 [[nodiscard]] bool IsOwnSignal(int number);
 
-/// What a compiler made that is believed.
+/// Returns the output of a reply that has passed all checks.
 [[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 
 }  // namespace cccl_cache::daemon

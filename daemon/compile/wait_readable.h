@@ -6,8 +6,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Waits until the descriptor is readable, which includes its peer's end. False: the time was up
-/// first.
+/// Waits until the descriptor is readable, which includes the end of its peer. Returns false if
+/// `patience` ran out first.
 [[nodiscard]] bool WaitReadable(int fd, std::chrono::milliseconds patience);
 
 }  // namespace cccl_cache::daemon

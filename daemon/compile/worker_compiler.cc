@@ -28,8 +28,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Who may do all that a worker without a sandbox could do: what the daemon itself compiles, and
-/// its own user.
+/// Returns whether the requester may do all that a worker without a sandbox could do. That holds
+/// for what the daemon itself compiles and for its own user.
 bool NeedsNoSandbox(const CompileJob& job) { return !job.requester || *job.requester == geteuid(); }
 
 Error NobodyElseIsServed() {
@@ -39,7 +39,7 @@ Error NobodyElseIsServed() {
                "confined; allow seccomp there, or run a daemon of your own"};
 }
 
-/// Whom the worker asks; null: it asks for nothing.
+/// Returns the files that the worker asks for, or null if it asks for none.
 std::shared_ptr<JobFiles> FilesFor(const CompileJob& job, SandboxKind sandbox) {
   if (sandbox != SandboxKind::kOpensNothing) return job.files;
   return std::make_shared<ToolchainFiles>(job);
@@ -67,7 +67,7 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
   if (job.precompiled == nullptr) return Run(job, limits, std::move(stop), nullptr);
-  // Whatever comes here was made by Precompile.
+  // Every precompiled header of a job was made by Precompile().
   const auto& header = static_cast<const PrecompiledHeader&>(*job.precompiled);
   const FileDescriptor file = header.OpenForWorker();
   const Pch pch{PchUse::kRead, file.get(), header.zygote()};
@@ -153,12 +153,13 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   }
   if (end.exited && WIFSIGNALED(end.exited->wait_status) &&
       IsOwnSignal(WTERMSIG(end.exited->wait_status))) {
-    // All its workers have one memory layout and one stack canary: none is to be tried out. Others
-    // pay for it once.
+    // All workers of one zygote have the same memory layout and stack canary, so an attacker must
+    // not be able to guess them by trial. Other users pay for the new zygote once.
     pool_.KeepApart(*job.toolchain, job.account);
     pool_.Discard(zygote, "a compile died by " + DescribeWaitStatus(end.exited->wait_status));
   }
-  // The files take one question at a time, and an error of theirs is for the caller to see.
+  // The files take one question at a time, and the caller must see an error of theirs: no retry
+  // then.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));
   if (output.ok()) output->memory = std::move(memory);
@@ -172,7 +173,7 @@ Result<JobMemory::Share> WorkerCompiler::TakeMemory(const Work& work, uint64_t b
 }
 
 WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {
-  // A zygote may die between two jobs, or with one: a fresh one decides.
+  // A zygote may die between two jobs, or with one: the attempt in a new one decides.
   const bool again = error.code == ErrorCode::kUnavailable;
   return {std::move(error), again};
 }
@@ -221,7 +222,7 @@ Result<std::shared_ptr<const Precompiled>> PchDraft::Seal(
   if (status.st_size == 0) {
     return Error{ErrorCode::kUnavailable, "the compiler wrote no precompiled header"};
   }
-  // What was left out of it, or put behind its end, takes memory sooner or later too.
+  // Holes in the file and blocks behind its end may take memory too, sooner or later.
   const uint64_t bytes = std::max(static_cast<uint64_t>(status.st_size),
                                   static_cast<uint64_t>(status.st_blocks) * kBlockBytes);
   return std::shared_ptr<const Precompiled>(
@@ -234,7 +235,7 @@ std::shared_ptr<Zygote> PrecompiledHeader::zygote() const {
 }
 
 FileDescriptor PrecompiledHeader::OpenForWorker() const {
-  // A descriptor of its own: those that share one share its offset.
+  // Each worker gets an open file of its own: duplicated descriptors share one offset.
   const std::string path = fmt::format("/proc/self/fd/{}", memory_.get());
   return FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
 }

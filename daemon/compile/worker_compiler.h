@@ -20,43 +20,42 @@
 
 namespace cccl_cache::daemon {
 
-/// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Believes
-/// nothing that a worker says but its bytes, and those only once it is dead. Thread-safe. Leaves no
-/// process and no descriptor behind, whatever the end of a job, and no thread but one that hangs in
-/// a file of the job.
+/// Compiles in processes: one worker for each job, forked from a zygote of its toolchain. Takes
+/// nothing from a worker but the bytes of its answer, and these only once the worker is dead.
+/// Thread-safe. However a job ends, it leaves no process and no descriptor behind, and no thread
+/// but one that hangs in a file of the job.
 class WorkerCompiler final : public Compiler {
  public:
-  /// `worker_path`: the executable cccl-cached-worker. `memory`: what replies count on; null: on
-  /// nothing.
+  /// `worker_path`: the executable cccl-cached-worker. `memory`: the budget that replies count
+  /// against; null: none.
   WorkerCompiler(std::string worker_path, ZygoteOptions options, ZygotePool::ReportFunction report,
                  std::shared_ptr<JobMemory> memory = nullptr);
 
-  /// Loading the toolchain counts against the time limit too.
+  /// Compiles one job. Loading the toolchain counts against the time limit too.
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override;
 
-  /// In a worker that writes what it parsed into memory, for the workers of
-  /// later jobs.
+  /// Parses in a worker that writes what it parsed into memory, for the workers of later jobs.
   Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                         const CompileLimits& limits,
                                                         std::stop_token stop) override;
 
-  /// For ten minutes after a worker of the account died by a signal of its own.
+  /// Returns true for ten minutes after a worker of the account died by a signal of its own.
   [[nodiscard]] bool KeepsApart(const Toolchain& toolchain, Account account) override;
 
-  /// Loads a toolchain ahead of its first job.
+  /// Loads a toolchain before its first job.
   Status Warm(const Toolchain& toolchain);
-  /// These are the toolchains that still exist: ends the zygotes of all others.
+  /// Ends the zygotes of all toolchains but these, which are the ones that still exist.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
-  /// Threads that wait for a disk although their job is over. A job whose user has too many of them
-  /// ends at its first question: kUnavailable.
+  /// Returns the number of threads that wait for a disk although their job is over. If a job's user
+  /// has too many of them, the job ends at its first question: kUnavailable.
   [[nodiscard]] size_t hung_reads() const { return hung_reads_->count(); }
 
  private:
   struct Attempt {
     Result<CompileOutput> output;
-    bool again = false;  ///< whether another may fare better
+    bool again = false;  ///< whether another attempt may succeed
   };
 
   struct Pch {
@@ -73,16 +72,16 @@ class WorkerCompiler final : public Compiler {
     const Pch* pch;  ///< null: none
   };
 
-  /// `pch`: null if there is none; else there is one attempt.
+  /// `pch`: null if there is none; with one there is only one attempt.
   Result<CompileOutput> Run(const CompileJob& job, const CompileLimits& limits,
                             std::stop_token stop, const Pch* pch);
-  /// In a zygote from the pool.
+  /// Runs one attempt in a zygote from the pool.
   Attempt RunAnywhere(const Work& work, const std::stop_token& stop);
-  /// One worker, from its fork to its end.
+  /// Runs one worker, from its fork to its end.
   Attempt RunWorker(const Work& work, const std::shared_ptr<Zygote>& zygote);
   static Attempt Retryable(Error error);
 
-  /// Takes memory for a reply of this job, on the requester's account.
+  /// Reserves memory for a reply of this job, on the requester's account.
   [[nodiscard]] Result<JobMemory::Share> TakeMemory(const Work& work, uint64_t bytes);
 
   ZygotePool pool_;
@@ -90,19 +89,21 @@ class WorkerCompiler final : public Compiler {
   const std::shared_ptr<HungReads> hung_reads_ = std::make_shared<HungReads>();
 };
 
-/// The encoded job in a memfd that nobody can change any more. kUnavailable: there is no memory for
-/// it.
+/// Returns the encoded job in a memfd that is sealed against every change. Error kUnavailable:
+/// there is no memory for it.
 [[nodiscard]] Result<FileDescriptor> SealJob(const CompileJob& job);
 
-/// The file in memory into which a worker parses, before it is done. Used by one thread.
+/// The file in memory into which a worker writes what it parses, until it is sealed. Used by one
+/// thread.
 class PchDraft {
  public:
   static Result<PchDraft> Make();
 
-  /// To be handed to the worker.
+  /// Returns the descriptor to hand to the worker.
   [[nodiscard]] int fd() const { return memory_.get(); }
-  /// Once that worker is dead: what it wrote, never to be changed again. Only processes forked from
-  /// this zygote can use it. kUnavailable: it wrote nothing, or something still holds it.
+  /// Seals what the worker wrote against every change; to be called once that worker is dead. Only
+  /// processes forked from this zygote can use it. Error kUnavailable: the worker wrote nothing, or
+  /// something still holds the file.
   [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Seal(
       const std::shared_ptr<Zygote>& zygote) &&;
 
@@ -112,8 +113,8 @@ class PchDraft {
   FileDescriptor memory_;
 };
 
-/// A sealed precompiled header. It holds addresses, so it is of use only to forks of the zygote
-/// whose fork wrote it, for as long as that zygote takes jobs; it does not keep it. Immutable.
+/// A sealed precompiled header. It holds addresses, so only forks of the zygote whose fork wrote it
+/// can use it, for as long as that zygote takes jobs. It does not keep the zygote alive. Immutable.
 class PrecompiledHeader final : public Precompiled {
  public:
   PrecompiledHeader(FileDescriptor memory, uint64_t bytes, const std::shared_ptr<Zygote>& zygote)
@@ -122,9 +123,10 @@ class PrecompiledHeader final : public Precompiled {
   [[nodiscard]] uint64_t bytes() const override { return bytes_; }
   [[nodiscard]] bool usable() const override { return zygote() != nullptr; }
 
-  /// Null: it takes no jobs any more.
+  /// Returns the zygote, or null if it takes no more jobs.
   [[nodiscard]] std::shared_ptr<Zygote> zygote() const;
-  /// A descriptor for one worker: for reading, at the beginning. Invalid: the system has none left.
+  /// Returns a read-only descriptor for one worker, at the beginning of the file. It is invalid if
+  /// the system has none left.
   [[nodiscard]] FileDescriptor OpenForWorker() const;
 
  private:

@@ -20,9 +20,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// An answer is followed by the end of its process at once.
+/// How long a worker may run after its answer: normally its process ends at once.
 constexpr std::chrono::seconds kStayPatience{5};
-/// A killed worker is reaped and reported at once.
+/// How long the zygote may take to report a killed worker: normally it does so at once.
 constexpr std::chrono::seconds kReportPatience{10};
 constexpr size_t kChunkBytes = 64 * 1024;
 
@@ -32,7 +32,8 @@ SessionEnd WorkerSession::Run(int stop_fd, Clock::time_point deadline) {
   start_ = Clock::now();
   deadline_ = deadline;
   while (!over_) Step(stop_fd);
-  // What it wrote before it died is still in the socket; the zygote may have reported first.
+  // Bytes that the worker wrote before it died are still in the socket: the zygote's report may
+  // have come first.
   if (!ending_) ReadReply();
   if (files_ != nullptr) CloseFiles();
   if (end_.cause == SessionEnd::Cause::kExited && reply_.complete()) {
@@ -80,8 +81,8 @@ void WorkerSession::ContinueFiles() {
   }
 }
 
-/// An answer counts only if all questions were answered and none was refused, whatever made the
-/// worker write it nevertheless.
+/// An answer counts only if all questions were answered and none was refused, even if the worker
+/// wrote it nevertheless.
 void WorkerSession::CloseFiles() {
   end_.files_in_use = !files_->Close();
   if (end_.cause != SessionEnd::Cause::kExited) return;
@@ -134,7 +135,8 @@ void WorkerSession::ReadReply() {
       end_.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_);
       stay_ = Clock::now() + kStayPatience;
     }
-    // A worker that never stops writing must not keep this thread from looking at clock and stop.
+    // A worker that never stops writing must not keep this thread from checking the clock and the
+    // stop request.
     if (!over_) return;
   }
 }

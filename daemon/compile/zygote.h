@@ -21,19 +21,21 @@ namespace cccl_cache::daemon {
 struct WorkerSockets {
   FileDescriptor reply;   ///< SOCK_STREAM: one frame, from the worker
   FileDescriptor status;  ///< SOCK_SEQPACKET: from the zygote
-  FileDescriptor files;   ///< SOCK_SEQPACKET: questions of the worker; invalid: it has none
+  FileDescriptor files;   ///< SOCK_SEQPACKET: the worker's questions; invalid: it has none
 };
 
-/// One running cccl-cached-worker with one toolchain loaded, which forks a worker for each job.
-/// Thread-safe. Its end is the end of all its workers, so whoever runs a job keeps the zygote.
+/// The daemon's handle of one zygote: a running cccl-cached-worker with one toolchain loaded, which
+/// forks a worker for each job. The class in daemon/worker/zygote.h is the process itself.
+/// Thread-safe. When the zygote ends, all its workers end, so the caller keeps the handle as long
+/// as a job runs.
 class Zygote {
  public:
-  /// Returns when the toolchain is loaded. kUnavailable: it could not be, within the deadline; the
-  /// message says why.
+  /// Starts the process and returns when the toolchain is loaded. Error kUnavailable: it could not
+  /// be loaded within the deadline; the message says why.
   static Result<std::shared_ptr<Zygote>> Start(const std::string& worker_path,
                                                const ZygoteHello& hello,
                                                std::chrono::milliseconds deadline);
-  /// Ends the process: it is asked to, and killed if it does not.
+  /// Asks the process to end, and kills it if it does not.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
@@ -41,29 +43,29 @@ class Zygote {
   struct Order {
     const FileDescriptor& job;  ///< a sealed memfd
     uint64_t memory_bytes = 0;
-    bool asks = false;              ///< whether it may ask for files
+    bool asks = false;              ///< whether the worker may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
     bool background = false;        ///< see SpawnRequest
     PchUse pch = PchUse::kNone;
-    int pch_fd = -1;  ///< if it has one
+    int pch_fd = -1;  ///< -1: the job has none
   };
-  /// Asks for a worker. What became of that is told on the status socket.
+  /// Asks for a worker. The outcome is reported on the status socket.
   Result<WorkerSockets> Spawn(const Order& order);
 
-  /// Whether it can serve another job: it runs, and nothing about it was odd.
+  /// Returns whether it can serve another job: it runs, and it has not misbehaved.
   [[nodiscard]] bool Usable() const { return !broken_.load() && !process_.Ended(); }
-  /// It did something that it should not: never use it again.
+  /// Marks the zygote as one that misbehaved: it is never used again.
   void MarkBroken() { broken_.store(true); }
-  /// What its workers enter before they read a job.
+  /// Returns the sandbox that its workers enter before they read a job.
   [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
-  /// Workers asked for so far.
+  /// Returns the number of workers asked for so far.
   [[nodiscard]] uint64_t spawned() const { return spawned_.load(); }
 
  private:
   Zygote(ChildProcess process, FileDescriptor control)
       : process_(std::move(process)), control_(std::move(control)) {}
 
-  /// Says hello and waits for the answer.
+  /// Sends the hello and waits for the answer.
   Status Load(const ZygoteHello& hello, std::chrono::milliseconds deadline);
 
   ChildProcess process_;
@@ -74,7 +76,7 @@ class Zygote {
   FileDescriptor control_;  ///< sends guarded by mutex_
 };
 
-/// What a zygote is told about a toolchain.
+/// Returns the hello that tells a zygote about a toolchain.
 [[nodiscard]] ZygoteHello HelloFor(const Toolchain& toolchain);
 
 }  // namespace cccl_cache::daemon

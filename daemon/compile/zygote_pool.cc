@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Zygotes of accounts that are kept apart, at one time.
+/// Maximum number of zygotes for accounts that are kept apart.
 constexpr size_t kMaxApart = 2;
 
 Error TimeUp() {
@@ -29,8 +29,8 @@ Error TimeUp() {
 ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report)
     : worker_path_(std::move(worker_path)), options_(options), report_(std::move(report)) {}
 
-// In all methods `retired` is declared before the lock: the end of a zygote is waited for without
-// it.
+// All methods declare `retired` before the lock, so that the lock is released before they wait for
+// the end of a zygote.
 
 Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, Account account,
                                                     Clock::time_point deadline,

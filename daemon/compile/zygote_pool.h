@@ -25,29 +25,29 @@
 namespace cccl_cache::daemon {
 
 struct ZygoteOptions {
-  /// To start and load a toolchain.
+  /// Deadline to start a zygote and load its toolchain.
   std::chrono::milliseconds start_deadline{30'000};
-  /// Then a fresh one takes over.
+  /// Number of forks after which a new zygote takes over.
   uint64_t forks_per_zygote = 1'000;
-  /// Toolchains kept loaded at one time; the one unused for longest goes.
+  /// Toolchains kept loaded at one time; the least recently used one goes first.
   size_t zygotes = 8;
-  /// How long the jobs of an account one of whose workers died by a signal of its own are kept
-  /// apart from those of others.
+  /// How long the jobs of an account are kept apart from those of others after one of its workers
+  /// died by a signal of its own.
   std::chrono::milliseconds kept_apart{600'000};
-  /// Whether a worker waits for the next job of each: not where no next one comes.
+  /// Whether each zygote forks a worker ahead for its next job. Off where no next job comes.
   bool forks_ahead = true;
-  /// Told which sandbox the workers are in once the first zygote knows, and when that changes.
-  /// Called from any thread, without a lock; may be empty.
+  /// Called with the sandbox of the workers once the first zygote knows it, and whenever it
+  /// changes. Called from any thread, without a lock held; may be empty.
   std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
-/// The zygotes of all toolchains in use, at most one of each that takes new jobs, and one for each
-/// account that is kept apart. Thread-safe. A zygote that was given up ends when the last of its
-/// jobs has.
+/// The zygotes of all toolchains in use. Each toolchain has at most one zygote that takes new jobs,
+/// and one more for each account that is kept apart. Thread-safe. A zygote that was given up ends
+/// when its last job has ended.
 class ZygotePool {
  public:
-  /// Told of each zygote that is given up because something is wrong with it: one line for the log.
-  /// Called from any thread; must not call back.
+  /// Called with one line for the log for each zygote that is given up because something is wrong
+  /// with it. Called from any thread; must not call back.
   using ReportFunction = std::function<void(std::string_view)>;
 
   using Clock = std::chrono::steady_clock;
@@ -56,47 +56,49 @@ class ZygotePool {
   ZygotePool(const ZygotePool&) = delete;
   ZygotePool& operator=(const ZygotePool&) = delete;
 
-  /// A zygote that can take a job of this account, started if need be. kUnavailable: it could not
-  /// be. kTimedOut: not by this deadline. kCancelled: stop was requested while another thread was
-  /// starting it.
+  /// Returns a zygote that can take a job of this account, and starts one if necessary. Errors:
+  /// kUnavailable if it could not be started, kTimedOut if it was not ready by the deadline,
+  /// kCancelled if stop was requested while another thread was starting it.
   Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, Account account,
                                           Clock::time_point deadline, std::stop_token stop);
   /// Gives up this zygote, for a reason that is reported.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
-  /// For a while the account has zygotes of its own for this toolchain: those of others, and what
-  /// was made in them, are not given up for what its next jobs do.
+  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`. So what
+  /// its next jobs do costs no other account its zygotes or what was made in them.
   void KeepApart(const Toolchain& toolchain, Account account);
   [[nodiscard]] bool IsKeptApart(const Toolchain& toolchain, Account account);
   /// Gives up the zygotes of all toolchains but these.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
 
  private:
-  /// The serial, not the id: files that were changed and changed back have their old id again, and
-  /// a zygote that loaded them in between must not serve it. And what a zygote is told.
+  /// The toolchain's serial and the hello that a zygote gets. The serial, not the id: files that
+  /// were changed and changed back have their old id again, and a zygote that loaded them in
+  /// between must not serve it.
   struct Key {
     uint64_t serial;
     std::string hello;
-    std::optional<Account> apart;  ///< none: for all accounts that are not kept apart
+    std::optional<Account> apart;  ///< empty: for all accounts that are not kept apart
 
     auto operator<=>(const Key&) const = default;
   };
   struct Slot {
-    std::shared_ptr<Zygote> zygote;  ///< null: none yet
+    std::shared_ptr<Zygote> zygote;  ///< null: not started yet
     bool starting = false;
     uint64_t last_use = 0;
   };
   using Slots = std::map<Key, Slot>;
   using Zygotes = std::vector<std::shared_ptr<Zygote>>;
 
-  /// Fills the slot of this key, which is marked as starting.
+  /// Starts a zygote for the slot of this key, which is marked as starting.
   Result<std::shared_ptr<Zygote>> FillSlot(const Key& key, const Toolchain& toolchain,
                                            Clock::time_point deadline);
   Result<std::shared_ptr<Zygote>> Start(const Toolchain& toolchain, Clock::time_point deadline);
-  /// The slot's zygote if it can take another job; else it is moved to `retired`. Needs mutex_.
+  /// Returns the slot's zygote if it can take another job; otherwise moves it to `retired`. Needs
+  /// mutex_.
   std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired);
-  /// Moves to `retired` what is over the bounds. Needs mutex_.
+  /// Moves the zygotes over the bounds to `retired`. Needs mutex_.
   void Shrink(Zygotes& retired);
-  /// The same for the zygotes that are kept apart, or for those that are not.
+  /// Does the same for the zygotes that are kept apart, or for those that are not.
   void Shrink(bool apart, size_t bound, Zygotes& retired);
 
   const std::string worker_path_;
@@ -106,10 +108,10 @@ class ZygotePool {
   std::mutex mutex_;
   std::condition_variable_any started_;
   Slots slots_;  ///< guarded by mutex_
-  /// Until when, by serial; guarded by mutex_.
+  /// Until when an account is kept apart, by toolchain serial and account; guarded by mutex_.
   std::map<std::pair<uint64_t, Account>, Clock::time_point> apart_;
   uint64_t uses_ = 0;    ///< guarded by mutex_
-  ZygoteReady sandbox_;  ///< as announced, guarded by mutex_
+  ZygoteReady sandbox_;  ///< as last announced, guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

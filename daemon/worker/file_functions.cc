@@ -25,11 +25,11 @@
 #include "daemon/worker/files/real_files.h"
 
 // The executable defines the file functions that CUDA's compilers import, and exports them
-// (file_functions.list): the dynamic linker looks in the executable first, so libraries opened
+// (file_functions.list). The dynamic linker looks in the executable first, so libraries opened
 // later call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open,
 // __xstat, __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir,
-// rmdir, chdir, dlopen, mmap. The rest is what glibc 2.33 and later make of the same calls, for
-// releases to come. Each answers as POSIX says: -1 or null, with errno.
+// rmdir, chdir, dlopen, mmap. The others are the names by which glibc 2.33 and later make the same
+// calls, for future releases. Each function answers as POSIX says: -1 or null, with errno.
 
 namespace cccl_cache::daemon {
 namespace {
@@ -40,10 +40,10 @@ FileView* current_view = nullptr;
 /// the sandbox forbids.
 class JobDirectory {
  public:
-  /// An invalid descriptor: an empty directory.
+  /// An invalid descriptor stands for an empty directory.
   explicit JobDirectory(int fd) : fd_(fd) {}
 
-  /// Null at the end.
+  /// Returns the next entry, or null at the end.
   dirent64* Next() {
     if (at_ == end_) {
       const long got = fd_.valid() ? syscall(SYS_getdents64, fd_.get(), entries_, kBytes) : 0;
@@ -67,7 +67,8 @@ class JobDirectory {
 
 static_assert(sizeof(dirent) == sizeof(dirent64));
 
-/// A compiler treats what opendir returns as opaque; so do the functions below, if a job runs.
+/// Returns the JobDirectory behind a DIR. A compiler treats the result of opendir as opaque, and so
+/// do the functions below while a job runs.
 JobDirectory* Mine(DIR* directory) { return reinterpret_cast<JobDirectory*>(directory); }
 
 int Answer(int answer) {
@@ -86,7 +87,7 @@ int StatFile(const char* name, struct stat* status, bool follow) {
   return Answer(real_files::StatAt(AT_FDCWD, name, status, follow ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
-/// The flags of open(2) that a mode of fopen(3) stands for; -1: not a mode.
+/// Returns the flags of open(2) for a mode of fopen(3); -1: not a mode.
 int FlagsOf(const char* mode) {
   const bool update = strchr(mode, '+') != nullptr;
   const int access = update ? O_RDWR : O_WRONLY;
@@ -120,19 +121,19 @@ FILE* OpenStream(const char* name, const char* mode) {
   return fd < 0 ? nullptr : fdopen(fd, mode);
 }
 
-/// Absolute names, and relative ones to the working directory; a directory descriptor of the
-/// compiler's own can only be one that was given to it.
+/// Returns whether a name is absolute or relative to the working directory. A compiler can only
+/// have another directory descriptor if it was given one.
 bool FromWorkingDirectory(int directory, const char* name) {
   return directory == AT_FDCWD || name[0] == '/';
 }
 
-/// Whether a job runs: nothing in it may change a directory.
+/// Returns whether a job runs, and sets errno then: nothing in a job may change a directory.
 bool RefuseInJob() {
   if (current_view != nullptr) errno = EACCES;
   return current_view != nullptr;
 }
 
-/// The path as realpath answers it, in `buffer` or freshly allocated.
+/// Returns the path as realpath does, in `buffer` or newly allocated.
 char* ResolvedInto(const std::string& path, char* buffer) {
   if (path.empty() || path.size() >= PATH_MAX) {
     errno = ENOENT;
@@ -265,7 +266,7 @@ char* getcwd(char* buffer, size_t size) noexcept {
 }
 
 DIR* opendir(const char* name) {
-  // NVRTC takes no null for an answer: it crashes.
+  // opendir never returns null in a job: NVRTC would crash.
   if (current_view != nullptr) {
     return reinterpret_cast<DIR*>(new JobDirectory(current_view->OpenDirectory(name)));
   }
@@ -326,8 +327,8 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd,
   return mmap(address, length, protection, flags, fd, offset);
 }
 
-/// Only what the daemon named has been loaded, by SharedLibrary: a compiler gets no other library,
-/// not even the driver, which NVRTC opens to find its own cache.
+/// Only libraries that the daemon named have been loaded, by SharedLibrary. A compiler gets no
+/// other library, not even the driver, which NVRTC opens to find its own cache.
 void* dlopen(const char* name, int flags) noexcept {
   return dlmopen(LM_ID_BASE, name, name == nullptr ? flags : flags | RTLD_NOLOAD);
 }

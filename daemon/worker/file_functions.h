@@ -6,10 +6,10 @@
 
 namespace cccl_cache::daemon {
 
-/// From now on the C library's file functions, as the compilers' libraries find them in this
-/// executable, answer out of `view`, which must outlive its use; null: they pass through. To be
-/// called while no other thread is in them. (Those functions have no argument that could carry the
-/// view, so this is the one piece of state that is the process's own.)
+/// Makes the C library's file functions, as the compilers' libraries find them in this executable,
+/// answer from `view`, which must outlive its use. Null: they pass through to the kernel. To be
+/// called while no other thread is in these functions. They have no argument that could carry the
+/// view, so it is the process's one global state.
 void UseFileView(FileView* view);
 
 }  // namespace cccl_cache::daemon

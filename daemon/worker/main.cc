@@ -14,8 +14,8 @@ namespace {
 constexpr int kControlFd = 3;
 constexpr int kUsageError = 64;
 
-/// A compile touches some 200 MB for the first time: with huge pages it takes 3,500 page faults,
-/// not 48,000. A top_pad on top of that takes 5,400.
+/// A compile touches some 200 MB for the first time. With huge pages that takes 3,500 page faults
+/// instead of 48,000. With a top_pad in addition it takes 5,400.
 constexpr const char* kTunables = "GLIBC_TUNABLES";
 constexpr const char* kTunablesValue = "glibc.malloc.hugetlb=1";
 
@@ -25,8 +25,8 @@ bool IsControlSocket(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
-/// The C library reads its tunables before main: start over with them. Without them all works, only
-/// slower.
+/// Restarts the process with the tunables, which the C library reads before main. Without them all
+/// works, only slower.
 void TuneAllocator(char** arguments) {
   if (getenv(kTunables) != nullptr || setenv(kTunables, kTunablesValue, 1) != 0) return;
   execv("/proc/self/exe", arguments);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The executable defines the functions by which compilers ask for memory and threads, and exports
-// them (file_functions.list). Each is the C library's own, and notes if that refuses. So want of
-// memory is known for what it is, whatever a compiler makes of it. mmap: file_functions.cc.
+// them (file_functions.list). Each calls the C library's own function and notes if that refuses. So
+// a lack of memory is recognised, however a compiler reports it. mmap is in file_functions.cc.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ void* calloc(size_t count, size_t size) noexcept { return Noted(__libc_calloc(co
 
 void* realloc(void* memory, size_t size) noexcept {
   void* const moved = __libc_realloc(memory, size);
-  return size == 0 ? moved : Noted(moved);  // of size 0 it is given back
+  return size == 0 ? moved : Noted(moved);  // size 0 frees the memory
 }
 
 void* memalign(size_t alignment, size_t size) noexcept {

@@ -19,10 +19,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// More is not worth waiting with.
+/// A spare worker never touches more than this: more is not worth holding.
 constexpr size_t kMaxBytes = 256u << 20;
-/// What is touched and not used counts as memory of the job, from which the daemon judges why one
-/// failed: it must not be much.
+/// Memory that is touched but not used counts as the job's memory, from which the daemon judges why
+/// a job failed. So it must be a small part of the limit.
 constexpr size_t kShareOfLimit = 16;
 
 [[noreturn]] void WaitForWork(const FileDescriptor& socket, size_t touched_bytes,
@@ -30,16 +30,16 @@ constexpr size_t kShareOfLimit = 16;
   role.Begin();
   TouchHeap(touched_bytes, socket.get());
   Result<Packet> request = ReceivePacket(socket.get());
-  if (!request) _exit(kExitNotStarted);  // there was one, and it is tried again
+  if (!request) _exit(kExitNotStarted);  // a lost request: the daemon tries again
   if (!request->end) role.Work(*std::move(request));
   _exit(0);
 }
 
-/// The most that the allocator takes from its heap rather than as a mapping of its own, which it
-/// would give back.
+/// The largest allocation that the allocator serves from its heap. It would serve a larger one with
+/// a mapping of its own, and give that back.
 constexpr int kMaxOfHeap = 32 << 20;
 constexpr size_t kPieceBytes = 16u << 20;
-/// Between two looks at the socket: some ms at worst.
+/// Bytes touched between two checks of the socket: some ms at worst.
 constexpr size_t kStepBytes = 2u << 20;
 constexpr size_t kPageBytes = 4096;
 
@@ -48,7 +48,7 @@ bool IsReadable(int socket) {
   return poll(&ready, 1, 0) != 0;
 }
 
-/// False: something is to be read.
+/// Touches a piece. Returns false if the socket became readable meanwhile.
 bool Touch(char* piece, int until_readable) {
   for (size_t at = 0; at < kPieceBytes; at += kPageBytes) {
     if (at % kStepBytes == 0 && IsReadable(until_readable)) return false;
@@ -69,7 +69,7 @@ std::optional<SpareWorker> SpareWorker::Fork(size_t touched_bytes, Role& role) {
   if (pid != 0) refused_memory.HideFromOthers();
   if (pid < 0) return std::nullopt;
   if (pid > 0) return SpareWorker(pid, std::move(refused_memory), std::move(here));
-  here.Close();  // or it would never see its end
+  here.Close();  // otherwise the child would never see the end of file
   WaitForWork(there, touched_bytes, role);
 }
 
@@ -89,7 +89,7 @@ size_t InheritedBytes() {
 }
 
 void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes) {
-  // Of a worker's growth a quarter is the compiler's own code and tables.
+  // A quarter of a worker's growth is the compiler's own code and tables.
   const size_t grown =
       worker_bytes > inherited_bytes ? (worker_bytes - inherited_bytes) / 4 * 3 : 0;
   bytes_ = std::max(grown, bytes_ / 4 * 3);

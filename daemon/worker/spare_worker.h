@@ -14,29 +14,30 @@
 
 namespace cccl_cache::daemon {
 
-/// A worker that is forked before there is a job, has seen nothing of any client, and touches the
-/// memory of a compile meanwhile: so a miss finds all of it there. Of a process with one thread,
-/// whose child it is and who reaps it. Ends when this object does, unless it has a job.
+/// A worker that is forked before there is a job. It has seen nothing of any client, and touches
+/// the memory of a compile while it waits, so that a miss finds all of it there. The parent is a
+/// process with one thread and reaps it. The spare worker ends when this object is destroyed,
+/// unless it has a job.
 class SpareWorker {
  public:
-  /// What the child is to do, with what is in memory at the fork.
+  /// The task of the child, which uses the memory as it is at the fork.
   class Role {
    public:
-    /// At once: closes what the parent must be the only one to have.
+    /// Called at once: closes the descriptors that only the parent may hold.
     virtual void Begin() = 0;
-    /// All that a worker does with a request and its descriptors.
+    /// Does all the work of a worker with a request and its descriptors.
     [[noreturn]] virtual void Work(Packet request) = 0;
 
    protected:
     ~Role() = default;
   };
 
-  /// Nothing if the system refuses.
+  /// Returns nothing if the system refuses the fork.
   [[nodiscard]] static std::optional<SpareWorker> Fork(size_t touched_bytes, Role& role);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] RefusedMemory& refused_memory() { return refused_memory_; }
-  /// False: it is gone, and has not begun.
+  /// Hands the request to the spare worker. Returns false if the worker is gone and has not begun.
   [[nodiscard]] bool Give(const Packet& request);
 
  private:
@@ -48,30 +49,32 @@ class SpareWorker {
   FileDescriptor socket_;
 };
 
-/// What a child of this process would have in memory at its fork: the kernel gives it none of the
-/// pages of files, as of compilers, before it asks for them. 0 where /proc is not mounted.
+/// Returns how many bytes a child of this process would have in memory at its fork. Pages of files,
+/// such as the compilers', are not counted: the kernel gives them to a child only when it asks. 0
+/// where /proc is not mounted.
 [[nodiscard]] size_t InheritedBytes();
 
-/// How much a spare worker is to touch: what those before it took, which is forgotten by and by.
+/// How many bytes a spare worker is to touch. The number follows what earlier workers took, and
+/// older workers count less and less.
 class TouchedBytes {
  public:
-  /// A worker's peak, and what it had of that at its fork.
+  /// Records a worker's peak, and how much of that it had at its fork, in bytes.
   void Learn(size_t worker_bytes, size_t inherited_bytes);
-  /// Of a job that may have so much in all.
+  /// Returns the bytes to touch for a job that may have `memory_bytes` in all.
   [[nodiscard]] size_t For(size_t memory_bytes) const;
 
  private:
   size_t bytes_ = 0;
 };
 
-/// Has the allocator take what it hands out from its heap, and keep it: once, before the first
-/// fork, so that all workers have the same allocator.
+/// Makes the allocator serve allocations from its heap and keep freed memory. To be called once,
+/// before the first fork, so that all workers have the same allocator.
 void KeepHeap();
 
-/// Touches memory that the allocator will hand out later, until there are `bytes` of it or
-/// something can be read from the socket, whichever is first. The kernel gives a process its memory
-/// when it is first touched, which takes a compile of 200 MB some 20 ms, and 200 ms where a
-/// hypervisor hands it out late. For a process with one thread.
+/// Touches memory that the allocator will hand out later, until `bytes` are touched or the socket
+/// is readable, whichever comes first. The kernel gives a process its memory when it is first
+/// touched. That takes a compile of 200 MB some 20 ms, and 200 ms where a hypervisor hands it out
+/// late. For a process with one thread.
 void TouchHeap(size_t bytes, int until_readable);
 
 }  // namespace cccl_cache::daemon

@@ -31,25 +31,26 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
-/// So long a spare worker, with its memory, waits for the next build: somebody who compiles one
-/// thing after another keeps it, an idle node does not. In milliseconds.
+/// How long a spare worker, with its memory, waits for the next build, in milliseconds. A user who
+/// compiles one thing after another keeps it, an idle node does not.
 constexpr int kSparePatience = 30'000;
 
 Error SystemError(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
-/// Addresses that a compile may reserve beyond its memory: the C library reserves up to 128 MiB for
-/// the heap of each thread. Not without bound: pages that are only read take page tables, and
-/// RLIMIT_DATA does not count a stack that was moved.
+/// Returns the bytes of addresses that a compile may reserve beyond its memory: the C library
+/// reserves up to 128 MiB for the heap of each thread. They are bounded, because pages that are
+/// only read take page tables, and RLIMIT_DATA does not count a stack that was moved.
 uint64_t UnusedAddresses() {
   constexpr uint64_t kOfProcess = 4ull << 30;
   constexpr uint64_t kOfThread = 192ull << 20;
   return kOfProcess + kOfThread * static_cast<uint64_t>(std::max(get_nprocs_conf(), 1));
 }
 
-/// Where the machine runs out of memory, a compile ends rather than the daemon or its users'
-/// processes. Before the process can't be looked into, for then this file is root's. Best effort.
+/// Makes the kernel kill a compile, rather than the daemon or its users' processes, when the
+/// machine runs out of memory. Must run before the process becomes non-dumpable, for then root owns
+/// this file. Best effort.
 void OfferToOutOfMemoryKiller() {
   constexpr int kScore = 500;
   const FileDescriptor file(real_files::Open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC, 0));
@@ -61,14 +62,14 @@ void OfferToOutOfMemoryKiller() {
   [[maybe_unused]] const ssize_t written = pwrite(file.get(), score.data(), score.size(), 0);
 }
 
-/// The compilers read the environment, the time zone and the working directory: none of them may
-/// say anything about the daemon.
+/// Clears the environment, the time zone and the working directory, which the compilers read: none
+/// of them may reveal anything about the daemon.
 void NeutraliseSurroundings() {
   clearenv();
   setenv("TZ", "UTC0", 1);
   tzset();
   umask(077);
-  // Refused only if "/" can't be entered, and then nothing depends on it.
+  // This fails only if "/" can't be entered, and then nothing depends on it.
   [[maybe_unused]] const long moved = syscall(SYS_chdir, "/");
 }
 
@@ -95,7 +96,8 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   return libraries;
 }
 
-/// It never sees a client's byte, but what it forks has no more rights than it has.
+/// The zygote never sees a client's byte, but gives up rights too: the workers that it forks have
+/// no more rights than it has.
 Status RenounceRights() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemError("PR_SET_DUMPABLE");
@@ -125,12 +127,12 @@ uint64_t ResidentBytes(const rusage& usage) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// The daemon may have lost interest: nothing follows from a status that can't be sent.
+/// The daemon may no longer want the status: a failure to send it is ignored.
 void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
 }
 
-/// Best effort: a job that took its turn would be no less right.
+/// Best effort: the result of a job that does not yield is just as correct.
 void YieldToAll() {
   const sched_param none{};
   [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
@@ -140,7 +142,7 @@ size_t FdsBeforeFiles(const SpawnRequest& request) {
   return request.pch == PchUse::kNone ? kSpawnFds : kSpawnFds + 1;
 }
 
-/// All that a request must have, and perhaps a files socket.
+/// Returns whether a request has all descriptors that it must have, and perhaps a files socket.
 bool CountFits(const SpawnRequest& request, size_t fds) {
   return fds == FdsBeforeFiles(request) || fds == FdsBeforeFiles(request) + 1;
 }
@@ -151,7 +153,7 @@ void RestoreSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// The number after `label` in /proc/self/status.
+/// Returns the number after `label` in /proc/self/status; 0 if there is none.
 uint64_t StatusNumber(std::string_view label) {
   const FileDescriptor file(real_files::Open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0));
   if (!file.valid()) return 0;
@@ -241,7 +243,7 @@ void Zygote::Spawn(Packet packet) {
   const pid_t pid = StartWorker(packet, worker);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
-  // Until it is reaped the pid can't be another's.
+  // Until the worker is reaped, its pid can't become another process's.
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) {
     Report(status.get(), SpawnFailed{std::string("pidfd_open: ") + strerror(errno)});
@@ -271,7 +273,7 @@ Status Zygote::EndSpare() {
   if (!spare_) return Ok{};
   const pid_t pid = spare_->pid();
   spare_.reset();
-  // Or whoever inherits it would have to.
+  // The zygote reaps it; otherwise the process that inherits it would have to.
   if (waitpid(pid, nullptr, 0) < 0) return SystemError("waiting for the spare worker");
   return Ok{};
 }
@@ -324,7 +326,8 @@ void Zygote::ReapWorkers() {
                                 .refused_memory = refused_memory.noted()});
     touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes());
     workers_.erase(worker);
-    // Not beside the job: it would take the processor from it, or from who answers its questions.
+    // The fork does not happen while the job runs: it would take processor time from the job, or
+    // from the daemon that answers its questions.
     if (hello_.forks_ahead && !spare_) {
       spare_ = SpareWorker::Fork(touched_bytes_.For(memory_bytes_), *this);
     }

@@ -21,15 +21,16 @@
 
 namespace cccl_cache::daemon {
 
-/// A warm process with one toolchain loaded that only forks. It never sees a byte that a client
-/// wrote: jobs are read by the workers. Single-threaded.
+/// The zygote process: it has one toolchain loaded and only forks. The class in
+/// daemon/compile/zygote.h is the daemon's handle of it. It never sees a byte that a client wrote:
+/// the workers read the jobs. Single-threaded.
 class Zygote final : private SpareWorker::Role {
  public:
-  /// Loads what the daemon's first message names and answers it.
+  /// Loads the toolchain that the daemon's first message names, and answers the message.
   [[nodiscard]] static Result<Zygote> Start(FileDescriptor control);
 
-  /// Forks a worker per request until the daemon closes the control socket. An error: the daemon is
-  /// not to be understood, or the system fails.
+  /// Forks a worker per request until the daemon closes the control socket. Returns an error if a
+  /// message of the daemon is malformed or the system fails.
   [[nodiscard]] Status Run();
 
  private:
@@ -40,14 +41,14 @@ class Zygote final : private SpareWorker::Role {
         sandbox_(std::move(sandbox)) {}
 
   [[nodiscard]] Status Prepare();
-  /// False: the daemon has closed the socket.
+  /// Returns false if the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
   void Spawn(Packet packet);
   struct Worker {
     RefusedMemory refused_memory;
     FileDescriptor status = {};  ///< socket
   };
-  /// Its pid; negative where the system refuses.
+  /// Returns the worker's pid; negative if the system refuses the fork.
   [[nodiscard]] pid_t StartWorker(Packet& packet, Worker& worker);
   [[nodiscard]] Status EndSpare();
   void Begin() override;
@@ -60,22 +61,22 @@ class Zygote final : private SpareWorker::Role {
   Sandbox sandbox_;               ///< of the workers
   FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
   FileDescriptor null_device_;
-  uint64_t own_data_bytes_ = 0;     ///< what RLIMIT_DATA counts of the zygote itself
-  uint64_t own_address_bytes_ = 0;  ///< what RLIMIT_AS counts of it
+  uint64_t own_data_bytes_ = 0;     ///< bytes of the zygote itself, as RLIMIT_DATA counts
+  uint64_t own_address_bytes_ = 0;  ///< bytes of the zygote itself, as RLIMIT_AS counts
   std::map<pid_t, Worker> workers_;
   const pid_t own_pid_ = getpid();
   std::optional<SpareWorker> spare_;  ///< for the next request
-  uint64_t memory_bytes_ = 0;         ///< that the last request may have
+  uint64_t memory_bytes_ = 0;         ///< memory limit of the last request
   TouchedBytes touched_bytes_;
 };
 
-/// Threads of this process; 0 if /proc does not say.
+/// Returns the number of threads of this process; 0 if /proc does not say.
 [[nodiscard]] int OwnThreads();
 
-/// What RLIMIT_DATA counts of this process now; 0 if /proc does not say.
+/// Returns the bytes that RLIMIT_DATA counts for this process now; 0 if /proc does not say.
 [[nodiscard]] uint64_t OwnDataBytes();
 
-/// What RLIMIT_AS counts of this process now; 0 if /proc does not say.
+/// Returns the bytes that RLIMIT_AS counts for this process now; 0 if /proc does not say.
 [[nodiscard]] uint64_t OwnAddressBytes();
 
 }  // namespace cccl_cache::daemon

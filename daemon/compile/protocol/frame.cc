@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// First byte of each message. Sent.
+/// First byte of each message, as sent.
 enum class Tag : uint8_t {
   kHello = 1,
   kSpawn = 2,
@@ -22,7 +22,7 @@ enum class Tag : uint8_t {
 };
 
 constexpr char kFrameMagic[] = {'C', 'C', 'R', 'F'};
-constexpr size_t kMaxMessageText = 4096;  // of an error on its way to the daemon
+constexpr size_t kMaxMessageText = 4096;  // bytes of an error text sent to the daemon
 constexpr size_t kEmptyText = 9;          // bytes of an encoded empty text
 
 Error Malformed(const char* what) {

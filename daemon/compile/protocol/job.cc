@@ -25,7 +25,7 @@ std::vector<std::string_view> ReadTexts(WireReader& reader) {
   return texts;
 }
 
-/// An enumerator between the given ones, both included.
+/// Reads an enumerator between the given ones, both included.
 template <typename Enum>
 Enum ReadEnum(WireReader& reader, Enum first, Enum last) {
   const uint8_t value = reader.U8();
@@ -36,8 +36,8 @@ Enum ReadEnum(WireReader& reader, Enum first, Enum last) {
   return static_cast<Enum>(value);
 }
 
-//   nvrtc = name:text source:text count:u32 (name:text contents:text){count} count:u32
-//   expression:text{count}
+//   nvrtc = name:text source:text count:u32 (name:text contents:text){count}
+//           count:u32 expression:text{count}
 void WriteProgram(WireWriter& writer, const NvrtcProgram& program, const CompileJob& job) {
   writer.Text(job.program_name);
   writer.Text(program.source);
@@ -196,7 +196,7 @@ std::vector<PartView> ReadParts(WireReader& reader, bool succeeded) {
   return parts;
 }
 
-/// Copies all parts but the largest, which takes over the memory of the text that holds them.
+/// Copies all parts but the largest. The largest takes over the memory of the text that holds them.
 std::vector<WorkerReply::Part> TakeParts(const std::vector<PartView>& views, std::string& text) {
   std::vector<WorkerReply::Part> parts;
   const auto largest =

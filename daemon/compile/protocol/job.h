@@ -16,8 +16,8 @@
 
 namespace cccl_cache::daemon {
 
-/// What a worker is to do, as views into the encoded job, which must outlive them. Every text is a
-/// C string where it lies.
+/// The task of a worker, as views into the encoded job, which must outlive them. Every text is a C
+/// string where it lies.
 struct WorkerJob {
   struct Header {
     std::string_view name;
@@ -33,7 +33,7 @@ struct WorkerJob {
     std::string_view name;
     std::string_view contents;
   };
-  /// One of the toolchain's own directories. All other names are for the daemon to answer.
+  /// One of the toolchain's own directories. The daemon answers questions about all other names.
   struct MountPoint {
     std::string_view visible;
     std::string_view target;
@@ -56,11 +56,12 @@ struct WorkerJob {
   bool add_libdevice = false;
 };
 
-/// Refers to the job's request for all long texts: write it before the request goes away.
+/// Returns the encoded job. It refers to the long texts of the job's request: write it before the
+/// request goes away.
 [[nodiscard]] WireWriter EncodeJob(const CompileJob& job);
 [[nodiscard]] Result<WorkerJob> DecodeJob(std::string_view bytes);
 
-/// What a worker made of its job: to be disbelieved in everything but form.
+/// A worker's answer. Nothing but its form has been checked, and nothing in it may be trusted.
 struct WorkerReply {
   struct Part {
     ArtifactKind kind = ArtifactKind::kPtx;
@@ -69,7 +70,7 @@ struct WorkerReply {
   };
 
   bool succeeded = false;
-  int native_code = 0;      ///< of the library; 0 if succeeded
+  int native_code = 0;      ///< the library's result; 0 if succeeded
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   std::string log;
   std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
@@ -77,10 +78,11 @@ struct WorkerReply {
   uint64_t peak_resident_bytes = 0;
 };
 
-/// The payload of a reply frame. Refers to the reply's long texts.
+/// Returns the payload of a reply frame. It refers to the reply's long texts.
 [[nodiscard]] WireWriter EncodeReply(const WorkerReply& reply);
-/// kWorkerCrashed: not a reply that a worker of ours sends. The largest part stays in the payload's
-/// memory, so that no second copy of it exists.
+/// Returns the reply that a payload holds. Error kWorkerCrashed: the daemon's own worker does not
+/// send such a reply. The largest part stays in the payload's memory, so that no second copy of it
+/// exists.
 [[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
 
 }  // namespace cccl_cache::daemon

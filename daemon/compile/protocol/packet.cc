@@ -35,7 +35,7 @@ std::vector<FileDescriptor> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
-/// Whether each component of a path after its first slash is one.
+/// Returns whether each component of a path after its first slash is valid: not empty and not ".".
 bool ComponentsAreNames(std::string_view path) {
   for (;;) {
     const size_t slash = path.find('/');

@@ -19,7 +19,7 @@ namespace cccl_cache::daemon {
 inline constexpr size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr size_t kMaxPacketFds = 5;
 
-/// One message as it came. `end`: the peer has closed its side, and there is no message.
+/// One message as it was received. `end`: the peer has closed its side, and there is no message.
 struct Packet {
   std::string bytes;
   std::vector<FileDescriptor> fds;
@@ -33,13 +33,13 @@ struct Packet {
 /// message over the bounds is an error, and its descriptors are closed.
 [[nodiscard]] Result<Packet> ReceivePacket(int socket);
 
-// The questions of a worker to its daemon about file names, on the files socket of its job
-// (SOCK_SEQPACKET), one after the other:
-//   question = name         what lies there               (bytes of the packet, no NUL)
+// A worker asks its daemon about file names on the files socket of its job (SOCK_SEQPACKET), one
+// question at a time:
+//   question = name         asks what lies there          (bytes of the packet, no NUL)
 //            | "/" name     announces a look into the toolchain (JobFiles::LookInToolchain)
 //   answer   = kind:u8 identity:u64 size:u64 contents      (little-endian)
 // An announcement is answered with a directory of identity 1 once it is on record.
-// The contents are the file's bytes, as many as fit into the packet; the rest follows in packets
+// The contents are the file's bytes, as many as fit into the packet. The rest follows in packets
 // that hold nothing else, each as full as can be.
 
 /// Bounds of one job: far more than any compile needs.
@@ -48,25 +48,25 @@ inline constexpr uint64_t kMaxHandedOverBytes = 1ull << 30;
 
 inline constexpr size_t kFileAnswerHeaderBytes = 17;
 
-/// What an answer begins with.
+/// The header of an answer.
 struct FileAnswerHeader {
   FileKind kind = FileKind::kAbsent;
   uint64_t identity = 0;  ///< 0 if and only if nothing is there
-  uint64_t size = 0;      ///< of the contents; 0 unless a file
+  uint64_t size = 0;      ///< bytes of the contents; 0 unless a file
 
   bool operator==(const FileAnswerHeader&) const = default;
 };
 
-/// Whether this can be asked: absolute, shorter than PATH_MAX, no NUL, without ".", "//" and a
-/// slash at its end. ".." stands as the compiler wrote it.
+/// Returns whether a worker can ask for this name: absolute, shorter than PATH_MAX, no NUL, no "."
+/// and "//", and no slash at its end. ".." stands as the compiler wrote it.
 [[nodiscard]] bool IsFileQuestion(std::string_view name);
 
 struct FileQuestion {
   std::string_view name;
   bool announces_look = false;
 };
-/// The question that a packet holds; the name is a view into it. kWorkerCrashed: no worker of ours
-/// asks that.
+/// Returns the question in a packet; the name is a view into it. Error kWorkerCrashed: the daemon's
+/// own worker does not ask that.
 [[nodiscard]] Result<FileQuestion> DecodeFileQuestion(std::string_view packet);
 [[nodiscard]] std::string EncodeAnnouncement(std::string_view name);
 
@@ -75,13 +75,13 @@ struct FileQuestion {
 /// The first packet of an answer.
 struct FileAnswerStart {
   FileAnswerHeader header;
-  std::string_view contents;  ///< of the packet: the first bytes of the file
+  std::string_view contents;  ///< a view into the packet: the file's first bytes
 };
-/// kUnavailable: not what a daemon sends.
+/// Returns the first packet of an answer. Error kUnavailable: a daemon does not send this.
 [[nodiscard]] Result<FileAnswerStart> DecodeFileAnswer(std::string_view packet);
 
-/// How many bytes of contents the first packet of an answer holds, and one of those that follow, if
-/// so many are left.
+/// Returns how many bytes of contents the first packet of an answer holds, or a following one, if
+/// `left` bytes are left.
 [[nodiscard]] size_t BytesInFirstPacket(uint64_t left);
 [[nodiscard]] size_t BytesInNextPacket(uint64_t left);
 

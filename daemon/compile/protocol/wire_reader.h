@@ -7,9 +7,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Takes a message of the daemon-worker format apart (see WireWriter). Trusts no byte of it: after
-/// anything malformed or truncated every getter answers zero or empty, and Complete() is false for
-/// good. Views point into the message, which must outlive them. Not thread-safe.
+/// Decodes a message of the daemon-worker format (see WireWriter), and trusts no byte of it. After
+/// anything malformed or truncated every getter returns zero or empty, and Complete() stays false.
+/// Views point into the message, which must outlive them. Not thread-safe.
 class WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
@@ -17,18 +17,18 @@ class WireReader {
   uint8_t U8() { return static_cast<uint8_t>(Scalar(1)); }
   uint32_t U32() { return static_cast<uint32_t>(Scalar(4)); }
   uint64_t U64() { return Scalar(8); }
-  /// A flag: 0 or 1, anything else is malformed.
+  /// Reads a flag: 0 or 1, anything else is malformed.
   bool Flag();
-  /// A C string: a NUL follows its last byte.
+  /// Reads a text. It is a C string: a NUL follows its last byte.
   std::string_view Text();
-  /// A number of entries that follow, each at least `entry_bytes` long: bounded by what is left, so
-  /// that it is safe to reserve room for them.
+  /// Reads the number of entries that follow, each at least `entry_bytes` long. It is bounded by
+  /// the bytes left, so it is safe to reserve memory for that many entries.
   size_t Count(size_t entry_bytes);
 
-  /// For a value that its reader finds to be out of range.
+  /// Marks the message as malformed: the caller found a value out of range.
   void Fail();
   [[nodiscard]] bool failed() const { return failed_; }
-  /// Whether the whole message was well formed and nothing is left of it.
+  /// Returns whether the whole message was well formed and has been read to its end.
   [[nodiscard]] bool Complete() const { return !failed_ && rest_.empty(); }
 
  private:

@@ -12,7 +12,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Shorter texts are copied: a piece of its own costs more than the copy.
+/// Texts shorter than this are copied: a separate piece costs more than the copy.
 constexpr size_t kCopyBelow = 4096;
 
 }  // namespace

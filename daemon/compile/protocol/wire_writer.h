@@ -15,7 +15,7 @@ namespace cccl_cache::daemon {
 /// as
 ///   text = length:u64 bytes NUL
 /// (the NUL is not counted: a decoded text is a C string where it lies). Long texts are not copied:
-/// they are remembered, and must stay as they are until the message has been written. Not
+/// the writer refers to them, so they must stay unchanged until the message has been written. Not
 /// thread-safe.
 class WireWriter {
  public:
@@ -23,19 +23,19 @@ class WireWriter {
   void U32(uint32_t value) { Scalar(value, 4); }
   void U64(uint64_t value) { Scalar(value, 8); }
   void Text(std::string_view text);
-  /// Bytes as they are, without a length.
+  /// Adds bytes as they are, without a length.
   void Raw(std::string_view bytes) { Copy(bytes); }
 
-  /// Bytes of the whole message.
+  /// Returns the size of the whole message in bytes.
   [[nodiscard]] size_t size() const { return size_; }
-  /// The whole message as one string.
+  /// Returns the whole message as one string.
   [[nodiscard]] std::string Joined() const;
-  /// Writes the message to a blocking descriptor, all of it. The process must ignore SIGPIPE if
-  /// that is a socket.
+  /// Writes the whole message to a blocking descriptor. If that is a socket, the process must
+  /// ignore SIGPIPE.
   [[nodiscard]] Status WriteTo(int fd) const;
 
  private:
-  /// Bytes of the message in order: `offset` into own_ if `external` is null.
+  /// A run of bytes of the message. They are in own_ at `offset` if `external` is null.
   struct Piece {
     const char* external = nullptr;
     size_t offset = 0;

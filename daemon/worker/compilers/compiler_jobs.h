@@ -14,28 +14,28 @@
 
 namespace cccl_cache::daemon {
 
-/// The compilers of a toolchain, loaded. What the toolchain lacks is empty.
+/// The loaded compilers of a toolchain. Members are empty where the toolchain lacks one.
 struct CompilerLibraries {
   std::optional<NvrtcLibrary> nvrtc;
   std::optional<NvJitLinkLibrary> nvjitlink;
   std::optional<NvvmLibrary> nvvm;
   std::string libdevice;  ///< the file's bytes
 
-  /// The error names the file.
+  /// Loads the libraries. The error names the file that failed.
   [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
 };
 
-/// Each does one job as a client would that calls the library itself: the same calls in the same
-/// order. A failure of the library is a reply. What the library allocated is left to the end of the
-/// process.
+/// Each function does one job with the same calls, in the same order, as a client that calls the
+/// library itself. A failure of the library is a reply. Memory that the library allocated is left
+/// to the end of the process.
 [[nodiscard]] WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc,
                                       PchUse pch = PchUse::kNone);
 [[nodiscard]] WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink);
 [[nodiscard]] WorkerReply RunNvvmJob(const WorkerJob& job, const NvvmLibrary& nvvm,
                                      const std::string& libdevice);
 
-/// The one that the job's kind asks for. A toolchain without that library is an internal error of
-/// the daemon, which chose it: the reply says so.
+/// Runs the function for the job's kind. If the toolchain lacks that library, the reply says so:
+/// the daemon chose the toolchain, so that is its internal error.
 [[nodiscard]] WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries,
                                          PchUse pch);
 

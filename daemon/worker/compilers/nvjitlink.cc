@@ -17,7 +17,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// In the order of nvJitLinkResult, from 0.
+/// Result names in the order of nvJitLinkResult, from 0.
 constexpr const char* kResultNames[] = {
     "NVJITLINK_SUCCESS",
     "NVJITLINK_ERROR_UNRECOGNIZED_OPTION",
@@ -58,7 +58,7 @@ uint16_t ElfMachine(std::string_view contents) {
   return machine;
 }
 
-/// PTX is text whose first statement is `.version`.
+/// Returns whether this is PTX: text whose first statement is `.version`.
 bool IsPtx(std::string_view contents) {
   while (!contents.empty()) {
     const size_t start = contents.find_first_not_of(" \t\r\n");
@@ -79,7 +79,8 @@ bool IsPtx(std::string_view contents) {
   return false;
 }
 
-/// Our numbers are nvJitLinkInputType's; what we can't tell, the library may.
+/// LinkInputType has the numbers of nvJitLinkInputType. The library may recognise an input that
+/// this code can't (kAnyType).
 constexpr int kAnyType = 10;
 
 int TypeOf(const WorkerJob::LinkInput& input) {
@@ -92,7 +93,7 @@ int Link(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink,
          NvJitLinkLibrary::Handle& handle) {
   std::vector<const char*> options;
   options.reserve(job.options.size() +
-                  1);  // no options: still not a null pointer, which is another error
+                  1);  // never a null pointer, even without options: that is another error
   for (const std::string_view option : job.options) options.push_back(option.data());
   int result = nvjitlink.create(&handle, static_cast<uint32_t>(options.size()), options.data());
   for (const WorkerJob::LinkInput& input : job.inputs) {
@@ -159,7 +160,7 @@ WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink) 
     reply.native_name = NvJitLinkLibrary::ResultName(reply.native_code);
     return reply;
   }
-  // One of the two: `-ptx` makes PTX in place of a cubin.
+  // The library makes one of the two: `-ptx` gives PTX in place of a cubin.
   std::string cubin = CompilerBytes(nvjitlink.cubin_size, nvjitlink.cubin, handle);
   if (!cubin.empty()) reply.parts.push_back({ArtifactKind::kCubin, std::move(cubin)});
   std::string ptx = CompilerText(nvjitlink.ptx_size, nvjitlink.ptx, handle);

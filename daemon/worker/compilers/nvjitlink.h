@@ -13,14 +13,14 @@
 namespace cccl_cache::daemon {
 
 /// The functions of one libnvJitLink under their plain names, which every release exports beside
-/// the versioned ones; as nvJitLink.h declares them, results are nvJitLinkResult.
+/// the versioned ones. They are declared as in nvJitLink.h; results are nvJitLinkResult.
 struct NvJitLinkLibrary {
   using Handle = struct NvJitLinkHandle*;
   static constexpr int kSuccess = 0;
 
   [[nodiscard]] static Result<NvJitLinkLibrary> Open(const LibraryFiles& files);
 
-  /// The name of a result in nvJitLink.h: the library has no function for that.
+  /// Returns the name of a result in nvJitLink.h: the library has no function for that.
   [[nodiscard]] static const char* ResultName(int result);
 
   int (*create)(Handle*, uint32_t option_count, const char** options);
@@ -36,7 +36,8 @@ struct NvJitLinkLibrary {
   int (*info_log)(Handle, char*);
 };
 
-/// What a link input is, told from its first bytes; kUnspecified if they say nothing.
+/// Returns the type of a link input, recognised by its first bytes; kUnspecified if they match
+/// none.
 [[nodiscard]] LinkInputType LinkInputTypeOf(std::string_view contents);
 
 }  // namespace cccl_cache::daemon

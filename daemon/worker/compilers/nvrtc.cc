@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kWarmUpSource =
     "extern \"C\" __global__ void warm_up(int* out) { *out = 1; }\n";
 
-/// An option that makes the whole way to a cubin warm; none where the release can't say what it
-/// knows.
+/// Returns an option that makes the warm-up go all the way to a cubin. None where the release can't
+/// list the architectures that it supports.
 std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
   int count = 0;
   if (nvrtc.supported_arch_count == nullptr || nvrtc.supported_archs == nullptr ||
@@ -65,10 +65,11 @@ void TakeOutputs(const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program, Worke
   AddPart(reply, ArtifactKind::kOptixIr, CompilerBytes(nvrtc.optixir_size, nvrtc.optixir, program));
 }
 
-/// Messages about precompiled headers would be the daemon's own, in the client's log.
+/// The client did not ask for a precompiled header, so its log must hold no messages about one.
 constexpr const char* kNoPchMessages = "--pch-messages=false";
-/// What a program makes of its headers comes in the order in which it would without. An option of
-/// both sides, or the compiler takes them for different.
+/// Keeps the order of a program's template instances as it is without a precompiled header. Both
+/// the writer and the reader must have this option: otherwise the compiler treats the two as
+/// different.
 constexpr const char* kNoInstances = "--instantiate-templates-in-pch=false";
 
 int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program,

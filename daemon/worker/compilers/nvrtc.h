@@ -16,8 +16,8 @@ struct NvrtcLibrary {
 
   [[nodiscard]] static Result<NvrtcLibrary> Open(const LibraryFiles& files);
 
-  /// Makes the library do once what it does only the first time: compiles a fixed text. The error
-  /// is the compiler's own: an installation that can't compile that can't compile anything.
+  /// Compiles a fixed text, so that the library does its one-time work now. The error is the
+  /// compiler's own: an installation that can't compile this text can't compile anything.
   [[nodiscard]] Status WarmUp() const;
 
   const char* (*error_string)(int result);

@@ -7,7 +7,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Not dlopen: that one is the compilers' own here (file_functions.cc).
+/// Calls dlmopen, because dlopen is the compilers' own function here (file_functions.cc).
 Result<void*> Load(const std::string& path) {
   if (void* handle = dlmopen(LM_ID_BASE, path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* reason = dlerror();

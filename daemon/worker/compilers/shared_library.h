@@ -11,11 +11,12 @@
 
 namespace cccl_cache::daemon {
 
-/// One library of a toolchain, loaded for the life of the process: compilers leave things behind
-/// that no dlclose takes away.
+/// One library of a toolchain, loaded for the life of the process: compilers leave state behind
+/// that no dlclose removes.
 class SharedLibrary {
  public:
-  /// By absolute path, its symbols local, after those that it would otherwise search for by itself.
+  /// Opens the library by its absolute path, with local symbols. The libraries that it would
+  /// otherwise search for by itself are opened first.
   [[nodiscard]] static Result<SharedLibrary> Open(const LibraryFiles& files);
 
   /// Points `function` at the symbol; null if the library lacks it.
@@ -24,15 +25,14 @@ class SharedLibrary {
     function = reinterpret_cast<Function*>(Symbol(symbol));
   }
 
-  /// The same for a function that every release has. False if one was missing, once and for all:
-  /// see missing().
+  /// Does the same for a function that every release has. A missing one makes Complete() fail.
   template <typename Function>
   void Need(const char* symbol, Function*& function) {
     Find(symbol, function);
     if (function == nullptr && missing_.empty()) missing_ = symbol;
   }
 
-  /// Ok if all that was needed was found.
+  /// Returns ok if every function asked for with Need() was found; otherwise an error.
   [[nodiscard]] Status Complete() const;
 
  private:
@@ -44,8 +44,8 @@ class SharedLibrary {
   std::string missing_;
 };
 
-/// What a pair of functions "how long is it" and "copy it" of a compiler library holds; empty if
-/// there is nothing, if the library has no such functions, or if they fail.
+/// Returns the bytes that a size function and a copy function of a compiler library give. Empty if
+/// there are none, if the library has no such functions, or if they fail.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   size_t size = 0;
@@ -58,7 +58,7 @@ std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function
   return bytes;
 }
 
-/// The same for a text, which the libraries end with a NUL that they count.
+/// Does the same for a text, which the libraries end with a NUL that they count.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerText(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   std::string text = CompilerBytes(size_function, copy_function, handle);

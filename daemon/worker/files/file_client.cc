@@ -57,7 +57,7 @@ FileAnswer FileClient::AskDaemon(std::string_view name) {
 }
 
 size_t FileClient::Receive(char* buffer, size_t size) {
-  // Whether there is something or not: recv waits for it.
+  // The result does not matter: recv waits for the packet.
   static_cast<void>(glance_.SeesReadable(socket_));
   ssize_t received;
   do {

@@ -13,9 +13,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The worker's end of the files socket (packet.h): asks the daemon, once for each name, and
-/// keeps what it was told for the rest of the job. Not thread-safe. If the daemon is gone or not to
-/// be understood the process ends: a compile that goes on without an answer would be a wrong one.
+/// The worker's end of the files socket (packet.h). It asks the daemon once for each name, and
+/// keeps each answer for the rest of the job. Not thread-safe. If the daemon is gone or its answer
+/// is malformed, the process ends: a compile that went on without an answer would be wrong.
 class FileClient {
  public:
   /// `socket`: not owned.
@@ -23,16 +23,16 @@ class FileClient {
   FileClient(const FileClient&) = delete;
   FileClient& operator=(const FileClient&) = delete;
 
-  /// `name`: absolute, as the compiler sees it, without "." and "//". One that can't be asked for
-  /// is absent. The answer lives as long as this.
+  /// Returns the daemon's answer, which lives as long as this object. `name`: absolute, as the
+  /// compiler sees it, without "." and "//". A name that can't be asked for is absent.
   [[nodiscard]] const FileAnswer& Ask(const std::string& name);
-  /// Announces a look into the toolchain's own directories. False: it can't be told, so it must not
-  /// be done.
+  /// Announces a look into the toolchain's own directories. Returns false if the name can't be
+  /// announced: then the look must not happen.
   [[nodiscard]] bool LookInToolchain(std::string_view name);
 
  private:
   [[nodiscard]] FileAnswer AskDaemon(std::string_view name);
-  /// One packet; at least one byte.
+  /// Receives one packet of at least one byte.
   [[nodiscard]] size_t Receive(char* buffer, size_t size);
 
   const int socket_;

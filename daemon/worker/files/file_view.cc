@@ -32,14 +32,14 @@ bool Writes(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) != 0;
 }
 
-/// The directory in which a path's last step is taken.
+/// Returns the directory in which a path's last component is looked up.
 std::string DirectoryOf(const std::string& path) {
   if (path.ends_with("/..")) return path;
   const size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// To the kernel such a name is that of a directory, or of nothing.
+/// Returns whether the kernel takes this name only for a directory.
 bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.ends_with("/."); }
 
 }  // namespace
@@ -83,10 +83,11 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
       *status = made_up_status::OutsideDirectory(answer.identity);
       return 0;
     case FileKind::kAbsent:
-    case FileKind::kToolchain:  // announced, never asked for
+    case FileKind::kToolchain:  // it is announced, never asked for
       break;
   }
-  // A process is somewhere, also where nobody has a directory of that name.
+  // A process always has a working directory, even where the requester has no directory of that
+  // name.
   if (visible != paths_.working_directory()) return -ENOENT;
   *status = made_up_status::Directory(1);
   return 0;
@@ -141,7 +142,7 @@ int FileView::Open(std::string_view name, int flags) {
   return OpenInMemory(scratch_.Make(), *answer.contents);
 }
 
-// By opening it: a sandboxed process can't look at a file by name.
+// Opens the file for this: a sandboxed process can't stat a file by name.
 int FileView::StatOwn(const std::string& path, struct stat* status) {
   const FileDescriptor file(OpenOwn(path, 0));
   return file.valid() ? real_files::Stat(file.get(), status) : -ENOENT;
@@ -236,7 +237,7 @@ std::string FileView::VisiblePath(std::string_view name) const {
 namespace cccl_cache::daemon::made_up_status {
 namespace {
 
-/// Not those of file systems, whose inodes are compared with these.
+/// Device numbers that differ from those of file systems, whose inodes are compared with these.
 constexpr dev_t kDirectories = 1;
 constexpr dev_t kOutside = 2;
 constexpr off_t kBlock = 4096;

@@ -23,7 +23,7 @@ FileDescriptor MakeFile() {
   return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
-/// Of this process. Null: nobody wants to know.
+/// The page of this process. Null: nothing is to be noted.
 std::atomic<std::atomic<bool>*> own_page{nullptr};
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
@@ -74,7 +74,7 @@ int ScratchFiles::Open(const std::string& path, int flags) {
 
 int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   rlimit limit;
-  // To write past it is a deadly signal.
+  // A write past the limit would kill the process by a signal.
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || contents.size() > limit.rlim_cur) return -EFBIG;
   if (!memory.valid()) return -EMFILE;
   for (std::string_view left = contents; !left.empty();) {
@@ -94,7 +94,7 @@ PchFile::PchFile(int fd, PchUse use) : fd_(fd), use_(use) {
   if (use != PchUse::kRead || real_files::Stat(fd, &status) != 0) return;
   void* address = real_files::Map(nullptr, static_cast<size_t>(status.st_size),
                                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-  if (address == MAP_FAILED) return;  // the contents are copied then
+  if (address == MAP_FAILED) return;  // the contents are copied later instead
   mapped_ = static_cast<char*>(address);
   size_ = static_cast<size_t>(status.st_size);
 }

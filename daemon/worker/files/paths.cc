@@ -33,18 +33,19 @@ void Append(std::string& path, std::string_view component) {
   path.append(component);
 }
 
-/// NVRTC stats these, and the names of program and inline headers, only to learn inode numbers.
-/// Those that it opens name other texts, which a file holds: "./a.h" where "a.h" is inline.
+/// Names that NVRTC stats, like the names of the program and of inline headers, only to learn inode
+/// numbers. If NVRTC opens such a name, it means another text, which a file holds: "./a.h" where
+/// "a.h" is inline.
 constexpr std::string_view kMadeUpByNvrtc[] = {"__nv_nvrtc_builtin_header.h", "__nv_name_map",
                                                "default_program"};
 
-/// FNV-1a: only has to tell directories apart, and be the same in every worker.
+/// Returns the FNV-1a hash: it only has to tell directories apart and be the same in every worker.
 uint64_t InodeOf(std::string_view path) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : path) {
     hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   }
-  return hash >> 1;  // positive where a program keeps it signed
+  return hash >> 1;  // positive even as a signed number
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directo
 TrustedDirectories::Verdict TrustedDirectories::Look(const std::string& directory) {
   const FileDescriptor fd(
       real_files::Open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  // What the sandbox does not open is not the toolchain's.
+  // A directory that the sandbox does not open is not the toolchain's.
   if (fd.get() == -EACCES) return Verdict::kElsewhere;
   if (!fd.valid()) return Verdict::kAbsent;
   const std::string real_path = real_files::PathOf(fd.get());

@@ -63,7 +63,7 @@ namespace {
 
 struct Reader {
   std::shared_ptr<const std::string> contents;
-  size_t position = 0;  ///< may lie behind the end
+  size_t position = 0;  ///< in bytes; may lie behind the end
 };
 
 ssize_t Read(void* cookie, char* buffer, size_t size) {
@@ -106,7 +106,7 @@ FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents) {
   FILE* stream = fopencookie(reader.get(), "r",
                              {.read = Read, .write = nullptr, .seek = Seek, .close = Close});
   if (stream == nullptr) return nullptr;
-  static_cast<void>(reader.release());  // Close deletes it
+  static_cast<void>(reader.release());  // Close() deletes it
   return stream;
 }
 

@@ -9,30 +9,31 @@
 #include <memory>
 #include <string>
 
-/// The kernel's file calls under names that are not interposed: in this executable `open` and its
-/// kin are the compilers' (file_functions.cc). Each answers -errno on failure. Thread-safe.
+/// The kernel's file calls under names that are not interposed: in this executable `open` and
+/// related functions are the compilers' (file_functions.cc). Each function returns -errno on
+/// failure. Thread-safe.
 namespace cccl_cache::daemon::real_files {
 
 [[nodiscard]] int Open(const char* path, int flags, mode_t mode);
 [[nodiscard]] int OpenAt(int directory, const char* path, int flags, mode_t mode);
-/// `flags`: AT_SYMLINK_NOFOLLOW. Not in the sandbox.
+/// `flags`: AT_SYMLINK_NOFOLLOW. Must not be called in the sandbox.
 [[nodiscard]] int StatAt(int directory, const char* path, struct stat* status, int flags);
 [[nodiscard]] int Stat(int fd, struct stat* status);
-/// Not in the sandbox.
+/// Must not be called in the sandbox.
 [[nodiscard]] int Access(const char* path, int mode);
 [[nodiscard]] ssize_t ReadLink(const char* path, char* buffer, size_t size);
-/// The real path of an open file; empty if it has none.
+/// Returns the real path of an open file, or an empty string if it has none.
 [[nodiscard]] std::string PathOf(int fd);
 
-/// As mmap(2).
+/// Works as mmap(2).
 void* Map(void* address, size_t length, int protection, int flags, int fd, off_t offset);
 
 }  // namespace cccl_cache::daemon::real_files
 
 namespace cccl_cache::daemon {
 
-/// A stream that reads these bytes where they lie; it has no descriptor. Null, with errno: no
-/// memory. Null contents stand for a directory: it opens, and can't be read.
+/// Returns a stream that reads these bytes where they lie; it has no descriptor. Returns null, with
+/// errno, if there is no memory. Null contents stand for a directory: it opens, but can't be read.
 [[nodiscard]] FILE* OpenPinnedStream(std::shared_ptr<const std::string> contents);
 
 }  // namespace cccl_cache::daemon

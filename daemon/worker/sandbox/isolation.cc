@@ -20,19 +20,20 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Of the whole user: what a compiler that starts threads without end stops at. Does not hold for
-/// root.
+/// Threads of the whole user: the limit stops a compiler that starts threads without end. It does
+/// not apply to root.
 constexpr rlim_t kMaxThreads = 4096;
-/// Headers nest, parents are closed meanwhile.
+/// Enough for nested headers: the compiler closes a header while it reads those that it includes.
 constexpr rlim_t kMaxOpenFiles = 64;
-/// Of scratch files, which lie in memory that RLIMIT_DATA does not count: a job has eight.
+/// Bytes of one scratch file. Scratch files lie in memory that RLIMIT_DATA does not count; a job
+/// has eight.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
 /// The same for a job with a precompiled header, which has two. The compiler has a scratch file as
-/// large as what it has parsed, though nearly all of it is a hole.
+/// large as all that it has parsed, though nearly all of the file is a hole.
 constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
 constexpr int kNicer = 5;
-/// Deeper than the usual 8 MiB, so that what compiles alone compiles here, and an endless recursion
-/// ends soon.
+/// Larger than the usual 8 MiB, so that a program that compiles without the daemon compiles here
+/// too, but bounded, so that an endless recursion ends soon.
 constexpr rlim_t kStackBytes = 64ull << 20;
 
 Error SystemError(const char* what) {
@@ -75,7 +76,8 @@ Status Isolate(const IsolationLimits& limits) {
   if (getppid() != limits.zygote) {
     return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
   }
-  // Below the daemon, which answers hits meanwhile. A process at 19 already has no more to give.
+  // The worker has a lower priority than the daemon, which answers hits meanwhile. A process
+  // already at 19 can't go lower.
   [[maybe_unused]] const int niceness = nice(kNicer);
   if (setsid() < 0) return SystemError("setsid");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemError("PR_SET_NO_NEW_PRIVS");
@@ -94,7 +96,8 @@ Status KeepOnly(const KeptDescriptors& kept) {
                {kept.reply, kReplyFd},
                {kept.files, kFilesFd},
                {kept.pch, kPchFd}};
-  // Out of the way first: each may be where another has to go.
+  // All descriptors are first copied out of the way: each may have the number that another must
+  // get.
   constexpr int kFirstFree = kPchFd + 1;
   int copies[std::size(moves)];
   for (size_t i = 0; i < std::size(moves); ++i) {

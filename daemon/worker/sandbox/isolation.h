@@ -11,14 +11,15 @@
 namespace cccl_cache::daemon {
 
 struct IsolationLimits {
-  pid_t zygote = 0;            ///< dies with it
+  pid_t zygote = 0;            ///< the worker is killed when this process dies
   uint64_t data_bytes = 0;     ///< RLIMIT_DATA
   uint64_t address_bytes = 0;  ///< RLIMIT_AS
-  bool has_pch = false;        ///< a precompiled header, to write or to read
+  bool has_pch = false;        ///< the job writes or reads a precompiled header
 };
 
-/// Takes from this process what a compile does not need: new privileges, being looked into, its
-/// session, its core dumps, files and memory without bound. Any failure is fatal to the worker.
+/// Takes from this process all that a compile does not need: the ability to gain privileges or to
+/// be inspected, its session, its core dumps, and unlimited files and memory. Any failure is fatal
+/// to the worker.
 [[nodiscard]] Status Isolate(const IsolationLimits& limits);
 
 inline constexpr int kJobFd = 3;
@@ -34,8 +35,8 @@ struct KeptDescriptors {
   int null_device = -1;
 };
 
-/// Keeps no descriptor but these, as kJobFd, kReplyFd, kFilesFd and kPchFd. 0, 1 and 2 are led to
-/// the null device: what a compiler prints is nobody's business.
+/// Keeps only these descriptors, as kJobFd, kReplyFd, kFilesFd and kPchFd. Descriptors 0, 1 and 2
+/// become the null device, so the output that a compiler prints is dropped.
 [[nodiscard]] Status KeepOnly(const KeptDescriptors& kept);
 
 }  // namespace cccl_cache::daemon

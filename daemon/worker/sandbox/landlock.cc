@@ -21,7 +21,7 @@ constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadDirectory = 1 << 3;
 constexpr int kBeneathPath = 1;
 
-/// Fields that a version does not know stay zero: the kernel then takes the longer struct.
+/// Fields that a version does not know stay zero: the kernel then accepts the longer struct.
 struct RulesetAttributes {
   uint64_t files;
   uint64_t network;
@@ -33,7 +33,7 @@ struct __attribute__((packed)) PathAttributes {
   int32_t parent;
 };
 
-/// All that each version can forbid.
+/// Returns all rights that a version can forbid.
 RulesetAttributes EverythingOf(int abi) {
   RulesetAttributes all{.files = (1 << 13) - 1, .network = 0, .scoped = 0};
   if (abi >= 2) all.files |= 1 << 13;  // link and rename across directories
@@ -56,7 +56,7 @@ Status Allow(int ruleset, const std::string& path) {
   const FileDescriptor place(opened);
   struct stat status;
   if (real_files::Stat(place.get(), &status) != 0) return Ok{};
-  // A right that only directories have is refused for a file.
+  // The kernel refuses a rule that gives a file a right of directories.
   const uint64_t rights = S_ISDIR(status.st_mode) ? kReadFile | kReadDirectory : kReadFile;
   const PathAttributes rule{.allowed = rights, .parent = place.get()};
   if (syscall(SYS_landlock_add_rule, ruleset, kBeneathPath, &rule, 0) == 0) return Ok{};
@@ -67,7 +67,7 @@ Status Allow(int ruleset, const std::string& path) {
 
 Result<LandlockRules> LandlockRules::Make(const std::vector<std::string>& readable) {
   const int abi = static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, kVersionFlag));
-  // EPERM: what a container's filter answers that knows no Landlock.
+  // EPERM: the answer of a container's filter that does not know Landlock.
   if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
     return LandlockRules(0, FileDescriptor());
   }

@@ -11,19 +11,21 @@
 
 namespace cccl_cache::daemon {
 
-/// Landlock rules under which a process reads files beneath some directories, writes none, and (as
-/// far as the kernel's Landlock knows these) neither binds nor connects TCP sockets, reaches
-/// abstract sockets of others, nor signals others. Made once, entered by many forks. Stat and paths
-/// of directories (O_PATH) are beyond Landlock: it guards contents. Immutable.
+/// Landlock rules under which a process reads files beneath some directories and writes none. As
+/// far as the kernel's Landlock supports it, the process neither binds nor connects TCP sockets,
+/// reaches abstract sockets of others, nor signals others. Made once, entered by many forks.
+/// Landlock guards contents only: it does not restrict stat and descriptors of directories
+/// (O_PATH). Immutable.
 class LandlockRules {
  public:
-  /// Without Landlock in the kernel: rules with abi() 0, which can't be entered. A directory that
-  /// does not exist is left out. Errors: the kernel has Landlock and refuses the rules.
+  /// Makes the rules. A kernel without Landlock gives rules with abi() 0, which can't be entered. A
+  /// directory that does not exist is left out. Returns an error if the kernel has Landlock and
+  /// refuses the rules.
   [[nodiscard]] static Result<LandlockRules> Make(const std::vector<std::string>& readable);
 
-  /// The version that the kernel speaks; 0: none.
+  /// Returns the Landlock version of the kernel; 0: none.
   [[nodiscard]] int abi() const { return abi_; }
-  /// For this thread and all that it starts, for ever. Needs no_new_privs.
+  /// Applies the rules to this thread and all that it starts, permanently. Needs no_new_privs.
   [[nodiscard]] Status Enter() const;
 
  private:

@@ -18,8 +18,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A daemon that runs as root has workers that are root, but can do no more than open what root
-/// owns.
+/// Drops all capabilities. The workers of a daemon that runs as root are root, but then can only
+/// open files that root owns.
 Status DropCapabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   const __user_cap_data_struct none[2] = {};
@@ -29,7 +29,7 @@ Status DropCapabilities() {
 
 namespace fs = std::filesystem;
 
-/// Far more than any installation has; what lies beyond can't be read.
+/// Far more than any installation has. Places beyond this number can't be read.
 constexpr size_t kMaxPlaces = 4096;
 constexpr std::string_view kNeverRead[] = {"/proc", "/sys", "/dev"};
 
@@ -82,7 +82,7 @@ Status Sandbox::LimitReach() const {
 Status Sandbox::LimitCalls() const { return filter_ ? filter_->Enter() : Status(Ok{}); }
 
 std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
-  // Grows while it is walked: a target may hold links too.
+  // The list grows while it is walked: a target may hold links too.
   for (size_t i = 0; i < directories.size(); ++i) {
     std::error_code error;
     fs::recursive_directory_iterator entry(directories[i],

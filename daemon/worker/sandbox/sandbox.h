@@ -14,28 +14,29 @@
 
 namespace cccl_cache::daemon {
 
-/// The walls around a worker, as far as this kernel builds them
+/// The confinement of a worker, as far as this kernel supports it
 /// (docs/internals/decisions/0010-sandbox-without-landlock.md):
 ///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
 ///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
-///   kNone             no seccomp, and Landlock or not: not for other users than the daemon's
-/// Prepared once in the zygote, entered by each worker before it reads its job, whoever wants it.
-/// Immutable.
+///   kNone             no seccomp, and Landlock or not: only for the daemon's own user
+/// Prepared once in the zygote, and entered by each worker before it reads its job, whichever user
+/// wants it. Immutable.
 class Sandbox {
  public:
-  /// `readable`: absolute real paths. Errors: the kernel has what it takes, and refuses.
+  /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has the
+  /// features but refuses to use them.
   [[nodiscard]] static Result<Sandbox> Prepare(const std::vector<std::string>& readable);
 
   [[nodiscard]] SandboxKind kind() const;
-  /// "Landlock ABI 4 and seccomp": for the daemon's log.
+  /// Returns a description for the daemon's log: "Landlock ABI 4 and seccomp".
   [[nodiscard]] std::string Description() const;
 
-  // Both for this process, for ever, in this order, after no_new_privs. What the kernel does not
-  // have is left out; an error is fatal to the worker.
+  // Both functions apply to this process permanently, and must be called in this order, after
+  // no_new_privs. Features that the kernel lacks are left out. An error is fatal to the worker.
 
-  /// Capabilities and Landlock: while the zygote's descriptors are still open.
+  /// Drops capabilities and enters Landlock, while the zygote's descriptors are still open.
   [[nodiscard]] Status LimitReach() const;
-  /// seccomp: when all else is done.
+  /// Enters the seccomp filter, after all other steps.
   [[nodiscard]] Status LimitCalls() const;
 
  private:
@@ -43,11 +44,12 @@ class Sandbox {
       : landlock_(std::move(landlock)), filter_(std::move(filter)) {}
 
   LandlockRules landlock_;
-  std::optional<SystemCallFilter> filter_;  ///< none: the kernel has no seccomp
+  std::optional<SystemCallFilter> filter_;  ///< empty: the kernel has no seccomp
 };
 
-/// The directories and, as real paths, all that symlinks in them lead to elsewhere: some
-/// installations of a toolchain are made of links. What /proc, /sys and /dev hold is left out.
+/// Returns the directories and, as real paths, all places elsewhere to which symlinks in them lead:
+/// some installations of a toolchain are made of links. Targets in /proc, /sys and /dev are left
+/// out.
 [[nodiscard]] std::vector<std::string> WithLinkTargets(std::vector<std::string> directories);
 
 }  // namespace cccl_cache::daemon

@@ -24,18 +24,18 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// No process has this number (at most 2^22): Enter puts the own one in its place.
+/// A placeholder that is no process's pid (at most 2^22): Enter() replaces it by the process's own.
 constexpr uint32_t kOwnPid = 0x5eccb1d5;
 
 constexpr uint32_t kAbsent = SCMP_ACT_ERRNO(ENOSYS);
 
-/// Memory, time, threads, what was inherited or handed over: by descriptor, never by name.
+/// Memory, time, threads, and descriptors that were inherited or handed over; no names.
 constexpr int kAllowed[] = {
     // descriptors
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
     SCMP_SYS(pwrite64), SCMP_SYS(close), SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat),
     SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
-    // the sockets that were inherited: none can be made, and no descriptors sent
+    // inherited sockets: none can be made, and no descriptors sent
     SCMP_SYS(recvfrom), SCMP_SYS(sendto),
     // memory
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
@@ -51,21 +51,22 @@ constexpr int kAllowed[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
     SCMP_SYS(exit_group)};
 
-/// By name. A worker reads where a symlink leads, to know which of its own files it opened. Sizes
-/// and times are for who can open a file: openat is another matter.
+/// Calls by name. A worker reads where a symlink leads, to know which of its own files it opened.
+/// Sizes and times it learns only of files that it can open (openat, below).
 constexpr int kAllowedOfPaths[] = {SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
 
-/// What says "not yours". newfstatat too, with an empty name: a filter can't see that it is empty.
+/// Calls that return EACCES. newfstatat is one, also with an empty name: a filter can't see that
+/// the name is empty.
 constexpr int kLooking[] = {SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(access), SCMP_SYS(faccessat),
                             SCMP_SYS(newfstatat)};
 constexpr int kOpening[] = {SCMP_SYS(open), SCMP_SYS(openat)};
 
 /// A compiler that makes one of these was taken over.
 constexpr int kDeadly[] = {
-    // to others by socket
+    // communication by socket
     SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen),
     SCMP_SYS(accept), SCMP_SYS(accept4),
-    // into other processes
+    // access to other processes
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
     SCMP_SYS(process_madvise), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd),
     SCMP_SYS(pidfd_send_signal), SCMP_SYS(kcmp), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo),
@@ -94,8 +95,8 @@ constexpr int kDeadly[] = {
 constexpr int kDescriptorCommands[] = {F_GETFD, F_SETFD,         F_GETFL,     F_SETFL,
                                        F_DUPFD, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
 
-/// What pthread_create sets; clone3, whose flags a filter can't read, is absent and clone stands
-/// in.
+/// The flags that pthread_create sets. clone3, whose flags a filter can't read, returns ENOSYS, and
+/// the C library then uses clone.
 constexpr uint64_t kThread =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_PARENT |
@@ -103,7 +104,8 @@ constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_P
                                   CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                   CLONE_NEWPID | CLONE_NEWNET;
 
-/// O_WRONLY and O_RDWR are one bit each. Landlock lets everybody open with O_PATH, to look.
+/// Flags that reading does not need. O_WRONLY and O_RDWR are one bit each. Landlock lets every
+/// process open with O_PATH, which is enough for stat.
 constexpr uint64_t kNotForReading[] = {
     O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_TMPFILE & ~O_DIRECTORY, O_PATH};
 
@@ -111,7 +113,7 @@ struct FreeContext {
   void operator()(void* context) const { seccomp_release(context); }
 };
 
-/// Gathers rules; the first that libseccomp refuses is what Built() reports.
+/// Gathers rules. Built() reports the first one that libseccomp refuses.
 class Rules {
  public:
   Rules() : context_(seccomp_init(kAbsent)) {
@@ -130,7 +132,8 @@ class Rules {
   }
   void Allow(int call, scmp_arg_cmp argument) { Add(call, SCMP_ACT_ALLOW, {argument}); }
 
-  /// The filter as the kernel takes it, by way of a file in memory: libseccomp writes no other.
+  /// Returns the filter in the kernel's form. It goes by way of a file in memory: libseccomp
+  /// exports to a descriptor only.
   [[nodiscard]] Result<std::vector<sock_filter>> Built() {
     const FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));
     if (!file.valid()) Note(-errno);
@@ -157,16 +160,16 @@ class Rules {
   int error_ = 0;
 };
 
-/// No code comes into being after the libraries were loaded, and no memory that RLIMIT_DATA does
-/// not count: shared memory, mapped files, stacks that grow, and what is made read-only once it was
-/// written.
+/// Allows memory, but no new code after the libraries were loaded, and no memory that RLIMIT_DATA
+/// does not count. Not counted are shared memory, mapped files, stacks that grow, and pages made
+/// read-only after they were written.
 void AddMemory(Rules& rules) {
   constexpr uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_HUGETLB;
   rules.Add(SCMP_SYS(mmap), SCMP_ACT_ALLOW,
             {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP, 0),
              SCMP_A3_64(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS)});
   rules.Allow(SCMP_SYS(mprotect), SCMP_A2_64(SCMP_CMP_EQ, PROT_READ | PROT_WRITE));
-  // A job has those files in memory that were made for it: no limit counts their sum.
+  // A job has only the files in memory that were made in advance: no limit counts their sum.
   rules.Add(SCMP_SYS(memfd_create), SCMP_ACT_ERRNO(EMFILE), {});
 }
 
@@ -190,7 +193,7 @@ void AddChecked(Rules& rules) {
             {SCMP_A0_32(SCMP_CMP_EQ, 0), SCMP_A2_64(SCMP_CMP_EQ, 0)});
 }
 
-/// `flags`: which argument holds them.
+/// Allows opens for reading alone. `flags`: the index of the argument that holds the flags.
 void AddReadOnlyOpen(Rules& rules, int call, unsigned flags) {
   const auto masked = [&](uint64_t mask, uint64_t value) {
     return scmp_arg_cmp{.arg = flags, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
@@ -214,8 +217,8 @@ void AddPaths(Rules& rules, SystemCallFilter::Paths paths) {
 Status EnterProgram(std::vector<sock_filter> program) {
   const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
                           .filter = program.data()};
-  // Kernels before 5.16 slow down whoever is filtered, against spying on secrets of the same
-  // process: a worker holds none.
+  // SPEC_ALLOW: kernels before 5.16 otherwise slow down a filtered process, to protect secrets of
+  // that process from speculation. A worker holds no secrets.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) == 0) {
     return Ok{};
   }

@@ -11,26 +11,27 @@
 
 namespace cccl_cache::daemon {
 
-/// The system calls of a compile, as a seccomp filter: a list of those that are allowed, found by
-/// tracing NVRTC, nvJitLink and libNVVM 12.9 and 13.0. What compilers have no use for and attackers
-/// have ends the process (SIGSYS); all else answers ENOSYS, as an older kernel would. Made once,
-/// entered by many forks. Immutable.
+/// The system calls of a compile, as a seccomp filter. It is a list of allowed calls, found by
+/// tracing NVRTC, nvJitLink and libNVVM 12.9 and 13.0. Calls that only an attacker would use end
+/// the process (SIGSYS). All other calls return ENOSYS, as on an older kernel. Made once, entered
+/// by many forks. Immutable.
 class SystemCallFilter {
  public:
-  /// What may be done with a path: nothing but reading, or nothing at all.
+  /// The use of paths that is allowed: reading only, or none at all.
   enum class Paths { kReadOnly, kNone };
 
-  /// Whether the kernel, and whatever confines this process, has seccomp filters that kill.
+  /// Returns whether the kernel, and any sandbox around this process, offers seccomp filters that
+  /// kill.
   [[nodiscard]] static bool Available();
   [[nodiscard]] static Result<SystemCallFilter> Make(Paths paths);
 
-  /// For this thread and all that it starts, for ever. Needs no_new_privs.
+  /// Applies the filter to this thread and all that it starts, permanently. Needs no_new_privs.
   [[nodiscard]] Status Enter() const;
 
  private:
   explicit SystemCallFilter(std::vector<sock_filter> program) : program_(std::move(program)) {}
 
-  std::vector<sock_filter> program_;  ///< with a stand-in for the pid of who enters
+  std::vector<sock_filter> program_;  ///< with a placeholder for the pid
 };
 
 }  // namespace cccl_cache::daemon
