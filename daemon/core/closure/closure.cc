@@ -11,14 +11,15 @@ namespace cccl_cache::daemon {
 
 namespace {
 
-// The end of a search: a compiler that does not find a name in one root asks for it in the next.
-// Their entries say no more than the first of them does, so they are asked for together.
+// Returns the end of the search that begins at `first`: a compiler that does not find a name in one
+// root asks for it in the next. The entries of a search say no more than its first one, so they are
+// asked for together.
 size_t EndOfSearch(const Closure& closure, size_t first) {
   const std::vector<ClosureEntry>& entries = closure.entries;
   bool absent = entries[first].kind == FileKind::kAbsent;
   size_t end = first + 1;
   for (; end < entries.size(); ++end) {
-    if (entries[end].name.root == kToolchainRoot) continue;  // nobody is asked for it
+    if (entries[end].name.root == kToolchainRoot) continue;  // no caller is asked for it
     if (!absent || entries[end].name.below != entries[first].name.below) break;
     absent = entries[end].kind == FileKind::kAbsent;
   }
@@ -80,7 +81,7 @@ size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whos
 
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
                    InodePlaces* places) {
-  size_t expected = 0;  // entries before this one were
+  size_t expected = 0;  // entries before this index were announced
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
     if (i == expected) {
       expected = whose == ClosureOf::kRequester ? closure.entries.size() : EndOfSearch(closure, i);

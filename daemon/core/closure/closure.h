@@ -15,61 +15,68 @@
 
 namespace cccl_cache::daemon {
 
-/// One name that a compiler was answered about.
+/// The answer to a compiler about one name.
 struct ClosureEntry {
   FileName name;
   FileKind kind = FileKind::kAbsent;
-  Digest digest;  ///< where HasDigest says so; else zero
-  /// Where HasInode says so: place in the closure of the first entry that is the same inode, its
-  /// own if there is none earlier. `#pragma once` joins hard links and symlinks, not copies.
+  Digest digest;  ///< set where HasDigest says so; else zero
+  /// Set where HasInode says so: the index in the closure of the first entry that is the same
+  /// inode, or its own index. `#pragma once` treats hard links and symlinks as one file, but not
+  /// copies.
   uint32_t same_as = 0;
 
   bool operator==(const ClosureEntry&) const = default;
 };
 
-/// All that a compiler was answered about files, in the order in which it asked first. Of the
-/// toolchain's own headers it holds what the compiler may have read: whole directories.
+/// All answers to a compiler about files, in the order of its first questions. Of the toolchain's
+/// own headers it holds what the compiler may have read: whole directories.
 struct Closure {
   std::vector<ClosureEntry> entries;
 
   bool operator==(const Closure&) const = default;
 };
 
-/// So many names a compiler is answered about at the most, and so many bytes of names: a whole CCCL
-/// tree has 2,000. What is read from a disk or a file holds no more either.
+/// The most names, and bytes of names, that one compiler is answered about. A whole CCCL tree has
+/// 2,000 names. A closure read from a disk or a file has the same bounds.
 inline constexpr size_t kMaxClosureNames = 100'000;
 inline constexpr uint64_t kMaxClosureNameBytes = 16u << 20;
 
-/// What it takes in memory.
+/// Returns the bytes that it takes in memory.
 [[nodiscard]] uint64_t BytesOf(const Closure& closure);
 
-/// Whether it holds nothing but the toolchain's headers: true of a toolchain or not, whoever asks.
+/// Returns whether it holds only the toolchain's headers. Whether such a closure is true depends on
+/// the toolchain alone and not on the requester.
 [[nodiscard]] bool IsOfToolchain(const Closure& closure);
 
-/// Names exactly one artifact. Of a closure without entries: KeyWithoutClosure.
+/// Returns the key, which names exactly one artifact. For a closure without entries it is
+/// KeyWithoutClosure.
 [[nodiscard]] Digest KeyOf(const Digest& fingerprint, const Closure& closure);
 
-/// The user whose build had a closure. A caller that sends its files is asked for all names of its
-/// user's closures together. Of others' closures it is asked for one name after the other, up to
-/// the first that differs, and for contents only once all names before are true: so they neither
-/// tell it other users' names nor have it open files that its own compile would not ask for
-/// (trust.md, 6).
+/// The user whose build had a closure: the requester's own user, or another.
+///
+/// A caller that sends its files is asked for all names of its own user's closures together. Names
+/// of others' closures are asked one after the other, up to the first that differs. Their contents
+/// are asked only once all names before are true. So others' closures neither tell the caller other
+/// users' names nor make it open files that its own compile would not ask for
+/// (docs/internals/decisions/0027).
 enum class ClosureOf { kRequester, kOthers };
 
-/// The first entry that is not so in these files, or could not be looked at; its index.
-/// closure.entries.size(): all of it is true. Blocks as long as the disk does.
+/// Returns the index of the first entry that does not match these files, or could not be looked at.
+/// Returns closure.entries.size() if the whole closure is true. Blocks as long as the disk does.
 [[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose);
 
-/// The error, if only the caller can tell what lies under this name: what was answered as before up
-/// to it would be asked for it next. Asks a caller nothing that it was not asked before.
+/// Returns the error if only the caller can tell what lies under this name. If all names before it
+/// are as they were, the compiler would ask for it next. Asks a caller nothing that it was not
+/// asked before.
 [[nodiscard]] std::optional<Error> FilesNeededFor(const ClosureEntry& entry, RequesterFiles& files);
 
-/// The same for the first name of a closure that is not as it was. None: all of it is true.
+/// The same for the first name of a closure that is not as it was. Returns none if the whole
+/// closure is true.
 [[nodiscard]] std::optional<Error> FilesNeededFor(const Closure& closure, RequesterFiles& files);
 
-/// Inodes, and the first place in a closure where each stands.
+/// Maps each inode to the first index in a closure where it stands.
 using InodePlaces = std::map<std::pair<uint64_t, uint64_t>, uint32_t>;
-/// The same; `places` is what was found up to there.
+/// The same; `places` receives the inodes found up to the returned index.
 [[nodiscard]] size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
                                  InodePlaces* places);
 

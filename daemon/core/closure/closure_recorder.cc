@@ -11,20 +11,20 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A whole CCCL tree has 25 MB.
+// The most bytes of files that one job may read. A whole CCCL tree has 25 MB.
 constexpr uint64_t kMaxBytes = 512u << 20;
 
-// A toolkit has some 200 entries, and a program looks for some hundred more there in vain. All of
-// them are compared on the thread that answers hits.
+// A toolkit has some 200 entries, and a program looks up a few hundred more names there in vain.
+// The thread that answers hits compares all of them.
 constexpr size_t kMaxLooksInToolchain = 4096;
 
-// Identities beyond all that a closure can have: one more than a place in it.
+// The first identity beyond those that a closure can have, which are indices plus one.
 constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
-// NVRTC asks whether the program's directory and its working directory are there, whatever the
-// program is. Were they looked at, then nobody with a closed home could build anything, and a
-// program would not be the same from another place. Whether they are there shows in the names
-// below them.
+// Returns whether the name's answer is implied. NVRTC asks whether the program's directory and its
+// working directory exist, whatever the program is. If the daemon looked at them, no user with a
+// closed home directory could build anything. A program would also differ when it is built from
+// another place. Names below these directories show whether they exist.
 bool IsImplied(const FileName& name) {
   return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
 }
@@ -86,7 +86,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
     const std::lock_guard lock(mutex_);
     return record_.traits.path_tokens;
   }();
-  Result<RequesterFiles::Contents> contents = files_->Read(name);  // may take for ever: no lock
+  Result<RequesterFiles::Contents> contents = files_->Read(name);  // may hang: no lock is held
   if (!contents) return contents.error();
   const std::lock_guard lock(mutex_);
   if (finished_) return JobIsOver();

@@ -21,28 +21,29 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory that the compiler sees, and the number of the root that it is.
+/// A root as the compiler sees it, and its number.
 struct VisibleRoot {
   std::string visible;  ///< absolute, no trailing slash
   uint32_t number = 0;
 };
 
-/// The files of one job: looks names up in the requester's files, and records what it answered. A
-/// file's contents are not kept: a name that is asked again is read again, and must be what it was.
-/// Thread-safe: the closure may be taken while a call still hangs.
+/// The files of one job. Looks names up in the requester's files, and records the answers. Contents
+/// of files are not kept: a name that is asked again is read again, and must be as before.
+/// Thread-safe: Finish may take the closure while a call still hangs.
 class ClosureRecorder final : public JobFiles {
  public:
-  /// The files' texts, as they concern the cache besides their bytes. Names that can be pasted
-  /// together of what stands in several texts, the request's among them, count as the others.
+  /// The traits of the files' texts that matter to the cache besides their bytes. A name that can
+  /// be pasted together from parts in several texts, the request's among them, counts as if it
+  /// stood in one.
   struct Traits {
-    std::string time_token;  ///< the first that was found, and in which name: empty if none
+    std::string time_token;  ///< first one found, and its file; empty: none
     bool path_tokens = false;
     bool base_name_tokens = false;  ///< __BASE_FILE__
     bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
     NameParts parts;
   };
-  /// Called before the first name is looked up, and again when the first file with a path token is
-  /// handed over. An error ends the job with it.
+  /// `first_question` is called before the first name is looked up. `path_token` is called when the
+  /// first file with a path token is handed over; an error from it ends the job.
   struct Events {
     std::function<void()> first_question;
     std::function<Status()> path_token;
@@ -54,7 +55,7 @@ class ClosureRecorder final : public JobFiles {
     ToolchainPlaces toolchain = {};
   };
 
-  /// `request_parts`: of the texts that the request itself holds.
+  /// `request_parts`: the parts of names in the texts of the request itself.
   ClosureRecorder(std::unique_ptr<RequesterFiles> files, Names names, Events events,
                   const NameParts& request_parts = {})
       : files_(std::move(files)),
@@ -67,33 +68,35 @@ class ClosureRecorder final : public JobFiles {
   Result<FileAnswer> Ask(std::string_view name) override;
   Status LookInToolchain(std::string_view name) override;
 
-  /// All that was answered so far.
+  /// All answers so far.
   struct Record {
     Closure closure;
     Traits traits;
-    bool asked = false;  ///< anything outside the toolchain, answered or not
+    bool asked = false;  ///< a question outside the toolchain came, answered or not
   };
-  /// Before the job, which begins with what was parsed from these answers to another: they become
-  /// the first of its own, if all are true still. False: they are not, and this recorder is used
-  /// up. An error ends the job: that of the path token's event, or kFilesNeeded, which the job
-  /// would come to. Blocks as long as the disk does, and uses nothing but what it owns; the first
-  /// question's event is left to the caller.
+  /// Called before a job that begins with a text parsed from these answers to another job. If all
+  /// of them are still true, they become the first answers of this job. Returns false if they are
+  /// not; this recorder must not be used then. An error ends the job: that of the path token's
+  /// event, or kFilesNeeded, which the job would run into. Blocks as long as the disk does, and
+  /// uses only what it owns. The caller calls the first question's event itself.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
-  /// Nothing is answered any more, and no first question is told: waits for the one that is.
+  /// Ends all answers and returns the record. No first_question event starts from now on; waits for
+  /// one that is running.
   [[nodiscard]] Record Finish();
 
  private:
   void TellFirstQuestion();
   [[nodiscard]] FileName NameOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Look(FileName name);
-  /// Whether the record of a name still holds.
+  /// Returns the recorded answer with these contents, or an error if the name is no longer as
+  /// recorded.
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
                                              uint32_t place);
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents);
   [[nodiscard]] Status CountName(const FileName& name);
   void Scan(const FileName& name, std::string_view text);
-  /// `below`: the name of the file that brought parts of names.
+  /// Records names that can be pasted together now. `below`: the name of the file that added parts.
   void NotePastedNames(std::string_view below);
 
   const std::unique_ptr<RequesterFiles> files_;
@@ -105,9 +108,9 @@ class ClosureRecorder final : public JobFiles {
   std::condition_variable told_;
   bool telling_ = false;  // guarded by mutex_, as all below
   bool finished_ = false;
-  std::map<FileName, uint32_t> places_;  // of all names in the closure
+  std::map<FileName, uint32_t> places_;  // index in the closure of each name in it
   InodePlaces first_of_;
-  uint64_t bytes_ = 0;  // handed over; none of them is kept
+  uint64_t bytes_ = 0;  // bytes handed to the compiler; none of them is kept
   uint64_t name_bytes_ = 0;
   size_t looks_in_toolchain_ = 0;
   Record record_;

@@ -11,10 +11,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// As much as the daemon reads of one file by itself.
+// The daemon reads at most as much of one file when it opens the file itself.
 constexpr uint64_t kMaxFileBytes = 64u << 20;
 constexpr size_t kMaxRefusalBytes = 512;
-// Of one message.
+// Bounds of one message's questions.
 constexpr size_t kMaxQuestions = 1024;
 constexpr size_t kMaxPathBytes = 256u << 10;
 
@@ -36,8 +36,8 @@ class FileExchange::Files final : public RequesterFiles {
       if (!looked_.contains(*file.name)) unknown.push_back(file.name);
     }
     Gather(unknown, false);
-    // A claim that agrees is to be proven. One that differs is believed: nothing follows from it
-    // but that the caller has another file.
+    // A claimed digest that agrees must be proven by the contents. One that differs is believed: it
+    // proves only that the caller has another file.
     std::vector<const FileName*> unproven;
     for (const ExpectedFile& file : expected) {
       if (file.digest != nullptr && IsClaimed(*file.name, *file.digest)) {
@@ -71,13 +71,13 @@ class FileExchange::Files final : public RequesterFiles {
  private:
   struct Looked {
     Result<SeenFile> seen;
-    bool proven = true;  ///< otherwise it is a file whose digest the caller claims
+    bool proven = true;  ///< false: a file whose digest the caller only claims
   };
 
   QuestionPtr MakeQuestion(const FileName& name, bool contents) const {
     auto question = std::make_shared<Question>();
     question->asked = {directories_.PathOf(name), contents};
-    // A name that lies nowhere.
+    // The name lies nowhere, so it is absent.
     if (question->asked.path.empty()) question->answer = Contents{};
     return question;
   }
@@ -94,7 +94,7 @@ class FileExchange::Files final : public RequesterFiles {
     return !looked.proven && looked.seen->digest == digest;
   }
 
-  /// Asks for all of them together.
+  /// Asks for all of these names together, and waits for the answers.
   void Gather(const std::vector<const FileName*>& names, bool contents) {
     std::vector<QuestionPtr> all;
     std::vector<QuestionPtr> open;

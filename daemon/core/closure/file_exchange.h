@@ -23,35 +23,35 @@
 
 namespace cccl_cache::daemon {
 
-/// What a caller is asked about one of its files.
+/// A question to a caller about one of its files.
 struct CallerQuestion {
   std::string path;       ///< absolute, as the caller spells it
-  bool contents = false;  ///< their digest will not do
+  bool contents = false;  ///< the contents are wanted, not just their digest
 };
 
-/// What it says.
+/// The caller's answer.
 struct CallerAnswer {
   FileKind kind = FileKind::kAbsent;
   std::pair<uint64_t, uint64_t> inode{0, 0};
-  uint64_t size = 0;  ///< of a file
-  /// Of a file: none, if its contents come.
+  uint64_t size = 0;  ///< bytes; of a file
+  /// Set for a file, unless its contents follow.
   std::optional<Digest> digest = std::nullopt;
-  /// Why it is not told; empty: it is.
+  /// The reason why the caller does not tell; empty: it does.
   std::string refusal = {};
 };
 
-/// Questions to one caller about its files, and the answers, one after the other. Whoever asks
-/// waits; whoever carries the questions to the caller never does. Thread-safe. Held by shared_ptr,
-/// for a thread may still wait when the call is over.
+/// Questions to one caller about its files, and the answers, one after the other. A thread that
+/// asks waits; the thread that carries the questions to the caller never does. Thread-safe. Held by
+/// shared_ptr, because a thread may still wait when the call is over.
 class FileExchange final : public CallerFiles, public std::enable_shared_from_this<FileExchange> {
  public:
   struct Options {
     uid_t uid = 0;
     std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
-    std::chrono::milliseconds patience{30'000};        ///< since the caller last said something
+    std::chrono::milliseconds patience{30'000};        ///< since the caller last sent something
   };
 
-  /// `asked` is called, without a lock, when there are questions to be taken; it must be callable
+  /// `asked` is called, without a lock, when there are questions to be taken. It must stay callable
   /// as long as the exchange lives.
   FileExchange(const Options& options, std::shared_ptr<SentContents> sent,
                std::function<void()> asked)
@@ -60,19 +60,21 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   std::unique_ptr<RequesterFiles> Open(RootDirectories directories) override;
   [[nodiscard]] bool failed() const override;
 
-  // For who carries.
+  // For the thread that carries questions and answers.
 
-  /// The next questions, as many as make a message; none: nothing is to be asked now.
+  /// Returns the next questions, at most one message's worth; empty: there is none to ask now.
   [[nodiscard]] std::vector<CallerQuestion> Take();
-  /// Questions were taken that are not answered yet.
+  /// Returns whether questions were taken that are not answered yet.
   [[nodiscard]] bool awaits_answers() const;
-  /// Bytes of contents that are not complete yet.
+  /// Returns the bytes received of contents that are not complete yet.
   [[nodiscard]] uint64_t incomplete_bytes() const;
-  /// The answer to the oldest question. kInvalidRequest: none was asked, or it can't be one.
+  /// Takes the answer to the oldest question. kInvalidRequest: no question is open, or the answer
+  /// is malformed.
   [[nodiscard]] Status Answer(CallerAnswer answer);
-  /// The next bytes of the contents that the last answer announced.
+  /// Takes the next bytes of the contents that the last answer announced.
   [[nodiscard]] Status Append(std::string_view contents);
-  /// There will be no more answers: whoever waits is told why. The first reason counts.
+  /// Ends the exchange: there will be no more answers, and each waiter gets `why`. The first reason
+  /// counts.
   void End(Error why);
 
  private:
@@ -80,10 +82,10 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   using Contents = RequesterFiles::Contents;
   using Clock = std::chrono::steady_clock;
 
-  /// A question on its way; shared by who asks and the exchange.
+  /// An open question, shared by its waiter and the exchange.
   struct Question {
     CallerQuestion asked;
-    bool keep_bytes = false;  ///< otherwise whoever asks wants to know their digest alone
+    bool keep_bytes = false;  ///< otherwise the waiter wants the digest alone
     std::optional<Result<Contents>> answer = std::nullopt;
   };
   using QuestionPtr = std::shared_ptr<Question>;
@@ -109,7 +111,7 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   std::deque<QuestionPtr> waiting_;   // guarded by mutex_, as all below: not taken yet
   std::deque<QuestionPtr> taken_;     // oldest first
   std::optional<Incoming> incoming_;  // the contents of the oldest one taken
-  Clock::time_point heard_;           // when the caller last said something, or was first asked
+  Clock::time_point heard_;  // time of the last message from the caller, or of the first question
   std::optional<Error> ended_;
   bool failed_ = false;
 };

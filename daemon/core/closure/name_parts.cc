@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxPart = shown_names::kPrettyFunction.size() - 1;
 
-/// All proper parts of the names, each once, with its number.
+/// A hash table of all proper parts of the names, each once, with its number.
 class PartTable {
  public:
   PartTable() {
@@ -40,7 +40,7 @@ class PartTable {
   };
   static constexpr size_t kSlots = 4 * NameParts::kMaxParts;
 
-  /// That of the part, or the empty one where it would stand.
+  /// Returns the slot of the part, or the empty slot where it would stand.
   Slot& SlotOf(std::string_view part) {
     const auto at = [&](size_t i) { return static_cast<uint8_t>(part[i]); };
     size_t slot =
@@ -75,7 +75,7 @@ bool NameParts::IsNeeded(std::string_view identifier) {
 }
 
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
-  // Of the name's first characters, for each number of them.
+  // For each n, what the first n characters of the name need.
   std::array<Needed, kMaxPart + 2> needed;
   needed[0] = {0, 0};
   for (size_t begin = 0; begin < name.size(); ++begin) {

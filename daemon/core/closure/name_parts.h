@@ -10,7 +10,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The names that a compiler replaces by the time, by where files lie or by how it mangles.
+/// The names that a compiler replaces by the time, by where files lie, or by a mangled name.
 namespace shown_names {
 constexpr std::string_view kDate = "__DATE__";
 constexpr std::string_view kTime = "__TIME__";
@@ -26,15 +26,16 @@ constexpr std::array kAll = {kDate,        kTime,           kTimestamp, kFile,  
                              kBuiltinFile, kSourceLocation, kAssert,    kPrettyFunction};
 }  // namespace shown_names
 
-/// Sorts out most words that are not in a set, by their lengths and their first and last
-/// characters. A plain value; words have at least one character, those in the set at most 31.
+/// A filter that rejects most words that are not in a set, by their lengths and their first and
+/// last characters. A plain value. Words have at least one character; those in the set have at most
+/// 31.
 class WordFilter {
  public:
   constexpr void Add(std::string_view word) {
     first_[static_cast<uint8_t>(word.front())] |= 1u << word.size();
     last_[static_cast<uint8_t>(word.back())] |= 1u << word.size();
   }
-  /// False only for words that are not in the set.
+  /// Returns false only for words that are not in the set.
   [[nodiscard]] constexpr bool MayHold(std::string_view word) const {
     if (word.size() >= 32) return false;
     const uint32_t both =
@@ -43,17 +44,17 @@ class WordFilter {
   }
 
  private:
-  // For each character the lengths, as bits, of the words that begin or end with it.
+  // Hold for each character the lengths, as bits, of the words that begin or end with it.
   std::array<uint32_t, 256> first_{};
   std::array<uint32_t, 256> last_{};
 };
 
-/// Those identifiers of some texts that are proper parts of the names above. A preprocessor that
-/// has these texts can paste (##) such a name together only out of them: pastes are made of whole
+/// The identifiers in some texts that are proper parts of the names above. A preprocessor that has
+/// these texts can paste (##) such a name together only out of them. A paste consists of whole
 /// tokens, and no number is part of a name.
 class NameParts {
  public:
-  /// Ignores what is part of no name.
+  /// Adds the identifier, if it is part of a name.
   void Add(std::string_view identifier);
   NameParts& operator|=(const NameParts& other) {
     found_ |= other.found_;
@@ -61,20 +62,20 @@ class NameParts {
   }
   bool operator==(const NameParts&) const = default;
 
-  /// How many parts of a kind the name needs, the fewest that do.
+  /// The fewest parts that a name can be pasted from.
   struct Needed {
     size_t parts = kImpossible;
-    size_t letters = kImpossible;  ///< parts that are one letter, if that is what is kept low
+    size_t letters = kImpossible;  ///< fewest one-letter parts, minimised separately
   };
   static constexpr size_t kImpossible = 1000;
-  /// To lay out a name, one of the above, of two or more parts.
+  /// Returns what it takes to paste one of the names above out of two or more parts.
   [[nodiscard]] Needed NeededFor(std::string_view name) const;
 
-  /// Whether the identifier is one of those without which no name can be laid out, `assert` with
-  /// single letters aside: a part with an underscore, or one that `assert` ends with. Few texts
-  /// have one.
+  /// Returns whether the identifier is one that each paste of a name needs: a part with an
+  /// underscore, or an ending of `assert`. The only exception is `assert` pasted from single
+  /// letters. Few texts have such an identifier.
   [[nodiscard]] static bool IsNeeded(std::string_view identifier);
-  /// Adds everything that IsNeeded is true of.
+  /// Adds every identifier for which IsNeeded is true.
   static constexpr void AddNeeded(WordFilter& filter) {
     for (const std::string_view name : shown_names::kAll) {
       for (size_t begin = 0; begin < name.size(); ++begin) {
@@ -90,8 +91,8 @@ class NameParts {
   static constexpr size_t kMaxParts = 1024;
 
  private:
-  // Of the toolchain's headers: they paste "__" before what they are given. What they make of it is
-  // no value, unless a program has defined another of their macros anew.
+  // Macros of the toolchain's headers that paste "__" before their argument. The result is not a
+  // value, unless a program has redefined another of their macros.
   static constexpr std::array<std::string_view, 2> kMacros = {"__location__",
                                                               "_CCCL_CHECK_BUILTIN"};
 

@@ -12,8 +12,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// One account may have an eighth of each: all that a build takes from a CCCL tree, and the digests
-// of several trees.
+// One account may hold an eighth of each. That is enough for all that a build reads of a CCCL tree,
+// and for the digests of several trees.
 constexpr size_t kContentsBytes = 256u << 20;
 constexpr size_t kDigestBytes = 64u << 20;
 constexpr std::chrono::minutes kContentsLifetime{10};
@@ -43,7 +43,7 @@ void SentContents::Keep(uid_t uid, Account account, const Digest& digest,
   if (uid == kOverflowUid) return;
   const Digest key = UsersKey(uid, digest);
   sent_.Remember(key, account, true, 0);
-  // Stands for all of them.
+  // One entry that stands for all of this user's, for SentAny.
   if (const Digest any = UsersKey(uid, {}); !sent_.Find(any)) sent_.Remember(any, account, true, 0);
   const size_t size = bytes->size();
   contents_.Remember(key, account, std::move(bytes), size);

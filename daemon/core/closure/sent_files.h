@@ -16,19 +16,21 @@
 
 namespace cccl_cache::daemon {
 
-/// Contents that users sent, for a while and in memory only: so each travels once. A digest that a
-/// user names counts only if that user sent the contents, so nobody gets anything for a digest that
-/// he heard of. Bounded in bytes, each account's and all together. Thread-safe.
+/// A cache of contents that users sent, for a limited time and in memory only, so that each travels
+/// once. A digest from a user counts only if that user sent the contents. So no user gets anything
+/// for a digest known from elsewhere. Bounded in bytes, for each account and for all together.
+/// Thread-safe.
 class SentContents {
  public:
   explicit SentContents(Now now);
 
   void Keep(uid_t uid, Account account, const Digest& digest,
             std::shared_ptr<const std::string> bytes);
-  /// Whether this user sent such contents. They may be forgotten already.
+  /// Returns whether this user sent contents with this digest. They may have expired or been
+  /// evicted already.
   [[nodiscard]] bool WasSent(uid_t uid, const Digest& digest);
   [[nodiscard]] bool SentAny(uid_t uid) { return WasSent(uid, {}); }
-  /// Null: never sent by this user, or forgotten.
+  /// Returns the contents, or null if this user never sent them or they are no longer kept.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest);
 
  private:
@@ -36,29 +38,29 @@ class SentContents {
   ExpiringCache<bool> sent_;                                    // by uid and digest
 };
 
-/// All that one build was answered about files, and under which directories.
+/// All answers to one build about files, and the directories that they were given under.
 struct AnsweredFiles {
   RootDirectories directories;
   Closure closure;
 };
 using AnsweredFilesPtr = std::shared_ptr<const AnsweredFiles>;
 
-/// The files outside the toolchain of a caller that sent them and may be gone, as one build of its
-/// was answered about them: the same names are there, and are the same inodes. Contents are what
-/// the caller's user sent lately, or what still lies where the daemon may open it.
+/// The files outside the toolchain of a caller that sent them and may be gone, as one of its builds
+/// was answered about them. The same names exist and are the same inodes. Contents are those that
+/// the caller's user sent lately, or those that still lie where the daemon may open them.
 ///
 /// kFilesNeeded: the build was not answered about that path, or the contents are gone.
 class RecalledFiles final : public RequesterFiles {
  public:
   struct Sources {
-    uid_t uid = 0;                       ///< whose files these are
-    std::shared_ptr<SentContents> sent;  ///< what that user sent
-    /// What the daemon may open for that user, under `directories`.
+    uid_t uid = 0;                       ///< owner of these files
+    std::shared_ptr<SentContents> sent;  ///< contents that users sent
+    /// The files that the daemon may open for that user, under `directories`.
     std::unique_ptr<RequesterFiles> daemons;
   };
 
-  /// `directories`: under which the names are asked for; they may be others than when the build was
-  /// answered, as long as the paths are the same.
+  /// `directories`: those under which the names are asked for now. They may differ from those of
+  /// the answered build, as long as the paths are the same.
   RecalledFiles(AnsweredFilesPtr answered, RootDirectories directories, Sources sources);
 
   Result<SeenFile> Look(const FileName& name) override;

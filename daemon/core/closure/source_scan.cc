@@ -41,8 +41,8 @@ uint64_t Classify(const char* block) {
   return found;
 }
 
-/// Calls `take` with each whole identifier. Goes by blocks, since a loop over characters has two
-/// branches a word that no processor foresees: they were the larger part of planning a hit.
+/// Calls `take` with each whole identifier. Works in blocks, because a loop over characters has two
+/// branches a word that no processor predicts. They were the larger part of planning a hit.
 template <typename Take>
 void ForEachIdentifier(std::string_view text, Take take) {
   size_t begin = 0;
@@ -86,19 +86,21 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
-// The text, or `joined`, which holds it then.
+// Returns the text with spliced lines joined: `text` itself if it has no backslash, else a view of
+// `joined`.
 std::string_view WithoutSplices(std::string_view text, std::string* joined) {
   if (text.find('\\') == text.npos) return text;
   *joined = JoinLines(text);
   return *joined;
 }
 
-/// The lines of a text, asked for in ascending order, each looked at once.
+/// The lines of a text. Places must be asked for in ascending order, so that each line is looked at
+/// once.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) { Begin(0); }
 
-  /// Whether the line that holds this place is a #define.
+  /// Returns whether the line that holds this place is a #define.
   bool IsDefine(size_t at) {
     while (end_ < at) Begin(end_ + 1);
     return is_define_;
@@ -116,7 +118,7 @@ class Lines {
   }
 
   std::string_view text_;
-  size_t end_ = 0;  // of the line; npos: the text's
+  size_t end_ = 0;  // end of the line; npos: end of the text
   bool is_define_ = false;
 };
 
@@ -125,7 +127,8 @@ constexpr std::string_view kTimeTokens[] = {shown_names::kDate, shown_names::kTi
 constexpr std::string_view kPathTokens[] = {shown_names::kFile, shown_names::kBuiltinFile,
                                             shown_names::kBaseFile, shown_names::kSourceLocation,
                                             shown_names::kAssert,
-                                            // CCCL's macro, the only one that is a value with it.
+                                            // CCCL's macro, the only one whose expansion is a
+                                            // value.
                                             "_CCCL_BUILTIN_FILE"};
 /// The identifier in each canonical name.
 constexpr std::string_view kCanonicalWord =
@@ -143,8 +146,9 @@ constexpr WordFilter kWatched = [] {
   return filter;
 }();
 
-/// Whether a paste of the name is worth to be reckoned with. CUTLASS and CCCL, each as a whole,
-/// hold what __DATE__ can be pasted together of: six or seven parts, two of them single letters.
+/// Returns whether a paste of the name is likely enough to count. CUTLASS and CCCL, each as a
+/// whole, hold the parts that __DATE__ can be pasted from: six or seven parts, two of them single
+/// letters.
 bool IsLikely(const NameParts& parts, std::string_view name) {
   constexpr size_t kFewParts = 4;
   constexpr size_t kFewLetters = 1;
@@ -154,7 +158,7 @@ bool IsLikely(const NameParts& parts, std::string_view name) {
 
 bool IsPossible(const NameParts& parts, std::string_view name) {
   const NameParts::Needed needed = parts.NeededFor(name);
-  // Any text has the letters. What is asserted shows as text, which is found in the output.
+  // Any text has the letters. The text of an assertion shows as text, which is found in the output.
   if (name == shown_names::kAssert) return needed.letters == 0;
   return needed.parts != NameParts::kImpossible;
 }
@@ -174,8 +178,8 @@ class Cursor {
     SkipSplices();
   }
 
-  /// Blanks and comments; newlines too if `across`, and those in a comment in any case. False: a
-  /// comment does not end.
+  /// Skips blanks and comments; newlines too if `across`, and those in a block comment in any case.
+  /// Returns false if a comment does not end.
   bool SkipBlanks(bool across) {
     for (; !AtEnd(); Next()) {
       if (Now() == '/' && Peek() == '*') {
@@ -190,7 +194,7 @@ class Cursor {
     return true;
   }
 
-  /// The rest of a directive, with its newline.
+  /// Skips the rest of a directive, with its newline. Returns false if a comment does not end.
   bool SkipDirective() {
     while (SkipBlanks(false)) {
       if (AtEnd()) return true;
@@ -235,7 +239,7 @@ class Cursor {
     }
     return false;
   }
-  /// To behind its end; at most to the end of the line.
+  /// Moves past the end of the literal, or at most to the end of the line.
   void SkipLiteral(char quote) {
     for (Next(); !AtEnd() && Now() != '\n'; Next()) {
       if (Now() == quote) return Next();
@@ -323,8 +327,8 @@ size_t PreambleLength(std::string_view source) {
   Cursor cursor(source);
   size_t length = 0;
   size_t depth = 0;
-  bool includes = false;       // up to the cursor
-  bool kept_includes = false;  // up to length
+  bool includes = false;       // an #include stands before the cursor
+  bool kept_includes = false;  // an #include stands before `length`
   while (cursor.SkipBlanks(true) && !cursor.AtEnd() && cursor.Now() == '#') {
     cursor.Next();
     if (!cursor.SkipBlanks(false)) break;

@@ -13,13 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Bounds of what is remembered, of all users together.
+// Bounds in bytes of the caches in memory, for all users together.
 constexpr size_t kFailureBytes = 64 << 20;
 constexpr size_t kQuarantineBytes = 16 << 20;  // some have closures
 constexpr size_t kExpectationBytes = 4 << 20;
 constexpr size_t kHadBytes = 8 << 20;  // 4,096 closures of each user
 constexpr std::chrono::hours kExpectationLifetime{24};
-// A log longer than this is not remembered: the failure is found again.
+// A failure with a longer log is not cached; the next build compiles it again.
 constexpr size_t kRememberedLogBytes = 64 << 10;
 
 Digest UsersKey(std::string_view what, const Digest& digest, uid_t uid) {
@@ -102,7 +102,7 @@ std::optional<FlightResult> BuildCache::FindClosedInMemory(const BuildPlan& plan
 std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key, uid_t uid) {
   if (!MayHaveOwn(uid, key)) return FindInMemory(key);
   PrivateEntries::Found own = own_->FindInMemory(uid, key);
-  // What the disk may have of the user's own comes before what all share.
+  // An entry of the user's own that the disk may have comes before the shared ones.
   if (own.artifact == nullptr) return std::nullopt;
   return OwnResult(key, std::move(own));
 }
@@ -120,8 +120,8 @@ std::optional<TierName> BuildCache::WhereIs(const Digest& key, uid_t uid) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
-  // What lies in memory was verified when it came in; what a slower tier knows a key of may have
-  // decayed since.
+  // An entry in memory was verified when it came in. An entry in a slower tier may have decayed
+  // since.
   for (size_t place = 0; place < tiers_.size(); ++place) {
     Tier& tier = *tiers_[place];
     if (place < at_once_.size() ? tier.Holds(key) : tier.Get(key) != nullptr) return tier.name();
@@ -185,7 +185,7 @@ Result<Inserted> BuildCache::Insert(const Digest& fingerprint, const Closure& cl
   Tier& last = *tiers_.back();
   const bool there = last.Holds(key);
   if (!there) last.Put(key, artifact);
-  // Also where only the artifact is there: builds find its key by this.
+  // Done even if the artifact is there already: builds find its key by the manifest.
   if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure}, artifact->compile_time);
   if (there) return Inserted::kBefore;
   if (last.Holds(key)) return Inserted::kNow;
@@ -204,7 +204,7 @@ Result<Inserted> BuildCache::InsertFor(uid_t uid, const Digest& fingerprint, con
 }
 
 void BuildCache::Drop(const Digest& key) {
-  // First: who finds it gone is to find out why.
+  // Noted before the removal, so that a build that misses the entry finds the cause.
   eviction_log_.Note(key, EvictionCause::kShadowCheck);
   for (Tier* tier : tiers_) tier->Remove(key);
 }

@@ -31,8 +31,9 @@ namespace {
 //   checksum = SHA-256 of all bytes before it
 //
 // The checksum covers part bytes and part digests alike, so decoding hashes each byte once and
-// takes the digests as they are: whoever can forge one could forge the checksum too. It guards
-// against decay, not against forgery; what comes from another node is signed outside this format.
+// takes the digests as they are: an attacker that can forge one can forge the checksum too. It
+// guards against decay, not against forgery; what comes from another node is signed outside this
+// format.
 constexpr std::string_view kMagic = "CCCLENT\n";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kDigestSize = sizeof(Digest::bytes);
@@ -63,7 +64,8 @@ bool IsArtifactKind(uint8_t value) {
   return false;
 }
 
-/// The bytes between the key and the checksum; none unless version, key and checksum are right.
+/// Returns the bytes between the key and the checksum; none unless version, key and checksum are
+/// right.
 std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::string_view bytes) {
   if (bytes.size() < kDigestSize) return std::nullopt;
   const std::string_view sealed = bytes.substr(0, bytes.size() - kDigestSize);
@@ -71,7 +73,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   if (header.Take(kMagic.size()) != kMagic) return std::nullopt;
   if (header.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
   if (header.Take(kDigestSize) != key_asked.View()) return std::nullopt;
-  // Last, because it alone costs something.
+  // Last, because only this check is expensive.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(kMagic.size() + sizeof(kVersion) + kDigestSize);
 }

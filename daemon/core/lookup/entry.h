@@ -10,14 +10,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The form in which an artifact leaves the process: self-describing, sealed by a checksum, bound
-/// to its key. docs/internals/entry-format.md says it byte by byte. Equal artifacts under equal
-/// keys give equal bytes.
+/// Returns the bytes in which an artifact leaves the process: self-describing, sealed by a
+/// checksum, bound to its key. docs/internals/entry-format.md describes each byte. Equal artifacts
+/// under equal keys give equal bytes.
 [[nodiscard]] std::string EncodeEntry(const Digest& key, const Artifact& artifact);
 
-/// The artifact, or null when anything does not verify: another key inside, a wrong checksum,
-/// another format version, a length out of bounds, an unknown kind, bytes left over. `bytes` may
-/// come from anybody.
+/// Returns the artifact, or null if anything does not verify: another key inside, a wrong checksum,
+/// another format version, a length out of bounds, an unknown kind, bytes left over. `bytes` may be
+/// untrusted.
 [[nodiscard]] ArtifactPtr DecodeEntry(const Digest& key_asked, std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

@@ -22,7 +22,7 @@ using std::chrono::system_clock;
 // clang-format on
 // Their version is that of the database's format (meta, "store.format").
 constexpr size_t kEvictionBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
-// Far enough, and no time_point overflows.
+// Milliseconds since 1970: far in the future, and no time_point overflows.
 constexpr uint64_t kLatest = 1ull << 43;
 
 struct StoredEviction {
@@ -51,7 +51,7 @@ std::optional<StoredEviction> Take(ByteReader& reader) {
                          system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
 }
 
-// None: these are not what was serialised.
+// Returns the evictions, or none if the bytes are malformed.
 std::optional<std::vector<StoredEviction>> Parse(std::string_view bytes) {
   if (bytes.size() % kEvictionBytes != 0) return std::nullopt;
   std::vector<StoredEviction> evictions;
@@ -77,7 +77,7 @@ void EvictionLog::Add(const Digest& key, const Eviction& eviction) {
   std::deque<Place>& places = oldest_first_[static_cast<size_t>(eviction.cause)];
   places.push_back({key, number});
   if (places.size() <= kept_per_cause_) return;
-  // What departed again since stands further back as well.
+  // A key that was evicted again since also stands further back, with a newer number.
   const auto oldest = by_key_.find(places.front().key);
   if (oldest != by_key_.end() && oldest->second.number == places.front().number) {
     by_key_.erase(oldest);
@@ -105,7 +105,7 @@ std::string EvictionLog::Serialize() const {
     for (auto place = places.end() - static_cast<ptrdiff_t>(count); place != places.end();
          ++place) {
       const auto found = by_key_.find(place->key);
-      // A key that departed again since stands further back as well, or under another cause.
+      // A key that was evicted again since also stands further back, or under another cause.
       if (found == by_key_.end() || found->second.number != place->number) continue;
       Append(bytes, place->key, found->second.eviction);
     }

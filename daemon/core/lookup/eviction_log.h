@@ -20,17 +20,17 @@ namespace cccl_cache::daemon {
 /// Why an entry is no longer kept. Stored: values never change.
 enum class EvictionCause : uint8_t {
   kEvicted = 0,      ///< to keep within the limit
-  kCorrupt = 1,      ///< it did not verify
-  kShadowCheck = 2,  ///< its compiler makes something else now
+  kCorrupt = 1,      ///< the entry did not verify
+  kShadowCheck = 2,  ///< a new compile gave another result
   kCount,
 };
 
-/// What a tier calls when it drops an entry by itself, on any thread. May be empty.
+/// Called by a tier when it drops an entry by itself, on any thread. May be empty.
 using OnEvict = std::function<void(const Digest& key, EvictionCause cause)>;
 
-/// Which entries left the tiers lately, when and why: in memory, the last few thousand of each
-/// cause, so that many of one push out none of another. The last of them can be kept over a
-/// restart. Thread-safe.
+/// Records in memory which entries left the tiers lately, when and why. It holds the last few
+/// thousand of each cause, so that many evictions of one cause drop none of another. The newest
+/// ones can be stored across a restart. Thread-safe.
 class EvictionLog {
  public:
   struct Eviction {
@@ -38,23 +38,24 @@ class EvictionLog {
     std::chrono::system_clock::time_point time;
   };
 
-  /// So many of each cause are serialised: what is written anew while entries are evicted is to
-  /// stay small beside the entries.
+  /// The most evictions of each cause that Serialize writes. The bytes are rewritten while entries
+  /// are evicted, so they must stay small beside the entries.
   static constexpr size_t kSerialisedPerCause = 2048;
 
   explicit EvictionLog(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
 
   void Note(const Digest& key, EvictionCause cause);
-  /// The last one.
+  /// Returns the key's last eviction, or none.
   [[nodiscard]] std::optional<Eviction> Find(const Digest& key) const;
 
-  /// How many were noted so far: another number says that there is something new to serialise.
+  /// Returns how many evictions were noted so far. A changed number says that there is something
+  /// new to serialise.
   [[nodiscard]] uint64_t noted() const;
-  /// The last of each cause, with times in milliseconds. docs/internals/entry-format.md has the
-  /// layout.
+  /// Returns the last kSerialisedPerCause evictions of each cause, with times in milliseconds.
+  /// docs/internals/entry-format.md has the layout.
   [[nodiscard]] std::string Serialize() const;
-  /// Takes up what an earlier run serialised, less what was noted since, and nothing of bytes that
-  /// are not exactly that.
+  /// Adds the evictions that an earlier run serialised, except keys that were noted since. Adds
+  /// nothing if the bytes are malformed.
   void Restore(std::string_view bytes);
 
  private:

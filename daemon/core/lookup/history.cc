@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// As much of an id as a person compares.
+// Digits of an id that are shown; a person compares no more.
 constexpr size_t kShortId = 12;
 
 uint64_t LinesOf(std::string_view text) {
@@ -89,7 +89,7 @@ size_t FootprintOf(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// Of so many earlier builds it is looked whether their files were the same: mostly the last one's.
+// The number of earlier builds that are checked for the same closure. Mostly the last one has it.
 constexpr size_t kCompared = 4;
 
 }  // namespace
@@ -191,7 +191,7 @@ void BuildHistory::ShareClosure(uid_t uid, PastBuild* build) const {
   }
 }
 
-// How many bytes more the user has with this build.
+// Returns how many bytes this build adds to the user's.
 size_t BuildHistory::Cost(uid_t uid, const PastBuild& build) const {
   const size_t bytes = FootprintOf(build);
   if (build.closure == nullptr) return bytes;

@@ -24,26 +24,27 @@
 
 namespace cccl_cache::daemon {
 
-/// A text or binary of a request, by what tells it from another one: never the contents.
+/// Identifies a text or binary of a request, to tell it from another one. Never holds the contents.
 struct ContentMark {
   std::string name;
   Digest digest;
   uint64_t lines = 0;  ///< of a text; 0 for binaries
-  uint32_t form = 0;   ///< a link input's type, 1 for a module that is added lazily
+  uint32_t form = 0;   ///< a link input's type; 1 for a module added lazily
 
   bool operator==(const ContentMark&) const = default;
 };
 
 /// One directory of the search order.
 struct SearchDirectory {
-  std::string shown;    ///< as the client named it
-  std::string meaning;  ///< what every fingerprint knows of it: builds differ where this does
-  std::string path;     ///< absolute: what only that of a path-dependent build knows
+  std::string shown;  ///< as the client named it
+  /// The part that every fingerprint covers; builds differ where it does.
+  std::string meaning;
+  std::string path;  ///< absolute; only a path-dependent build's fingerprint covers it
 
   bool operator==(const SearchDirectory&) const = default;
 };
 
-/// What of a build can differ from another one, small enough to be kept for a while.
+/// The parts of a build that can differ from another one's, small enough to be kept for a while.
 struct PastBuild {
   BuildKind kind = BuildKind::kNvrtc;
   std::string program;  ///< NVRTC: base name
@@ -54,7 +55,8 @@ struct PastBuild {
   std::vector<std::string> options;  ///< canonical, without directories
   std::vector<SearchDirectory> directories;
   bool path_dependent = false;
-  std::vector<std::string> path_options;  ///< canonical: those that have the output show paths
+  /// Canonical. The options that make the output show paths.
+  std::vector<std::string> path_options;
   std::string working_directory;
   Digest compiler;        ///< identity of the library
   std::string toolchain;  ///< version and id, for a person
@@ -68,42 +70,43 @@ struct PastBuild {
   std::string reason;  ///< why uncacheable or failed
   std::chrono::system_clock::time_point time;
 
-  /// Its artifact was put into the tiers.
+  /// Returns whether the outcome says that its artifact was put into the tiers.
   [[nodiscard]] bool kept() const {
     return outcome == Outcome::kBuilt || outcome == Outcome::kJoined;
   }
 };
 using PastBuildPtr = std::shared_ptr<const PastBuild>;
 
-/// All that a plan tells; no closure, outcome or time.
+/// Returns all that a plan tells; without closure, outcome and time.
 [[nodiscard]] PastBuild MarkOf(const BuildPlan& plan);
 
-/// A file as this build's client names it.
+/// Returns the file's path as this build's client names it.
 [[nodiscard]] std::string ClientPath(const PastBuild& build, const FileName& name);
 
-/// What the memory of it costs, without the closure.
+/// Returns the bytes that it takes in memory, without the closure.
 [[nodiscard]] size_t FootprintOf(const PastBuild& build);
 [[nodiscard]] size_t FootprintOf(const Closure& closure);
 
-/// Each user's last builds that were compiled, in memory only: what `explain` compares with. A user
-/// is told of his own alone. Bounded in bytes, each account's and all together: above its share an
-/// account's own oldest goes first, above the total the oldest of the account that has most; of an
-/// account's users the one who has most loses it. Thread-safe.
+/// Each user's last compiled builds, in memory only, which `explain` compares with. A user sees
+/// only that user's own builds. Bounded in bytes, for each account and for all together. An account
+/// over its share loses its own oldest build. Over the total, the account that holds most loses its
+/// oldest. Within an account the user that holds most loses it. Thread-safe.
 class BuildHistory {
  public:
-  /// One account may have this part of the whole, and one user so many builds.
+  /// One account may hold one part in kShares of the capacity, and one user at most kMaxBuilds
+  /// builds.
   static constexpr size_t kShares = 8;
   static constexpr size_t kMaxBuilds = 256;
 
   explicit BuildHistory(size_t capacity_bytes)
       : share_(capacity_bytes / kShares), usage_({share_, capacity_bytes}) {}
 
-  /// A closure that is too large is left out, and so is a build that is. Nothing is remembered for
-  /// the overflow uid, which stands for many users.
+  /// Adds a build. A closure that is too large is left out, and so is a build that is too large.
+  /// Nothing is recorded for the overflow uid, which stands for many users.
   void Add(uid_t uid, Account account, PastBuild build);
 
   [[nodiscard]] bool Knows(uid_t uid, const Digest& key) const;
-  /// This user's, the newest first.
+  /// Returns this user's builds, the newest first.
   [[nodiscard]] std::vector<PastBuildPtr> Of(uid_t uid) const;
 
   [[nodiscard]] size_t bytes() const;
@@ -115,7 +118,7 @@ class BuildHistory {
     size_t bytes = 0;
   };
 
-  // All of these require mutex_ held.
+  // These require mutex_ held.
   void ShareClosure(uid_t uid, PastBuild* build) const;
   [[nodiscard]] size_t Cost(uid_t uid, const PastBuild& build) const;
   void DropOldest(uid_t uid);

@@ -30,7 +30,7 @@ void AppendEntry(std::string& out, const ClosureEntry& entry) {
   if (entry.kind != FileKind::kAbsent) AppendInteger(out, entry.same_as);
 }
 
-// `place`: of the entry in its closure.
+// `place`: index of the entry in its closure.
 std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
   ClosureEntry entry;
   const auto root = reader.TakeInteger<uint32_t>();

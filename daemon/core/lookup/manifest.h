@@ -21,8 +21,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Remembers of the toolchain that was asked for last whether something is true of it, for all
-/// threads. Copies remember nothing, and all are equal.
+/// Caches whether something is true of the toolchain that was last asked about, for all threads.
+/// Copies are empty, and all objects compare equal.
 class TrueOfToolchain {
  public:
   TrueOfToolchain() = default;
@@ -50,64 +50,66 @@ class TrueOfToolchain {
 /// A closure that a compile of some fingerprint had.
 struct KnownClosure {
   Closure closure;
-  /// The output shows the names of its files: it is kept under the real ones, not under these.
+  /// The output shows the names of its files. It is cached under the real names, not under these.
   bool shows_paths = false;
-  /// Whose compile had it last; none: it came with a snapshot.
+  /// The uid whose compile had it last; none: it came with a snapshot.
   std::optional<uid_t> owner = std::nullopt;
-  /// Of the artifact that is made of it: not written down, computed once where the fingerprint is
-  /// known (ManifestTable), for hashing thousands of names takes longer than all else of a hit.
+  /// Key of its artifact. Not stored, but computed once where the fingerprint is known
+  /// (ManifestTable): hashing thousands of names takes longer than all the rest of a hit.
   Digest key = {};
-  /// Of a closure of nothing but a toolchain's headers: whether all that it says is true.
+  /// For a closure of only a toolchain's headers: whether all its entries are true.
   TrueOfToolchain true_of = {};
 
   bool operator==(const KnownClosure&) const = default;
 };
 
-/// What is known of a fingerprint besides its artifacts: the closures that compiles of it had, the
-/// newest first. One without entries stands here only if it shows paths. The tiers keep it as an
-/// entry like any other, under a key of its own: it is verified, bounded and evicted like them.
+/// The closures that compiles of one fingerprint had, the newest first. A closure without entries
+/// is listed only if it shows paths. The tiers keep a manifest as an entry like any other, under a
+/// key of its own: it is verified, bounded and evicted like them.
 struct Manifest {
   static constexpr size_t kMaxClosures = 64;
-  /// Of one owner: the headers that a user edits push out that user's older closures, not others'.
+  /// For one owner: a user who edits headers evicts that user's older closures, not others'.
   static constexpr size_t kMaxClosuresOfOwner = 8;
-  /// Of all closures together, as BytesOf counts: one has room in any case.
+  /// For all closures together, as BytesOf counts. One closure fits in any case.
   static constexpr uint64_t kMaxBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
   /// The longest compile time of all artifacts that this manifest has led to. Without the manifest
-  /// they can't be found, so the tiers are told to value it as much. Stored as that of its entry.
+  /// they can't be found, so the tiers value it as much as them. Stored as the compile time of the
+  /// manifest's entry.
   std::chrono::microseconds compile_time{0};
 
-  /// Puts the closure in front, where it was already or not; the oldest go where its owner, or all,
-  /// have too many or they take too much.
+  /// Puts the closure in front, whether it was listed before or not. Drops the oldest if its owner
+  /// has too many, if there are too many in all, or if they take too many bytes.
   void Add(KnownClosure closure);
 
-  /// The first of the requester's own that is true in these files, else of others'; null if none
-  /// is. `whose`: of each closure. Blocks as long as the disk does.
+  /// Returns the first of the requester's own closures that is true in these files, else the first
+  /// of others', or null. `whose`: one element for each closure. Blocks as long as the disk does.
   [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
                                              std::span<const ClosureOf> whose) const;
-  /// The same of those that need no look at a file: nothing but this toolchain's headers is in
-  /// them. Found out once for a toolchain. Null: none is true.
+  /// The same among closures that need no look at a file, because they hold only this toolchain's
+  /// headers. The answer is computed once for a toolchain. Null: none is true.
   [[nodiscard]] const KnownClosure* FindTrueWith(const Toolchain& toolchain) const;
 
-  /// Whether this one holds a closure that `before` does not, or knows of one that it shows paths.
-  /// Both with the keys of their closures.
+  /// Returns whether this one holds a closure that `before` does not, or differs on whether a
+  /// closure shows paths. Both must have the keys of their closures.
   [[nodiscard]] bool SaysMoreThan(const Manifest& before) const;
 
   bool operator==(const Manifest&) const = default;
 };
 
-/// What one user knows of a fingerprint; null: nobody looked, or the disk did not tell.
+/// The manifest of a fingerprint as one user has it. Null: it was not looked up, or the disk did
+/// not tell.
 struct UsersManifest {
-  std::shared_ptr<const Manifest> all;     ///< what is that user's own comes first
-  std::shared_ptr<const Manifest> shared;  ///< of that, what all users know
+  std::shared_ptr<const Manifest> all;     ///< the user's own closures come first
+  std::shared_ptr<const Manifest> shared;  ///< the part that all users share
 };
 
-/// Under which the tiers keep the manifest of a fingerprint.
+/// Returns the key under which the tiers keep the manifest of a fingerprint.
 [[nodiscard]] Digest ManifestKey(const Digest& fingerprint);
 
 [[nodiscard]] std::string EncodeManifest(const Manifest& manifest);
-/// None if anything is malformed. `bytes` may come from anybody.
+/// Returns none if anything is malformed. `bytes` may be untrusted.
 [[nodiscard]] std::optional<Manifest> DecodeManifest(std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

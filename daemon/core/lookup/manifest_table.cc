@@ -11,13 +11,14 @@ using std::chrono::microseconds;
 
 namespace {
 
-// Decoded ones take about twice as much as their entries, and at least this.
+// A decoded manifest takes about twice as much memory as its entry, and at least kDecodedBytes.
+// kMaxDecodedBytes bounds the sum of WeightOf over the entries.
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
 size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
 
-/// The manifest with one more closure, as the tiers keep it.
+/// Returns the manifest with one more closure, as the tiers keep it.
 ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
                       std::chrono::microseconds compile_time) {
   manifest.Add(closure);
@@ -93,7 +94,7 @@ void ManifestTable::Remember(const Digest& place, Decoded decoded) {
   const size_t bytes = WeightOf(*decoded.entry);
   if (bytes > kMaxDecodedBytes / 4) return;
   const std::lock_guard lock(mutex_);
-  // Those in use come back at their next hit.
+  // Manifests in use are decoded again at their next hit.
   if (decoded_bytes_ + bytes > kMaxDecodedBytes) {
     decoded_.clear();
     decoded_bytes_ = 0;
@@ -106,7 +107,8 @@ void ManifestTable::Remember(const Digest& place, Decoded decoded) {
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
                         microseconds compile_time) {
-  // It is in memory then: what waits for the disk holds no lock that others must have.
+  // The manifest is in memory after this. No thread waits for the disk while it holds a lock that
+  // others need.
   const ManifestPtr known = Find(fingerprint);
   AddInMemory(fingerprint, closure, compile_time, known.get());
 }

@@ -24,21 +24,24 @@ class ManifestTable {
   explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr)
       : tiers_(std::move(tiers)), at_once_(MemoryTiers(tiers_)), own_(own) {}
 
-  /// Never null; empty if nothing is known. With the keys of all closures.
+  /// Returns the shared manifest with the keys of all closures. Never null; empty if nothing is
+  /// known.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const Digest& fingerprint);
-  /// The same without waiting for a disk. Null: that may have one, or nobody has.
+  /// The same without waiting for a disk. Null: the disk may have one, or there is none.
   [[nodiscard]] std::shared_ptr<const Manifest> FindInMemory(const Digest& fingerprint);
-  /// `compile_time`: of the artifact that the closure leads to.
+  /// Adds a closure to the shared manifest. May wait for a disk. `compile_time`: that of the
+  /// artifact that the closure leads to.
   void Add(const Digest& fingerprint, const KnownClosure& closure,
            std::chrono::microseconds compile_time);
-  /// The same without waiting for a disk. `known`: what Find said, for what memory has not any
-  /// more; null: that is not known, so what a disk has of the fingerprint stays as it is there.
+  /// The same without waiting for a disk. `known`: the result of Find, used if memory no longer has
+  /// the manifest. Null: unknown, so the manifest that a disk may have stays as it is.
   void AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
                    std::chrono::microseconds compile_time, const Manifest* known);
 
-  /// The same as one user has it: what is that user's own comes first.
+  /// Returns the manifest as one user has it: the user's own closures come first.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);
-  /// To the user's own: see PrivateEntries::Put.
+  /// Adds a closure to the user's own manifest. For `generation` and errors see
+  /// PrivateEntries::Put.
   Status AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
                 std::chrono::microseconds compile_time, uint64_t generation);
 
@@ -48,11 +51,11 @@ class ManifestTable {
     ArtifactPtr entry;
     ManifestPtr manifest;
   };
-  /// Null: none of these tiers has one.
+  /// Returns the manifest, or null if none of these tiers has one.
   [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
-  /// Null: the user has none.
+  /// Returns the user's own manifest, or null if there is none.
   [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const Digest& fingerprint);
-  /// `place`: where it is remembered.
+  /// Returns the decoded manifest, empty if malformed. `place`: its key in `decoded_`.
   [[nodiscard]] ManifestPtr Decode(const Digest& place, const Digest& fingerprint,
                                    const ArtifactPtr& entry);
   void Remember(const Digest& place, Decoded decoded);
@@ -60,11 +63,13 @@ class ManifestTable {
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
-  /// Of a fingerprint one at a time, so that none gets lost; by its first byte.
+  /// One mutex for each first byte of a fingerprint. Additions to one fingerprint run one at a
+  /// time, so that none gets lost.
   std::array<std::mutex, 256> adding_;
-  std::mutex adding_own_;  // the same of users' own, which wait for the disk: no build waits for it
+  // The same for users' own manifests. Its holders wait for the disk, but no build waits for it.
+  std::mutex adding_own_;
   std::mutex mutex_;
-  /// What entries held when they were last read, so that hits need not decode them again.
+  /// Decoded manifests of entries, so that hits need not decode them again.
   std::unordered_map<Digest, Decoded, DigestHash> decoded_;  // guarded by mutex_
   size_t decoded_bytes_ = 0;                                 // guarded by mutex_: of their entries
 };

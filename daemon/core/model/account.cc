@@ -11,14 +11,15 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kReservedPart = 16;
-/// Of fewer than this nothing is reserved.
+/// Nothing is reserved of a total below this.
 constexpr uint64_t kLeastShared = 4;
 
 uint64_t Reserve(uint64_t in_all) {
   return in_all < kLeastShared ? 0 : std::max<uint64_t>(in_all / kReservedPart, 1);
 }
 
-/// One account may have 65,536 uids, and others wait meanwhile.
+/// Uids per call of FindSomeAgain. The number is bounded because one account may have 65,536 uids,
+/// and other callers wait meanwhile.
 constexpr size_t kLookedUpAtOnce = 64;
 
 }  // namespace

@@ -30,15 +30,15 @@ struct Artifact {
   std::vector<ArtifactPart> parts;
   std::vector<std::pair<std::string, std::string>> lowered_names;  ///< expression, lowered name
   std::string log;  ///< as the compiler wrote it, under the names that the compiler saw
-  std::chrono::microseconds compile_time{0};  ///< what a hit saves
+  std::chrono::microseconds compile_time{0};  ///< the time that a hit saves
 
-  /// Bytes that this object holds in memory, roughly.
+  /// Returns roughly how many bytes this object holds in memory.
   [[nodiscard]] size_t Footprint() const;
 };
 
 using ArtifactPtr = std::shared_ptr<const Artifact>;
 
-/// Whether something was there before it was inserted.
+/// Whether an insertion put the entry there (kNow) or found it there already (kBefore).
 enum class Inserted : uint8_t { kNow, kBefore };
 
 }  // namespace cccl_cache::daemon

@@ -27,71 +27,72 @@ class JobFiles;
 /// Every canonical name begins with this, a root's number and a slash.
 inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
 
-/// A directory as the compiler sees it and where it really is.
+/// A directory as the compiler sees it, and its real path.
 struct Mount {
   std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
   std::string target;    ///< absolute real path; empty: nowhere
   bool trusted = false;  ///< one of the toolchain's own directories, or inside one
 };
 
-/// A program's text that a compiler has parsed already, for programs that begin with it.
+/// A text that a compiler has parsed already, for programs that begin with it.
 class Precompiled {
  public:
   virtual ~Precompiled() = default;
 
-  /// Memory that it holds.
+  /// Returns the bytes of memory that it holds.
   [[nodiscard]] virtual uint64_t bytes() const = 0;
-  /// Whether a compile can still begin with it. Once false, false for ever.
+  /// Returns whether a compile can still begin with it. Once false, the answer stays false.
   [[nodiscard]] virtual bool usable() const = 0;
 };
 
-/// Exactly what one worker does. The request gives the texts; everything that depends on options,
-/// roots or the toolchain was decided by the plan.
+/// One worker's job. The request gives the texts. The plan decided everything that depends on
+/// options, roots or the toolchain.
 struct CompileJob {
   ToolchainPtr toolchain;
   std::shared_ptr<const BuildRequest> request;
-  std::vector<std::string> options;  ///< handed to the compiler as they are
+  std::vector<std::string> options;  ///< passed to the compiler unchanged
   std::string program_name;          ///< NVRTC: as the compiler sees it
-  /// NVRTC: longest visible prefix wins. A name under none of them lies outside.
+  /// NVRTC: the longest visible prefix wins. A name under no mount lies outside.
   std::vector<Mount> mounts;
-  std::string visible_working_directory;  ///< what getcwd answers
-  /// On whose behalf; none: the daemon's own. Where workers can't be confined, others than its own
-  /// user are refused: kDenied.
+  std::string visible_working_directory;  ///< the result of getcwd in the worker
+  /// The uid that the job runs for; none: the daemon's own job. Where workers can't be sandboxed, a
+  /// job for any uid but the daemon's own fails with kDenied.
   std::optional<uid_t> requester;
-  Account account{0};  ///< on which its questions that hang, and its reply, are counted
+  Account account{0};  ///< charged for its hanging questions and its reply
   /// Runs at idle priority: a shadow check.
   bool background = false;
   /// Answers for every name outside the trusted directories. A question that hangs when the job
-  /// ends keeps the files in use after Compile has returned an error: another attempt needs others.
-  /// Null: nothing lies outside.
+  /// ends keeps using `files` after Compile has returned an error, so another attempt needs another
+  /// object. Null: no name lies outside.
   std::shared_ptr<JobFiles> files;
-  /// What the compiler is spared: made by the same compiler object of a job that differs in the
-  /// program's text and base name, in name expressions and in the seed alone, and whose text this
-  /// program begins with. Null: nothing.
+  /// The text that the compiler need not parse again, or null. The same compiler object made it for
+  /// a job that differs only in the program's text and base name, in name expressions and in the
+  /// seed. This program begins with its text.
   std::shared_ptr<const Precompiled> precompiled;
 };
 
-/// What a worker made of a job. `artifact` is set for compile failures too (log, no parts).
+/// The outcome of a job. `artifact` is set for compile failures too (log, no parts).
 struct CompileOutput {
   bool succeeded = false;
-  int native_code = 0;      ///< the library's own result
+  int native_code = 0;      ///< the library's own result code
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
-  bool precompiled_headers = false;  ///< the job had them
-  /// The artifact's bytes on the requester's account (JobMemory), until tiers and callers have it.
+  bool precompiled_headers = false;  ///< the job used precompiled headers
+  /// Charges the artifact's bytes to the requester's account (JobMemory) until tiers and callers
+  /// have the artifact.
   std::shared_ptr<const void> memory = nullptr;
 
-  /// Says what the compiler answered. Of one that did not succeed.
+  /// Returns a sentence with the compiler's answer. Only for an output that did not succeed.
   [[nodiscard]] std::string Reason() const { return "the compiler answered " + native_name; }
 };
 
 struct CompileLimits {
-  std::chrono::milliseconds time{120'000};  ///< of all attempts at one job together
+  std::chrono::milliseconds time{120'000};  ///< for all attempts at one job together
   uint64_t memory_bytes = 4ull << 30;
-  /// When that time ends; none: it begins with the next attempt.
+  /// When `time` ends; none: `time` begins with the next attempt.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
 
-  /// The same with its deadline fixed, if it was not before.
+  /// Returns these limits with the deadline set, unless it was set before.
   [[nodiscard]] CompileLimits Started() const;
 };
 
@@ -100,52 +101,56 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// Ends by the deadline of `limits`, whatever the time went into. kWorkerCrashed, kTimedOut,
-  /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
-  /// compile failure is an output, not an error. An error of the job's files comes back as it is.
+  /// Returns by the deadline of `limits`, whatever the time was spent on. Errors: kWorkerCrashed,
+  /// kTimedOut, kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be
+  /// started). A compile failure is an output, not an error. An error of the job's files is
+  /// returned unchanged.
   ///
-  /// With a precompiled beginning: kUnavailable, and useless_precompiled, also if that turned out
-  /// to be of no use; the same job may succeed without.
+  /// With `precompiled` set: kUnavailable together with useless_precompiled also means that the
+  /// parsed text turned out to be of no use. The same job may succeed without it.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 
-  /// Parses the job's program, which is all directives. Ends by the deadline, with the errors of
-  /// Compile; kUnavailable also if the compiler has something to say about the text, which it would
-  /// not say again, or can't keep it. Not every implementation can.
+  /// Parses the job's program, which consists of directives only. Returns by the deadline, with the
+  /// errors of Compile. kUnavailable also if the compiler logs something about the text, because it
+  /// would not log that again, or if it can't keep the parsed text. Not every implementation can
+  /// precompile.
   virtual Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                                 const CompileLimits& limits,
                                                                 std::stop_token stop);
 
-  /// Whether jobs of this account are kept apart from those of others for now: then they have no
-  /// part in what is precompiled.
+  /// Returns whether jobs of this account are isolated from those of others for now. Such jobs have
+  /// no part in what is precompiled.
   [[nodiscard]] virtual bool KeepsApart(const Toolchain& /*toolchain*/, Account /*account*/) {
     return false;
   }
 };
 
-/// What a name outside the toolchain is for one job.
+/// The answer to one job's question about a name outside the toolchain.
 struct FileAnswer {
   FileKind kind = FileKind::kAbsent;
-  /// Not 0 if something is there: the same for two names if and only if they are one inode, and the
-  /// same again when the same job runs elsewhere. Compilers see it as the inode number. The
-  /// program's and the working directory have one of their own each, without being looked at.
+  /// Compilers see it as the inode number; 0 if nothing is there. Equal for two names if and only
+  /// if they are one inode, and equal again when the same job runs elsewhere. The program's
+  /// directory and the working directory each have an identity of their own, and no disk access is
+  /// made for them.
   uint64_t identity = 0;
   std::shared_ptr<const std::string> contents;  ///< of a file
 };
 
-/// Answers what the compiler of one job asks for, and records what it answered: that record is the
-/// closure, whatever the worker says. The worker opens the toolchain's own headers by itself, once
-/// it has said so: bytes that could take it over are on record before it reads them.
+/// Answers the file questions of one job's compiler and records the answers. That record is the
+/// closure, whatever the worker says. The worker announces a name among the toolchain's own headers
+/// before it opens it by itself. So bytes that could take the worker over are on record before it
+/// reads them.
 class JobFiles {
  public:
   virtual ~JobFiles() = default;
 
-  /// `name`: absolute, as the compiler sees it, without "." and "//", ".." as it was written. The
-  /// same name always has the same answer. An error is the end of the job: it fails with it. Blocks
+  /// `name`: absolute, as the compiler sees it, without "." and "//", with ".." as it was written.
+  /// The same name always has the same answer. An error ends the job, which fails with it. Blocks
   /// as long as the disk does; one call at a time.
   virtual Result<FileAnswer> Ask(std::string_view name) = 0;
-  /// The compiler is about to look at what lies under a name in the toolchain's trusted
-  /// directories, or below it, and may do so once this has returned. Waits for no disk.
+  /// Records that the compiler is about to look at a name in the toolchain's trusted directories,
+  /// or at anything below it. The compiler may look once this has returned. Waits for no disk.
   virtual Status LookInToolchain(std::string_view name) = 0;
 };
 

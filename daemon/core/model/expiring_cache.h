@@ -20,16 +20,16 @@ namespace cccl_cache::daemon {
 
 using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-/// What went wrong lately, kept for a fixed time and only in memory: a compile failure by
-/// fingerprint, or a quarantined input by uid and fingerprint. Bounded in bytes, each account's and
-/// all together, so that nobody pushes out what others ran into: an account's own oldest goes
-/// first, then the oldest of the account that has most. Thread-safe.
+/// A cache in memory whose entries expire after a fixed time: a compile failure by fingerprint, or
+/// a quarantined input by uid and fingerprint. Bounded in bytes, for each account and for all
+/// together, so that no account evicts what others rely on. An account over its share evicts its
+/// own oldest entry. Over the total, the account that holds most evicts its oldest. Thread-safe.
 template <typename Failure>
 class ExpiringCache {
  public:
-  /// What an entry costs besides the bytes that it is said to hold.
+  /// Bytes charged for an entry besides those that Remember is told of.
   static constexpr size_t kEntryBytes = 256;
-  /// One account may have this part of the whole.
+  /// One account may hold one part in this many of the capacity.
   static constexpr size_t kShares = 8;
 
   ExpiringCache(std::chrono::steady_clock::duration lifetime, size_t capacity_bytes, Now now)
@@ -42,7 +42,8 @@ class ExpiringCache {
     return found->second->failure;
   }
 
-  /// `bytes`: of the failure's texts.
+  /// `bytes`: the size of what the failure holds. An entry larger than one account's share is not
+  /// kept.
   void Remember(const Digest& key, Account account, Failure failure, size_t bytes) {
     std::lock_guard lock(mutex_);
     DropExpired();
@@ -71,7 +72,7 @@ class ExpiringCache {
   };
   using Place = typename std::list<Entry>::iterator;
 
-  // All of these require mutex_ held.
+  // These require mutex_ held.
   void MakeRoom(const Entry& entry) {
     for (auto share = shares_.find(entry.account);
          share != shares_.end() && share->second.bytes + entry.bytes > capacity_ / kShares;

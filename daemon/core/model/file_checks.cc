@@ -24,7 +24,8 @@ constexpr std::chrono::milliseconds kRetryAfter{500};
 
 }  // namespace
 
-/// What the threads share with their owner, and keep when it goes.
+/// The state that the threads share with FileChecks. They keep it alive when FileChecks is
+/// destroyed.
 class FileChecks::State {
   using Clock = std::chrono::steady_clock;
 
@@ -38,18 +39,19 @@ class FileChecks::State {
   using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
   struct Task {
     Account account;
-    std::function<void()> look;  // of the thread that runs it, until then: it holds files open
+    // Owned by the thread that runs it, and destroyed right after the run: it holds files open.
+    std::function<void()> look;
     std::function<void()> then;  // guarded by mutex_, as all below
     std::function<void()> late;
-    bool begun = false;  // and not ended
+    bool begun = false;  // running now
     bool hangs = false;
-    bool over = false;                // answered, one way or the other
-    ByDeadline::iterator place = {};  // unless over
+    bool over = false;                // `then` or `late` was called, or the task was dropped
+    ByDeadline::iterator place = {};  // valid unless over
   };
 
   struct Added {
     TaskPtr task;
-    bool needs_thread;  ///< the caller is to start one for this account
+    bool needs_thread;  ///< the caller must start one for this account
   };
   Result<Added> Add(Account account, Look look) {
     const std::lock_guard lock(mutex_);
@@ -77,8 +79,9 @@ class FileChecks::State {
     return Added{task, more};
   }
 
-  /// The thread for this account could not be started. False: the task is dropped, for it has
-  /// none. What was added meanwhile in the hope for that thread is late at once.
+  /// Records that the thread for this account could not be started. Returns false if the task is
+  /// dropped because the account has no other thread. Looks that were added meanwhile, relying on
+  /// that thread, are late at once.
   bool GoWithoutThread(Account account, const TaskPtr& task) {
     const std::lock_guard lock(mutex_);
     User& user = users_.at(account);
@@ -90,7 +93,7 @@ class FileChecks::State {
     return false;
   }
 
-  /// Null: nothing waits, the thread ends.
+  /// Returns the next task to run. Null: none waits, and the calling thread ends.
   TaskPtr Next(Account account) {
     const std::lock_guard lock(mutex_);
     User& user = users_.at(account);
@@ -108,7 +111,7 @@ class FileChecks::State {
     return nullptr;
   }
 
-  /// The look of this task has ended, and nothing of it is left.
+  /// Records that the look of this task has ended and has been destroyed.
   void LookEnded(const TaskPtr& task) {
     const std::lock_guard lock(mutex_);
     task->begun = false;
@@ -116,7 +119,7 @@ class FileChecks::State {
     if (--looking_ == 0) idle_.notify_all();
   }
 
-  /// Unless the task is over already, or everything is.
+  /// Calls `late` or `then`, unless the task is over already or Close was called.
   void Finish(const TaskPtr& task, bool late) {
     std::function<void()> next;
     std::function<void()> dropped;
@@ -173,12 +176,12 @@ class FileChecks::State {
   struct User {
     std::deque<TaskPtr> waiting;
     size_t threads = 0;
-    size_t hanging = 0;  // of these
-    /// Nothing that waits will be looked at.
+    size_t hanging = 0;  // number of these that hang
+    /// Returns whether all threads hang, so that no waiting task will run.
     [[nodiscard]] bool Hangs() const { return hanging == threads; }
   };
 
-  // These need mutex_.
+  // These require mutex_ held.
   void EndBy(const TaskPtr& task, Clock::time_point deadline) {
     if (task->place->first <= deadline) return;
     by_deadline_.erase(task->place);
@@ -203,10 +206,10 @@ class FileChecks::State {
   std::condition_variable idle_;
   std::condition_variable_any changed_;
   bool closed_ = false;  // guarded by mutex_, as all below
-  size_t running_ = 0;   // calls of a then or a late
-  size_t looking_ = 0;   // calls of a look
+  size_t running_ = 0;   // running calls of a `then` or a `late`
+  size_t looking_ = 0;   // running calls of a look
   size_t threads_ = 0;
-  std::map<Account, User> users_;  // those with threads
+  std::map<Account, User> users_;  // users that have threads
   ByDeadline by_deadline_;
 };
 

@@ -21,7 +21,7 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
   const bool granted = changed_.wait_until(
       lock, stop, deadline, [&] { return place == line.begin() && Fits(*user, bytes); });
   line.erase(place);
-  changed_.notify_all();  // for the next in line
+  changed_.notify_all();  // for the next waiter
   if (!granted) {
     const uint64_t held = user->second.held;
     Forget(user);

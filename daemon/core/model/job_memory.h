@@ -16,31 +16,32 @@
 
 namespace cccl_cache::daemon {
 
-/// The memory that compiles make the daemon hold for each user: replies of workers until they are
-/// kept and answered, and large files until they are handed over. Thread-safe.
+/// Budgets the memory that compiles make the daemon hold for each user: workers' replies until they
+/// are stored and answered, and large files until they are handed to the worker. Thread-safe.
 class JobMemory : public std::enable_shared_from_this<JobMemory> {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The bytes are given back when the last copy is gone.
+  /// Holds the bytes taken; they are released when the last copy is destroyed.
   using Share = std::shared_ptr<const void>;
 
-  /// Bytes.
+  /// `allowance`: in bytes.
   [[nodiscard]] static std::shared_ptr<JobMemory> Make(const Allowance& allowance) {
     return std::shared_ptr<JobMemory>(new JobMemory(allowance));
   }
 
-  /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: more than one
-  /// user may have. kTimedOut, kCancelled: by the deadline, or a stop, there was none.
+  /// Blocks until there is room; one user's calls are served in order. kOutOfMemory: `bytes` is
+  /// more than one user may hold. kTimedOut: no room by the deadline. kCancelled: `stop` was
+  /// requested first.
   [[nodiscard]] Result<Share> Take(Account account, uint64_t bytes,
                                    Clock::time_point deadline = Clock::time_point::max(),
                                    const std::stop_token& stop = {});
-  /// What all users hold now.
+  /// Returns the bytes that all users hold now.
   [[nodiscard]] uint64_t used() const;
 
  private:
   struct User {
     uint64_t held = 0;
-    std::list<uint64_t> line;  ///< bytes that its callers wait for
+    std::list<uint64_t> line;  ///< bytes that each waiting caller wants, in order
   };
   using Users = std::map<Account, User>;
 
@@ -55,7 +56,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
   const Allowance allowance_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  Users users_;        // guarded by mutex_; only who holds something or waits
+  Users users_;        // guarded by mutex_; only users that hold bytes or wait
   uint64_t held_ = 0;  // guarded by mutex_
 };
 

@@ -11,14 +11,13 @@
 
 namespace cccl_cache::daemon {
 
-/// Makes the directory and what is missing above it. What is there stays as it is.
+/// Makes the directory and its missing parents. Existing directories stay as they are.
 [[nodiscard]] Status MakeDirectories(const std::filesystem::path& directory, mode_t mode);
 
-/// Checks that nobody but root and this process's user can replace what lies in the directory, nor
-/// the directory itself, by the path as it is spelled and as it is once symlinks are followed. A
-/// sticky directory will do on the way, and so will a group that is this user's alone. kDenied
-/// names the directory and the way out; `danger` is what others could do: "put a socket of their
-/// own there".
+/// Checks that only root and this process's user can replace the directory or what lies in it. Both
+/// the path as spelled and the path with symlinks followed are checked. A sticky directory on the
+/// way is accepted, and so is a group whose only member is this user. kDenied names the directory
+/// and the way out. `danger` is what others could do: "put a socket of their own there".
 [[nodiscard]] Status CheckOwnDirectory(const std::filesystem::path& directory,
                                        std::string_view danger);
 

@@ -11,17 +11,18 @@
 
 namespace cccl_cache::daemon {
 
-/// What the kernel calls everybody who has no uid here: those of other user namespaces, many
-/// people. Nothing is kept or shared as theirs.
+/// The uid that the kernel reports for every user of another user namespace who has no uid here. It
+/// stands for many people, so nothing is kept or shared under it.
 inline constexpr uid_t kOverflowUid = 65534;
 
-/// Who asks: what the kernel said of the other end when it connected (SO_PEERCRED, SO_PEERGROUPS).
+/// The client of a connection, as the kernel described it at connect time (SO_PEERCRED,
+/// SO_PEERGROUPS).
 struct Peer {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;   ///< supplementary, sorted
-  pid_t pid = 0;               ///< for the log only: a pid can be reused, nothing is decided by it
-  bool administrator = false;  ///< was found at accept (service/limits/administrators.h)
+  pid_t pid = 0;               ///< for the log only: pids are reused, so no decision uses it
+  bool administrator = false;  ///< set at accept (service/limits/administrators.h)
   std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
 
   [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }

@@ -19,7 +19,8 @@ bool OnlyTheCallerKnows(const Result<T>& answer) {
   return !answer && answer.error().code == ErrorCode::kFilesNeeded;
 }
 
-/// The daemon's view first, the caller's word where that has none.
+/// Answers from the daemon's own look first, and asks the caller where the daemon returns
+/// kFilesNeeded.
 class FilesOfBoth final : public RequesterFiles {
  public:
   FilesOfBoth(std::unique_ptr<RequesterFiles> daemons, std::unique_ptr<RequesterFiles> callers)
@@ -60,7 +61,7 @@ class FilesOfBoth final : public RequesterFiles {
 
   const std::unique_ptr<RequesterFiles> daemons_;
   const std::unique_ptr<RequesterFiles> callers_;
-  std::map<FileName, Result<SeenFile>> looked_;  // what the daemon saw of names that were expected
+  std::map<FileName, Result<SeenFile>> looked_;  // the daemon's looks at expected names
 };
 
 }  // namespace

@@ -10,19 +10,19 @@
 
 namespace cccl_cache::daemon {
 
-/// What can go wrong with a request, as far as a client must tell one from another. Sent as the
-/// trailer `cccl-error`: names never change.
+/// The errors of a request that a client must tell apart. Sent as the trailer `cccl-error`: names
+/// never change.
 enum class ErrorCode : uint8_t {
   kInvalidRequest,     ///< a field or option that can't be served; the message names it
   kToolchainNotFound,  ///< the message lists those present
-  kFilesNeeded,        ///< the build wants files that the daemon may not open for this client
-  kUploadNeeded,       ///< a digest names no upload of this uid (any more): upload again
+  kFilesNeeded,        ///< the build needs files that the daemon may not open for this client
+  kUploadNeeded,       ///< no upload of this uid has the digest (any more): upload again
   kOverloaded,         ///< queue or quota full; retry_after says when to come back
   kWorkerCrashed,      ///< the compiler died, was killed, or gave no valid answer
   kTimedOut,           ///< the build's own limit passed
   kOutOfMemory,        ///< the compiler met its memory limit
   kDenied,             ///< not allowed to this uid
-  kCancelled,          ///< nobody waits any more, or the daemon stops
+  kCancelled,          ///< no client waits any more, or the daemon is stopping
   kUnavailable,        ///< the daemon can't do it now: a system call failed, it is stopping
 };
 
@@ -31,19 +31,19 @@ enum class ErrorCode : uint8_t {
 
 struct Error {
   ErrorCode code = ErrorCode::kUnavailable;
-  /// One or two sentences for a person: the cause and the way out. No source text, no file
+  /// One or two sentences for a person: the cause and the way out. Holds no source text and no file
   /// contents.
   std::string message;
-  /// Zero: no hint.
+  /// After this time a retry makes sense. Zero: no hint.
   std::chrono::milliseconds retry_after{0};
-  /// kWorkerCrashed: by a signal of its own, as it may do on this input again.
+  /// kWorkerCrashed: the compiler died by a signal of its own, so it may die on this input again.
   bool own_signal = false;
-  /// kUnavailable: because of what the job was to be spared, not of the job or the machine.
+  /// kUnavailable: the cause was the job's precompiled text, not the job or the machine.
   bool useless_precompiled = false;
 };
 
-/// A value or an Error. Nothing of ours throws; looking at the wrong side is a bug and stops the
-/// process.
+/// A value or an Error. None of our code throws. Access to the side that is not there is a bug and
+/// stops the process.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -84,16 +84,17 @@ class [[nodiscard]] Result {
 struct Ok {};
 using Status = Result<Ok>;
 
-/// What is told to who comes while the daemon ends: another one may be there in a moment.
+/// Returns the error for a request that arrives while the daemon stops. Another daemon may be there
+/// in a moment.
 [[nodiscard]] inline Error Stopping() {
   return {ErrorCode::kUnavailable, "the daemon is stopping; try again",
           std::chrono::milliseconds(100)};
 }
 
-/// What a build depends on changed again each time it was tried.
+/// Returns the error for a build whose dependencies changed at each attempt.
 [[nodiscard]] Error KeepsChanging();
 
-/// Its files were looked at in vain for so long.
+/// Returns the error for a build whose files could not be looked at within `limit`.
 [[nodiscard]] Error FilesHang(std::chrono::milliseconds limit);
 
 }  // namespace cccl_cache::daemon

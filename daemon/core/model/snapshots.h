@@ -20,62 +20,64 @@
 
 namespace cccl_cache::daemon {
 
-/// What of all that a user was answered goes into a snapshot. Empty fields narrow nothing.
+/// Selects which of the builds that a user was answered go into a snapshot. Empty fields select
+/// everything.
 struct SnapshotFilter {
   std::string toolchain;  ///< a major, a version, or the beginning of an id
   std::string arch;
-  std::optional<std::chrono::sys_seconds> since;  ///< last answered then or later
-  std::optional<std::chrono::sys_seconds> until;  ///< last answered before
-  std::string name_space;                         ///< of deposits
-  std::vector<uid_t> uids;  ///< whose; others' for an administrator only. None: the caller's
+  std::optional<std::chrono::sys_seconds> since;  ///< last answered at this time or later
+  std::optional<std::chrono::sys_seconds> until;  ///< last answered before this time
+  std::string name_space;                         ///< namespace of deposits
+  /// Users whose builds are exported. Other users' only for an administrator. Empty: the caller's.
+  std::vector<uid_t> uids;
   bool all_users = false;
-  std::vector<Digest> known;  ///< left out; ascending
+  std::vector<Digest> known;  ///< keys to leave out; ascending
 };
 
 struct SnapshotSummary {
-  uint64_t records = 0;  ///< in the file, or kept from it
-  uint64_t bytes = 0;    ///< of the file; of what was kept, decompressed
+  uint64_t records = 0;  ///< records in the file, or kept from it
+  uint64_t bytes = 0;    ///< of the file; on receipt, of what was kept, decompressed
   uint64_t left_out = 0;
-  bool shared = false;  ///< kept for everybody
+  bool shared = false;  ///< kept for all users
 };
 
-/// Who asks for a snapshot or sends one.
+/// A caller that asks for a snapshot or sends one.
 struct SnapshotCaller {
   Peer peer;
-  /// From now on so many bytes of memory are taken for this caller, instead of as many as before.
-  /// kOverloaded: they can't be had.
+  /// Sets the bytes of memory that are reserved for this caller, in place of the earlier number.
+  /// kOverloaded: there are not that many.
   std::function<Status(uint64_t bytes)> hold;
   std::stop_token left;  ///< stopped when the caller leaves
 };
 
 /// A snapshot that is being received. Blocks as long as the disk does. Used by one thread at a
-/// time; without Finish nothing of it is kept.
+/// time. Without Finish nothing of it is kept.
 class IncomingSnapshot {
  public:
   virtual ~IncomingSnapshot() = default;
 
   virtual Status Append(std::string_view bytes) = 0;
-  /// Verifies all of it, then keeps what it holds. kInvalidRequest: it is refused as a whole, and
-  /// the message says why.
+  /// Verifies the whole snapshot, then keeps its records. kInvalidRequest: the snapshot is refused
+  /// as a whole, and the message says why.
   virtual Result<SnapshotSummary> Finish() = 0;
 };
 
-/// Makes snapshots of what users were answered. Thread-safe; all of it blocks as
-/// long as the disk does.
+/// Makes and receives snapshots of the builds that users were answered. Thread-safe. Every call
+/// blocks as long as the disk does.
 class Snapshots {
  public:
-  /// Takes the next bytes of a file; an error ends its making.
+  /// Takes the next bytes of the snapshot file. An error ends Create.
   using Sink = std::function<Status(std::string_view)>;
 
   virtual ~Snapshots() = default;
 
-  /// kDenied: others' entries are an administrator's to export; there is nothing of an overflow
-  /// uid's.
+  /// kDenied: only an administrator may export others' entries, and the overflow uid has no
+  /// entries.
   virtual Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
-  /// What root and the daemon's own uid send is kept for everybody, what others send for
-  /// themselves. kOverloaded: the user waits with another one already; kDenied: an overflow uid has
-  /// nothing of its own.
+  /// Starts to receive a snapshot. One from root or the daemon's own uid is kept for all users, any
+  /// other for its sender alone. kOverloaded: this user already waits with another one. kDenied:
+  /// the overflow uid has no entries of its own.
   virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 

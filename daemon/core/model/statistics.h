@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Totals since the state directory was made. The order is free, names are not: see kCounters.
+/// Totals since the state directory was made. The order may change, names may not: see kCounters.
 enum class Counter : uint8_t {
   kBuilds,
   kHitsMemory,
@@ -52,7 +52,7 @@ enum class Counter : uint8_t {
   kCount,
 };
 
-/// How one counter is shown: docs/internals/protocol.md lists the names, which scripts rely on.
+/// How one counter is shown. docs/internals/protocol.md lists the names, which scripts rely on.
 struct CounterInfo {
   Counter counter;
   std::string_view name;   ///< "hits_total"
@@ -73,7 +73,7 @@ class Statistics {
     return counts_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
   }
 
-  /// One line per counter, "name{label} count": what is kept across restarts.
+  /// Returns one line per counter, "name{label} count", which is stored across restarts.
   [[nodiscard]] std::string Serialize() const;
   /// Adds what an earlier run serialised. Lines that it does not understand are ignored.
   void Restore(std::string_view text);

@@ -14,25 +14,26 @@
 
 namespace cccl_cache::daemon {
 
-/// Where the names that the compiler of one job sees lie among its toolchain's headers. Looks at no
+/// Maps the names that one job's compiler sees to places among its toolchain's headers. Looks at no
 /// file. Immutable.
 class ToolchainPlaces {
  public:
-  /// No name is a toolchain's.
+  /// Makes an object to which no name is the toolchain's.
   ToolchainPlaces() : ToolchainPlaces(std::make_shared<const Toolchain>(), {}) {}
   ToolchainPlaces(ToolchainPtr toolchain, const std::vector<Mount>& mounts);
 
-  /// Where the toolchain's file with this visible name lies on disk, by the letters of the name;
-  /// none: it is not the toolchain's.
+  /// Returns the path on disk of the toolchain's file with this visible name, by the spelling of
+  /// the name; none: it is not the toolchain's.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view visible) const;
-  /// Whether a real path is the toolchain's.
+  /// Returns whether a real path is the toolchain's.
   [[nodiscard]] bool LieIn(std::string_view path) const;
-  /// The names in the closure of all that decides what a visible name leads to; empty: it is not
-  /// the toolchain's. A file that is reached by its real path and not below a root of the build is
-  /// known by that path, which in another toolchain is another file or none.
+  /// Returns the closure's names of all places that decide what a visible name leads to; empty: it
+  /// is not the toolchain's. A file that is reached by its real path and not below a root of the
+  /// build is named by that path. In another toolchain that path is another file or none.
   [[nodiscard]] std::vector<FileName> NamesOf(std::string_view visible) const;
-  /// The announcement for a file that a worker without Landlock asks for, the same as that of one
-  /// that opens it by itself; empty: a root of the build, which is there whatever lies in it.
+  /// Returns the name to announce when a worker without Landlock asks for a file. It is the same as
+  /// that of a worker that opens the file by itself. Empty: a root of the build, which exists
+  /// whatever lies in it.
   [[nodiscard]] std::string AnnouncedFor(std::string_view visible) const;
 
   [[nodiscard]] const ToolchainHeaders& headers() const { return *toolchain_->contents; }
@@ -41,10 +42,11 @@ class ToolchainPlaces {
   [[nodiscard]] const Mount* MountOf(std::string_view visible) const;
 
   const ToolchainPtr toolchain_;
-  std::vector<Mount> mounts_;  ///< the trusted ones
+  std::vector<Mount> mounts_;  ///< only the trusted mounts
 };
 
-/// The requester's files, and the toolchain's headers without a look at a file.
+/// Returns the requester's files combined with the toolchain's headers, whose names are answered
+/// without a look at a file.
 [[nodiscard]] std::unique_ptr<RequesterFiles> WithToolchain(
     std::unique_ptr<RequesterFiles> files, std::shared_ptr<const ToolchainHeaders> toolchain);
 

@@ -17,14 +17,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Names in the rule table that the daemon itself passes unless the client does.
+// Returns whether the client passes this option. The daemon itself passes some of the rule table's
+// options unless the client does.
 bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
   return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
     return std::string_view(parsed.canonical).starts_with(option);
   });
 }
 
-// Every text of the request that the preprocessor sees: a -D can hold what a source can.
+// Calls `visit` with every text of the request that the preprocessor sees: a -D can hold what a
+// source can.
 void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
               const std::function<void(std::string_view)>& visit) {
   visit(program.source);
@@ -41,7 +43,7 @@ NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& 
 
 struct RequestTraits {
   TextTraits written;  // names that stand in a text
-  TextTraits pasted;   // names that can be made of their parts
+  TextTraits pasted;   // names that can be pasted together from parts
 
   [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
 };
@@ -145,8 +147,8 @@ Digest FlightOf(const BuildPlan& plan) {
   return hasher.Finish();
 }
 
-// For each root the place of the first one that is the same directory, which compilers notice;
-// none if all differ.
+// Returns for each root the index of the first root that is the same directory, because compilers
+// notice that. Returns none if all differ.
 std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
   std::vector<size_t> first;
   bool any = false;
@@ -193,8 +195,8 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   }
 }
 
-// NVRTC appends the words of this variable to the options of every compile of the process, if the
-// other one has this very value (12.9 and 13.0).
+// NVRTC appends the words of kAppendFlags to the options of every compile of the process, if the
+// variable kSwitch has exactly the value kSwitchedOn (12.9 and 13.0).
 constexpr std::string_view kAppendFlags = "NVRTC_APPEND_FLAGS";
 constexpr std::string_view kSwitch = "NVRTCWIZ";
 constexpr std::string_view kSwitchedOn = "3153394";

@@ -23,55 +23,58 @@
 
 namespace cccl_cache::daemon {
 
-/// What follows from a request and the toolchain that serves it, before anything is looked up.
+/// Everything that follows from a request and the toolchain that serves it, before any look-up.
 struct BuildPlan {
-  Digest fingerprint;  ///< of the compiler's own files, not of the toolchain's headers
-  Digest key;          ///< of the artifact if the compiler reads no file: with the empty closure
-  /// Of the fingerprint and, where a compiler reads headers, all of the toolchain's: builds with
-  /// the same one are the same as long as nothing comes from outside.
+  Digest fingerprint;  ///< covers the compiler's own files, not the toolchain's headers
+  Digest key;          ///< the artifact's key with an empty closure: if no file is read
+  /// Hash of the fingerprint and, where a compiler reads headers, of all the toolchain's headers.
+  /// Builds with the same flight are the same as long as nothing comes from outside.
   Digest flight;
-  /// Hash of the places where this requester's files lie, and of whose they are: what was made of
-  /// the files of one build is an answer to another only if these agree, or once it was checked.
+  /// Hash of the paths where this requester's files lie, of the requester's uid and of its view of
+  /// the file system. A result that was made from the files of one build answers another build only
+  /// if these agree, or after a check.
   Digest view;
-  /// The same of the -I directories outside the toolchain alone; none if there are none.
+  /// The same for only the -I directories outside the toolchain; none if there are none.
   std::optional<Digest> include_view;
   RootDirectories directories;             ///< where the requester's files lie
   std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
   CompileJob job;
-  /// The compiler sees the real paths, and so does the fingerprint.
+  /// The compiler sees the real paths, and the fingerprint covers them.
   bool path_dependent = false;
   bool base_name_token = false;    ///< __BASE_FILE__ stands in the request, or can be pasted
-  bool function_token = false;     ///< __PRETTY_FUNCTION__ does
+  bool function_token = false;     ///< the same for __PRETTY_FUNCTION__
   std::string uncacheable_reason;  ///< empty: cacheable as far as the request tells
-  /// For each root: what the client's own names begin with where the compiler's begin with
+  /// For each root: the prefix of the client's own names, where the compiler's names begin with
   /// /cccl-root-N/.
   std::vector<std::string> client_prefixes;
-  // What the fingerprint is made of besides the request.
+  // The inputs of the fingerprint besides the request.
   std::vector<ParsedOption> options;
   std::vector<FingerprintRoot> fingerprint_roots;
 };
 
 struct PlanOptions {
-  uid_t uid = 0;                      ///< whose build it is
+  uid_t uid = 0;                      ///< the requester
   bool force_path_dependent = false;  ///< an earlier compile showed that the output holds paths
-  /// What paths mean to the daemon: a client to whom they mean something else has no directories of
-  /// the toolchain's. None: unknown, they mean the same.
+  /// The daemon's own view of the file system. A client with another view has no directories of the
+  /// toolchain's, because its paths mean something else. None: unknown, and every client counts as
+  /// having the same view.
   std::optional<FilesView> own_view = std::nullopt;
 };
 
-/// Applies the option rules, lays out the roots, computes the fingerprint. kInvalidRequest names
-/// the field or option. Pure.
+/// Returns the plan: applies the option rules, lays out the roots, computes the fingerprint.
+/// kInvalidRequest names the field or option. Pure.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
-/// In all texts of the plan's request: what its files can be pasted together with.
+/// Returns the parts of names in all texts of the plan's request. Its files' texts can be pasted
+/// together with them.
 [[nodiscard]] NameParts NamePartsOf(const BuildPlan& plan);
 
-/// The options that the compiler goes by: the request's own, then those that NVRTC takes from the
-/// environment.
+/// Returns the options that the compiler applies: the request's own, then those that NVRTC takes
+/// from the environment.
 [[nodiscard]] std::vector<std::string> OptionsOf(const BuildRequest& request);
 
-/// kInvalidRequest names the text that NVRTC would not read to its end.
+/// Returns kInvalidRequest, which names the text, if NVRTC would not read a text to its end.
 [[nodiscard]] Status CheckTexts(const BuildRequest& request);
 
 }  // namespace cccl_cache::daemon

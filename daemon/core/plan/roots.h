@@ -19,46 +19,49 @@ namespace cccl_cache::daemon {
 /// The working directory that compilers see.
 inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
 
-/// One directory in which an NVRTC build looks for headers. Root 0 is that of the program's name,
-/// then each -I, then the toolchain's own where the client asked for them.
+/// One directory in which an NVRTC build looks for headers. Root 0 is that of the program's name.
+/// Each -I follows, then the toolchain's own if the client asked for them.
 struct Root {
   FingerprintRoot fingerprint;
   Mount mount;  ///< target empty: nowhere (a relative name without a working directory)
   std::string for_compiler;   ///< the value of --include-path; empty for root 0
-  std::string client_prefix;  ///< what the client's own names in it begin with
+  std::string client_prefix;  ///< prefix of the client's own names in it
 };
 
 struct RootLayout {
   bool path_dependent = false;
-  /// The client's names lead elsewhere than the daemon's, so none of them is a toolchain's.
+  /// The client's view of the file system differs from the daemon's, so none of its paths is a
+  /// toolchain's.
   bool elsewhere = false;
 };
 
-/// The roots of an NVRTC build in search order. A toolchain's directories are known by their names
-/// alone: nothing is looked up on disk, which may hang and which differs between users.
+/// Returns the roots of an NVRTC build in search order. A toolchain's directories are recognised by
+/// their paths alone. Nothing is looked up on disk, which may hang and which differs between users.
 [[nodiscard]] std::vector<Root> LayOutRoots(const BuildRequest& request,
                                             const std::vector<ParsedOption>& options,
                                             const Toolchain& toolchain, const RootLayout& layout);
 
-/// NVRTC's name for a program without one.
+/// Returns the program's name, or NVRTC's default for a program without one.
 [[nodiscard]] std::string_view ProgramName(const NvrtcProgram& program);
 
-/// The compiler's text with the client's own names in place of the canonical ones.
+/// Returns the compiler's text with the client's own names in place of the canonical ones.
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
 
-/// Whether canonical names stand in a cubin or PTX: the output shows its paths in a way that the
-/// plan could not foresee.
+/// Returns whether canonical names stand in a cubin or PTX. If so, the output shows its paths in a
+/// way that the plan could not foresee.
 [[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
 
-/// A text that may stand in what a compiler made, as it is or as PTX writes string constants.
+/// A text to look for in a compiler's output, as it is or as PTX writes string constants.
 /// Immutable.
 class ShownText {
  public:
   explicit ShownText(std::string_view text);
 
-  /// In a cubin or PTX. (LTO-IR and OptiX-IR hold the compiler's names always, without meaning.)
+  /// Returns whether the text stands in a cubin or PTX. (LTO-IR and OptiX-IR always hold the
+  /// compiler's names, without meaning.)
   [[nodiscard]] bool In(const Artifact& artifact) const;
-  /// In a string constant of PTX, which holds its numbers.
+  /// Returns whether the text stands in a string constant of PTX, which holds its characters as
+  /// numbers.
   [[nodiscard]] bool InStrings(const Artifact& artifact) const;
 
  private:
