@@ -24,7 +24,7 @@ constexpr const char* kExample =
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Relative to the working directory, as a person means it who types it.
+/// Returns the path made absolute by the working directory, as the person who typed it means it.
 std::string Absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -38,7 +38,7 @@ Error UnknownArgument(const std::string& argument) {
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
-/// One CLI11 option per setting; texts[i] belongs to Settings()[i].
+/// Adds one CLI11 option per setting; texts[i] belongs to Settings()[i].
 void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts) {
   for (size_t i = 0; i < texts.size(); ++i) {
     const Setting& setting = Settings()[i];
@@ -75,7 +75,7 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   app.add_flag("--print-config", command_line.print_config,
                "print each value with where it came from, and end");
   app.add_flag("--version", command_line.version, "print the version, and end");
-  // CLI11 reports by exceptions: they end here.
+  // CLI11 reports errors by exceptions; they are caught here.
   try {
     std::reverse(arguments.begin(), arguments.end());
     app.parse(std::move(arguments));

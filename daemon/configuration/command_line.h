@@ -11,17 +11,17 @@
 
 namespace cccl_cache::daemon {
 
-/// What was typed.
+/// The parsed command line.
 struct CommandLine {
   std::vector<Assignment> assignments;
   std::string config_file;  ///< empty: not named
   bool print_config = false;
   bool version = false;
-  /// Set if help was asked for: the text to print.
+  /// The help text to print, set if help was asked for.
   std::optional<std::string> help;
 };
 
-/// `arguments` without the program's name.
+/// `arguments` does not include the program's name.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments);
 
 }  // namespace cccl_cache::daemon

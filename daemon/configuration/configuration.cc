@@ -16,22 +16,22 @@ std::string AbsoluteVariable(const Surroundings& surroundings, std::string_view 
   return value.starts_with('/') ? value : std::string();
 }
 
-/// systemd lists the directories that it made with colons between them; ours is the first.
+/// systemd lists the directories that it made, separated by colons; ours is the first.
 std::string DirectoryFromSystemd(const Surroundings& surroundings, std::string_view name) {
   const std::string list = AbsoluteVariable(surroundings, name);
   return list.substr(0, list.find(':'));
 }
 
-/// Root, or the unprivileged user of the system service: systemd makes its directories, and gives
-/// no XDG_RUNTIME_DIR to that one.
+/// Returns whether this is root or the unprivileged user of the system service. systemd makes the
+/// directories of the service and gives its user no XDG_RUNTIME_DIR.
 bool ServesTheNode(const Surroundings& surroundings) {
   if (surroundings.uid == 0) return true;
   return !DirectoryFromSystemd(surroundings, "STATE_DIRECTORY").empty() &&
          surroundings.Variable("XDG_RUNTIME_DIR").empty();
 }
 
-/// A directory of the base directory specification: the variable, else a place in the home
-/// directory.
+/// Returns a directory of the base directory specification: from the variable, else from a default
+/// in the home directory.
 std::string UserDirectory(const Surroundings& surroundings, std::string_view variable,
                           std::string_view below_home) {
   std::string directory = AbsoluteVariable(surroundings, variable);

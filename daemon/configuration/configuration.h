@@ -14,18 +14,19 @@ namespace cccl_cache::daemon {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
 enum class LogFormat : uint8_t { kText, kJson };
-/// Where CUDA is looked for: where it is usually installed and in toolchain_root, or only there.
+/// The places in which CUDA is searched: the usual ones and toolchain_root, or toolchain_root only.
 enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
-/// What can be set. The table in settings.cc says how each member is named, written and explained;
-/// the defaults that depend on who runs the daemon come from configuration.cc. A plain value.
+/// The values of all settings. The table in settings.cc says how each member is named, written and
+/// explained. configuration.cc sets the defaults that depend on the user who runs the daemon. A
+/// plain value.
 struct Configuration {
   std::string socket;     ///< empty: none is known
   std::string state_dir;  ///< empty: none is known
   mode_t socket_mode = 0600;
-  std::string socket_group;  ///< empty: as the file comes
+  std::string socket_group;  ///< empty: the group of the file stays
   std::vector<std::string> container_socket;
-  std::string admin_group;  ///< empty: none
+  std::string admin_group;  ///< empty: no group
   uint64_t jobs = 1;
   std::vector<std::string> toolchain_root;
   ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;
@@ -61,29 +62,29 @@ struct Configuration {
   uint64_t in_flight_limit_per_uid = 1ull << 30;
 };
 
-/// What the process finds around it; handed in so that tests can choose it. A plain value.
+/// The environment of the process, passed in so that tests can choose it. A plain value.
 struct Surroundings {
   std::map<std::string, std::string, std::less<>> environment;
   uid_t uid = 0;
   uint64_t processors = 1;
   std::string system_config_file = "/etc/cccl-cached/config.toml";
 
-  /// Empty if it is not set.
+  /// Returns the value of a variable, or an empty string if it is not set.
   [[nodiscard]] std::string Variable(std::string_view name) const {
     const auto found = environment.find(name);
     return found == environment.end() ? std::string() : found->second;
   }
 
-  /// Those of this process.
+  /// Returns the environment of this process.
   [[nodiscard]] static Surroundings OfThisProcess();
 };
 
-/// What holds where nothing is set. Root and the system service get the node's places, a user gets
-/// private ones; the directories that systemd made for the service come first. What has no safe
-/// place is left empty: never /tmp.
+/// Returns the defaults. Root and the system service get the node's paths, a user gets private
+/// ones. The directories that systemd made for the service take precedence. A path with no safe
+/// default is left empty: never /tmp.
 [[nodiscard]] Configuration DefaultConfiguration(const Surroundings& surroundings);
 
-/// The file that is read if it is there and no other one is named; may be empty.
+/// Returns the path of the file that is read if it exists and no other is named; may be empty.
 [[nodiscard]] std::string DefaultConfigFile(const Surroundings& surroundings);
 
 }  // namespace cccl_cache::daemon

@@ -24,7 +24,7 @@ constexpr std::string_view kConfigVariable = "CCCL_CACHED_CONFIG";
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Several values in one variable stand with colons between them.
+/// Splits the values in one variable, which are separated by colons.
 std::vector<std::string> SplitList(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -58,7 +58,7 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
   return assignments;
 }
 
-/// A file that was named must be there; the default one need not.
+/// A file that was named must exist; the default file need not.
 Result<std::vector<Assignment>> ReadFile(const CommandLine& command_line,
                                          const Surroundings& surroundings) {
   if (!command_line.config_file.empty()) return ReadTomlFile(command_line.config_file);
@@ -86,7 +86,7 @@ Result<std::string> ReadText(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()) || file.bad()) {
-    // An empty file makes the insertion fail as well, and is a good configuration.
+    // An empty file also makes the insertion fail, and is a valid configuration.
     if (file.is_open() && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) {
       return std::string();
     }
@@ -96,7 +96,7 @@ Result<std::string> ReadText(const std::string& path) {
 }
 
 Result<toml::table> Parse(const std::string& text, const std::string& path) {
-  // toml++ reports by an exception: it ends here.
+  // toml++ reports errors by an exception; it is caught here.
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
@@ -115,7 +115,7 @@ std::string Expected(const Setting& setting) {
   return setting.list ? fmt::format("{}, or an array of them", one) : one;
 }
 
-/// None if the node is not written in the way that this setting is.
+/// Returns none if the node's type does not fit the setting.
 std::optional<std::string> OneText(const toml::node& node, const Setting& setting) {
   if (setting.bare) {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());

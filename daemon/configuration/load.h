@@ -16,22 +16,24 @@ namespace cccl_cache::daemon {
 
 struct LoadedConfiguration {
   Configuration values;
-  std::map<std::string_view, std::string> origins;  ///< by name; what is missing is a default
+  std::map<std::string_view, std::string> origins;  ///< by setting's name; no entry: default
 };
 
-/// Flag beats environment beats file beats default. An unknown key or variable and a value that
-/// does not fit are errors, which name the place and what is accepted.
+/// A flag overrides the environment, which overrides the file, which overrides the default. An
+/// unknown key or variable, or an invalid value, is an error that names the place and what is
+/// accepted.
 [[nodiscard]] Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
                                                             const Surroundings& surroundings);
 
-/// Whether the daemon can start with it: kInvalidRequest names the setting and the way out.
+/// Checks that the daemon can start with the configuration. kInvalidRequest names the setting and
+/// the way out.
 [[nodiscard]] Status CheckComplete(const LoadedConfiguration& loaded,
                                    const Surroundings& surroundings);
 
-/// A configuration file that sets all this, with the origin of each value as a comment.
+/// Returns a configuration file that sets all values, with the origin of each as a comment.
 [[nodiscard]] std::string PrintConfiguration(const LoadedConfiguration& loaded);
 
-/// What a configuration file sets. Every error names file and line.
+/// Returns the assignments of a configuration file. Every error names file and line.
 [[nodiscard]] Result<std::vector<Assignment>> ReadTomlFile(const std::string& path);
 
 }  // namespace cccl_cache::daemon

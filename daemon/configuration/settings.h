@@ -19,11 +19,12 @@ struct Setting {
   std::string_view placeholder;
   std::string_view help;  ///< one line
   bool list;              ///< may be given several times
-  bool path;              ///< relative ones are made absolute where a person types them
-  bool bare;              ///< a number in the file; all else is a string
-  /// Takes the value of `texts` (exactly one unless it is a list). The error says what is accepted.
+  bool path;              ///< a path; the command line makes a relative one absolute
+  bool bare;              ///< written in the file as a number; all others are strings
+  /// Sets the value from `texts` (exactly one unless it is a list). The error says what is
+  /// accepted.
   Status (*set)(Configuration& configuration, const std::vector<std::string>& texts);
-  /// As the file would have it.
+  /// Returns the value as written in the file.
   std::string (*show)(const Configuration& configuration);
 
   [[nodiscard]] std::string Flag() const;      ///< "--socket-mode"

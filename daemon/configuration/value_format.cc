@@ -15,7 +15,7 @@ namespace {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// A unit and what it is worth; tables are ordered from the largest to the smallest.
+/// A unit and its factor; tables are ordered from the largest to the smallest.
 struct Unit {
   std::string_view name;
   uint64_t factor;
@@ -28,7 +28,7 @@ constexpr std::array<Unit, 5> kSizeUnits = {Unit{"TiB", 1ull << 40}, Unit{"GiB",
 constexpr std::array<Unit, 4> kTimeUnits = {Unit{"h", 3'600'000}, Unit{"m", 60'000},
                                             Unit{"s", 1'000}, Unit{"ms", 1}};
 
-/// The number that `text` begins with, and what follows it. None: no number, or one that is too
+/// Removes and returns the number at the start of `text`. None: no number, or one that is too
 /// large.
 std::optional<uint64_t> TakeNumber(std::string_view& text, int base) {
   uint64_t value = 0;
@@ -50,7 +50,7 @@ std::optional<uint64_t> ParseWithUnit(std::string_view text, std::span<const Uni
   return std::nullopt;
 }
 
-/// In the largest unit that leaves no rest.
+/// Uses the largest unit that divides the value.
 std::string ShowWithUnit(uint64_t value, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (value % unit.factor == 0) return fmt::format("{}{}", value / unit.factor, unit.name);

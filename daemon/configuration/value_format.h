@@ -12,11 +12,11 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/model/result.h"
 
-/// How one kind of value is written. Each format has
-///   Parse        the value of a text; the error says what is accepted, without naming the setting
-///   Show         the text of a value, which Parse takes back
-///   kPlaceholder what --help calls it
-///   kBare        written in TOML without quotes
+/// Text formats, one for each kind of value. Each format has
+///   Parse        returns the value of a text; the error says what is accepted, not the setting
+///   Show         returns the text of a value, which Parse accepts
+///   kPlaceholder the name of the value in --help
+///   kBare        whether TOML has it without quotes
 namespace cccl_cache::daemon {
 
 /// An absolute path.
@@ -51,7 +51,7 @@ struct CountFormat {
   static std::string Show(uint64_t value);
 };
 
-/// A whole number; 0: never.
+/// A whole number; 0 means never.
 struct FrequencyFormat : CountFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
@@ -69,20 +69,20 @@ struct SizeFormat {
   static std::string Show(uint64_t value);
 };
 
-/// The same, or "0": none of it.
+/// Bytes as above, or "0" for none.
 struct SizeOrZeroFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
   static std::string Show(uint64_t value);
 };
 
-/// Bytes of one message: at most 1GiB, which is what gRPC can count.
+/// Bytes of one message: at most 1GiB, the largest size that gRPC can count.
 struct MessageSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
 /// Bytes of memory for one compile: at least 96MiB. An ordinary error alone takes up to 72 MiB,
-/// most of it the compiler's own code and tables, and where that is near the limit it can't be told
-/// from want of memory.
+/// most of it the compiler's own code and tables. Near the limit it can't be told from a lack of
+/// memory.
 struct CompileMemoryFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// The system calls themselves: the C library's setgroups changes all threads.
+// The system calls themselves, because the C library's setgroups changes all threads.
 uid_t SetFileUid(uid_t uid) { return static_cast<uid_t>(syscall(SYS_setfsuid, uid)); }
 gid_t SetFileGid(gid_t gid) { return static_cast<gid_t>(syscall(SYS_setfsgid, gid)); }
 bool SetGroups(const std::vector<gid_t>& groups) {
@@ -43,7 +43,8 @@ bool Reach::MayRead(const struct statx& file) const {
 
 bool Reach::Allows(const struct statx& status, mode_t everybody) const {
   if (!stranger_) return true;
-  // Root owns what everybody includes from.
+  // If the daemon runs as root, its files count like others: root owns the headers that everybody
+  // includes.
   if (own_ != 0 && status.stx_uid == own_) return false;
   return (status.stx_mode & everybody) == everybody;
 }
@@ -75,7 +76,7 @@ Reached<FileDescriptor> AccessRules::OpenContents(int file) const {
   const StrangerRights rights(reach_.IsStrangers());
   const std::string path = fmt::format("/proc/self/fd/{}", file);
   FileDescriptor contents(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // What is open can't be absent: it is /proc that is missing.
+  // An open file can't be absent: /proc is missing.
   if (!contents.valid() && errno == ENOENT) return PathError{PathError::Kind::kFailed, ENOENT};
   if (!contents.valid()) return PathError::Of(errno);
   return contents;

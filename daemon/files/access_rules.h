@@ -15,10 +15,11 @@
 
 namespace cccl_cache::daemon {
 
-/// How far the daemon goes for a requester: to the daemon's own uid, whatever the daemon can read;
-/// to others what everybody can read by the modes of files and directories, less what the service's
-/// user owns. All three classes of a mode must allow it: "owner" or "group" without a right keeps
-/// it from the very users that are meant, who may be those that ask. Immutable.
+/// The files that the daemon may open for a requester. For the daemon's own uid: whatever the
+/// daemon can read. For other users: what everybody can read by the modes of files and directories,
+/// less what the service's user owns. All three classes of a mode must allow it: a mode that denies
+/// "owner" or "group" a right is meant to keep out those users, and the requester may be one of
+/// them. Immutable.
 class Reach {
  public:
   Reach(uid_t requester, uid_t own) : own_(own), stranger_(requester != own) {}
@@ -36,26 +37,28 @@ class Reach {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
-/// Judges what is found on the way to a requester's file and at its end. Always of descriptors or
-/// entries of open directories, so that nothing can be swapped between judging and using it. For
-/// one build. Not thread-safe.
+/// Checks each directory on the way to a requester's file, and the file itself. It always checks
+/// descriptors or entries of open directories, so that nothing can be swapped between check and
+/// use. For one build. Not thread-safe.
 class AccessRules {
  public:
   AccessRules(Reach reach, std::vector<std::string> own_directories)
       : reach_(reach), refused_(std::move(own_directories)) {}
 
-  /// Whether names may be looked up in an open (O_PATH) directory; if so, what it lies on.
+  /// Checks that names may be looked up in an open (O_PATH) directory. Returns the file system that
+  /// it lies on.
   Reached<FileSystem> CheckSearch(int directory, const struct statx& status);
 
-  /// Whether `name` in `directory` ("": the descriptor itself) may be given; if so, what it lies
-  /// on. Not for symlinks.
+  /// Checks that `name` in `directory` ("": the descriptor itself) may be given to the requester.
+  /// Returns the file system that it lies on. Not for symlinks.
   Reached<FileSystem> CheckTarget(int directory, const std::string& name,
                                   const struct statx& status);
 
-  /// An open (O_PATH) regular file for reading, with the rights that the requester is due.
+  /// Opens the regular file of an O_PATH descriptor for reading, with the rights due to the
+  /// requester.
   Reached<FileDescriptor> OpenContents(int file) const;
 
-  /// Whether a mode alone does not decide for this requester.
+  /// Returns whether a mode alone does not decide for this requester.
   [[nodiscard]] bool AccessListsMatter() const { return reach_.IsStrangers(); }
 
  private:
@@ -67,14 +70,14 @@ class AccessRules {
   FileSystems file_systems_;
 };
 
-/// Whether a file or directory has a POSIX access list, which may keep out users whom its mode lets
-/// in. `fd` may be an O_PATH one. True also where that can't be found out.
+/// Returns whether a file or directory has a POSIX access list, which may keep out users whom its
+/// mode lets in. `fd` may be an O_PATH descriptor. Also true if that can't be found out.
 [[nodiscard]] bool HasAccessList(int fd);
 
-/// While it lives, and if the process is root, this thread opens files as nobody (65534) without
-/// groups. A second wall beside modes, for file systems whose servers decide by uid;
-/// where root may not change its ids, as in some containers, modes are the only one. Of other
-/// threads nothing changes. To be destroyed by the thread that made it.
+/// While the object lives, and if the process is root, this thread opens files as nobody (65534)
+/// without groups. That is a second check besides modes, for file systems whose servers decide by
+/// uid. If root may not change its ids, as in some containers, modes are the only check. Other
+/// threads are not affected. The thread that made the object must destroy it.
 class StrangerRights {
  public:
   /// Does nothing if not `wanted`.

@@ -16,26 +16,26 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Smaller files are not worth counting: a job has one at a time.
+/// Smaller files are not charged: a job has only one at a time.
 constexpr uint64_t kLargeFileBytes = 1u << 20;
 
-/// Bytes that are given back to an account when they are freed.
+/// Bytes that are returned to an account when they are freed.
 struct CountedBytes {
   JobMemory::Share share;
   std::string bytes;
 };
 
-/// How long a large file waits for room. The requester's other files give theirs back meanwhile.
+/// How long a large file waits for room. The requester's other files release theirs meanwhile.
 constexpr std::chrono::seconds kPatience{30};
 
-/// All bytes from the start of a file. `expected`: how many it seems to have. kChanging: it has
-/// more than these and than are worth counting.
+/// Reads all bytes of a file from its start. `expected` is the size that it seems to have.
+/// kChanging: it has more than that, and more than the size up to which files are not charged.
 Reached<std::string> ReadWhole(int file, uint64_t expected) {
   const uint64_t most = std::max(expected, kLargeFileBytes);
   std::string bytes;
   size_t length = 0;
   for (;;) {
-    // One more than expected, so that the end shows.
+    // One byte more than expected, so that the end of the file shows.
     if (length == bytes.size()) {
       if (length > most) return PathError{PathError::Kind::kChanging};
       bytes.resize(std::clamp<uint64_t>(2 * length, expected + 1, most + 1));
@@ -138,7 +138,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
 }
 
 bool ContentsReader::LiesStill(const ContentStamp& stamp, int64_t now_ns) {
-  // Not asked for again for each file of a build. Between builds it may change.
+  // Read once for each build, not for each file. It may change between builds.
   if (!write_back_) write_back_ = memory_.write_back();
   return *write_back_ && stamp.IsSettledAt(now_ns, **write_back_);
 }

@@ -22,16 +22,16 @@
 
 namespace cccl_cache::daemon {
 
-/// What is known of a file's contents under its stamp.
+/// The facts that are remembered of a file's contents under its stamp.
 struct KnownContents {
   Digest digest;
-  /// The file has an access list: its mode does not say alone who may read it.
+  /// The file has an access list: its mode alone does not decide who may read it.
   bool has_access_list = false;
 };
 
-/// Digests of files that were read, under the files' stamps: an LRU, bounded in files. In memory
-/// only, for it takes longer to distrust a stamp of before a restart than to read again.
-/// Thread-safe.
+/// The digests of files that were read, keyed by the files' stamps: an LRU bounded in files. It is
+/// in memory only, because to distrust a stamp from before a restart takes longer than to read the
+/// file again. Thread-safe.
 class DigestMemory {
  public:
   explicit DigestMemory(size_t max_files) : max_files_(max_files) {}
@@ -48,47 +48,49 @@ class DigestMemory {
 
   const size_t max_files_;
   mutable std::mutex mutex_;
-  Entries entries_;  // guarded by mutex_; last used first
+  Entries entries_;  // most recently used first; guarded by mutex_
   std::unordered_map<ContentStamp, Entries::iterator, ContentStampHash> index_;  // by mutex_
 };
 
-/// What is remembered of requesters' files from one build to the next. Thread-safe.
+/// The facts about requesters' files that are kept from one build to the next. Thread-safe.
 struct FileMemory {
-  /// `max_files`: of each; some 200 bytes a file.
+  /// `max_files` is the limit of each member; some 200 bytes a file.
   explicit FileMemory(size_t max_files) : digests(max_files), absent(max_files) {}
 
   DigestMemory digests;
   AbsentNames absent;
-  /// How old a file must be to be remembered; see KernelWriteBack.
+  /// Returns how old in nanoseconds a file must be to be remembered; see KernelWriteBack.
   std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };
 
 /// A file's contents as they were at one time.
 struct FileContents {
   Digest digest;
-  std::shared_ptr<const std::string> bytes;  ///< exactly those of the digest
+  std::shared_ptr<const std::string> bytes;  ///< exactly the bytes of the digest
   struct statx status {};
 };
 
-/// Whom the contents of large files count on. Without memory they count on nobody.
+/// The account that the contents of large files are charged to. Without memory they are not
+/// charged.
 struct MemoryAccount {
   std::shared_ptr<JobMemory> memory = nullptr;
   Account account{0};
 };
 
-/// Reads regular files whole, and remembers the digests of those that lie still. For one build. Not
-/// thread-safe.
+/// Reads regular files whole, and remembers the digests of files that do not change. For one build.
+/// Not thread-safe.
 class ContentsReader {
  public:
   ContentsReader(AccessRules& rules, FileMemory& memory, MemoryAccount account = {})
       : rules_(rules), memory_(memory), account_(std::move(account)) {}
 
-  /// The file that lies at a place where a regular file was found. Judges it again: another may lie
-  /// there now. kChanging: something changed meanwhile; worth another try from the path on.
+  /// Reads the file at a place where a regular file was found. Checks it again, because another
+  /// file may be there now. kChanging: something changed meanwhile; worth another try from the path
+  /// on.
   Reached<FileContents> Read(const Place& place);
 
-  /// The digest, if the file at a place where a regular file was found is known to be unchanged
-  /// since it was read, and this requester may have it.
+  /// Returns the digest of the file at a place where a regular file was found. None unless the file
+  /// is known to be unchanged since it was read and this requester may have it.
   [[nodiscard]] std::optional<Digest> Known(const Place& place);
 
  private:
@@ -98,7 +100,7 @@ class ContentsReader {
   AccessRules& rules_;
   FileMemory& memory_;
   const MemoryAccount account_;
-  std::optional<std::optional<int64_t>> write_back_;  ///< of memory_, once it was asked for
+  std::optional<std::optional<int64_t>> write_back_;  ///< memory_.write_back(), once asked
 };
 
 }  // namespace cccl_cache::daemon

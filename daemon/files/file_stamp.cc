@@ -33,7 +33,7 @@ ContentStamp ContentStamp::Of(const struct statx& status) {
 }
 
 bool ContentStamp::IsSettledAt(int64_t now_ns, int64_t write_back_ns) const {
-  // ext4 with small inodes, and its forerunners, count in whole seconds.
+  // ext4 with small inodes, like ext2 and ext3, stamps in whole seconds.
   const bool whole_seconds = ctime_ns % kSecond == 0;
   return now_ns - ctime_ns >= std::max(whole_seconds ? 2 * kSecond : kTwoTicks, write_back_ns);
 }
@@ -47,7 +47,7 @@ std::optional<int64_t> KernelWriteBack(const std::string& directory) {
   const int64_t expire = setting("dirty_expire_centisecs", 3000);
   const int64_t interval = setting("dirty_writeback_centisecs", 500);
   if (interval == 0) return std::nullopt;
-  // One interval until the kernel looks, one for writing.
+  // One interval until the kernel looks, and one to write.
   return expire + 2 * interval;
 }
 

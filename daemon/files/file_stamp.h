@@ -12,10 +12,11 @@
 
 namespace cccl_cache::daemon {
 
-/// What changes when a file's contents change, where the local kernel sets the time of change
-/// (IsLocal): mtime can be set back, ctime cannot. Only compared within one run of the daemon.
+/// The metadata that change when a file's contents change, if the local kernel sets the change time
+/// (IsLocal): mtime can be set back, ctime cannot. Stamps are compared only within one run of the
+/// daemon.
 struct ContentStamp {
-  uint64_t mount = 0;  ///< 0 before Linux 5.8, which does not tell
+  uint64_t mount = 0;  ///< 0 before Linux 5.8, which does not report it
   uint64_t device = 0;
   uint64_t inode = 0;
   uint64_t size = 0;
@@ -26,10 +27,10 @@ struct ContentStamp {
 
   static ContentStamp Of(const struct statx& status);
 
-  /// Whether any change after `now_ns` gives another stamp: the file's time has moved on since its
-  /// last change. Of a file, `write_back_ns` is KernelWriteBack's time: stores through a mapping
-  /// change no stamp until the page that the first of them dirtied is written back. Directories
-  /// can't be mapped.
+  /// Returns whether any change after `now_ns` gives another stamp: the file's clock has moved on
+  /// since its last change. For a file, `write_back_ns` is the time that KernelWriteBack returns.
+  /// Stores through a mapping change no stamp until the page that the first of them dirtied is
+  /// written back. Directories can't be mapped.
   [[nodiscard]] bool IsSettledAt(int64_t now_ns, int64_t write_back_ns = 0) const;
 };
 
@@ -37,22 +38,22 @@ struct ContentStampHash {
   size_t operator()(const ContentStamp& stamp) const;
 };
 
-/// How long the kernel leaves a changed page unwritten. None: for ever (periodic write-back is
-/// turned off). `directory`: where the kernel's settings are; each that can't be read has its
-/// default.
+/// Returns how long in nanoseconds the kernel leaves a changed page unwritten. None: without limit
+/// (periodic write-back is turned off). `directory` holds the kernel's settings; a setting that
+/// can't be read has its default.
 [[nodiscard]] std::optional<int64_t> KernelWriteBack(const std::string& directory = "/proc/sys/vm");
 
-/// The clock that stamps files.
+/// Returns the time of the clock that stamps files.
 [[nodiscard]] int64_t FileTimeNow();
 
 /// STATX_DIOALIGN, which headers before Linux 6.1 don't have.
 inline constexpr unsigned kStatxDirectIo = 0x2000;
 
-/// What the kernel says of `name` in `directory`, a symlink's own status for a symlink; "" is the
-/// descriptor itself. 0 or the errno.
+/// Reads the status of `name` in `directory`, of the symlink itself if it is one; "" is the
+/// descriptor itself. Returns 0 or the errno.
 [[nodiscard]] int StatusAt(int directory, const std::string& name, struct statx* status);
 
-/// Device numbers are told in two halves.
+/// Returns the device number, which statx reports in two halves.
 [[nodiscard]] uint64_t DeviceOf(const struct statx& status);
 
 }  // namespace cccl_cache::daemon

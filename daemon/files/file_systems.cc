@@ -23,7 +23,7 @@ constexpr uint32_t kConfigfsMagic = 0x62656570;
 
 FileSystem KindOf(const struct statfs& status) {
   switch (static_cast<uint32_t>(status.f_type)) {
-    case EXT4_SUPER_MAGIC:  // and ext2, ext3
+    case EXT4_SUPER_MAGIC:  // also ext2, ext3
     case kXfsMagic:
     case kBtrfsMagic:
     case kZfsMagic:
@@ -67,8 +67,8 @@ std::optional<std::pair<uint64_t, uint64_t>> Identity(const std::string& path) {
 }  // namespace
 
 bool IsWrittenBack(FileSystem system, const struct statx& file) {
-  // An overlay passes on what the file system of the very file says of direct I/O, which a file
-  // system in memory has none of. Kernels before 6.1 don't tell, nor do all file systems.
+  // An overlay reports direct I/O as the file system of the file itself does; a file system in
+  // memory has none. Kernels before 6.1 don't report it, nor do all file systems.
   if (system == FileSystem::kOverlay) return (file.stx_mask & kStatxDirectIo) != 0;
   return system == FileSystem::kDisk;
 }

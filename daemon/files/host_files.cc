@@ -11,7 +11,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// How often a file is read that is written to at the same time.
+/// How often a file is read again if it is written at the same time.
 constexpr int kMaxAttempts = 5;
 
 SeenFile Seen(FileKind kind, const struct statx& status) {

@@ -20,11 +20,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of this machine, by path. A directory is opened once and then is the same one for this
-/// object: make a new one for each build and each check of a closure.
+/// The files of this machine, by path. A directory is opened once and stays the same one for this
+/// object: make a new object for each build and each check of a closure.
 class HostFiles final : public RequesterFiles {
  public:
-  /// `own_directories`: the daemon's, refused to everybody.
+  /// `own_directories` are the daemon's; they are refused to all requesters.
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_directories,
             std::shared_ptr<FileMemory> memory, MemoryAccount account = {})
       : directories_(std::move(directories)),
@@ -39,31 +39,32 @@ class HostFiles final : public RequesterFiles {
   Result<Contents> Read(const FileName& name) override;
 
  private:
-  /// Obstacles as the requester is told them; nothing there is an answer.
+  /// Returns path errors as the requester is told them. An absent file is an answer, not an error.
   Result<Contents> ReadPath(const std::string& path);
   Reached<Contents> ReadOnce(const std::string& path);
 
   const RootDirectories directories_;
   AccessRules rules_;
-  const std::shared_ptr<FileMemory> memory_;  // a disk that hangs may outlast the daemon's end
+  const std::shared_ptr<FileMemory> memory_;  // a hanging thread may outlive the daemon
   NameWalk walk_;
   ContentsReader reader_;
 };
 
-/// Opens the files of this machine for requesters to whom its paths mean the same as to the daemon.
+/// Opens the files of this machine for requesters whose paths mean the same to the daemon.
 /// Thread-safe.
 class HostFileAccess final : public FileAccess {
  public:
   struct Options {
-    /// The daemon's own: state and runtime directories. No other user's files lie in them, for
-    /// nothing in them is given to anybody.
+    /// The daemon's own state and runtime directories. They hold no other user's files, because
+    /// nothing in them is given to any requester.
     std::vector<std::string> own_directories;
-    uid_t own_uid = 0;  ///< the daemon's
+    uid_t own_uid = 0;  ///< the daemon's uid
     std::optional<FilesView> own_view =
-        std::nullopt;  ///< what paths mean to the daemon; none: nobody's files are opened
-    /// Files whose digests are remembered, and absent names; some 200 bytes each.
+        std::nullopt;  ///< meaning of paths to the daemon; none: no requester's files are opened
+    /// Limit of the remembered digests of files, and of absent names; some 200 bytes each.
     size_t max_remembered = 65536;
-    /// What large files count on while they are handed over; null: on nothing.
+    /// The memory that large files are charged to while they are handed over; null: they are not
+    /// charged.
     std::shared_ptr<JobMemory> memory = nullptr;
   };
 
@@ -78,11 +79,11 @@ class HostFileAccess final : public FileAccess {
   const std::shared_ptr<FileMemory> memory_;
 };
 
-/// The files of a requester whose paths mean something else to the daemon, or may: all that the
-/// daemon knows of them is that only the client can tell.
+/// The files of a requester whose paths mean, or may mean, something else to the daemon. The daemon
+/// knows only that the client alone can read them.
 class FilesElsewhere final : public RequesterFiles {
  public:
-  /// `why`: the cause, for the client.
+  /// `why` is the cause, for the client.
   FilesElsewhere(RootDirectories directories, std::string why)
       : directories_(std::move(directories)), why_(std::move(why)) {}
 

@@ -10,28 +10,28 @@
 
 namespace cccl_cache::daemon {
 
-/// Why a name gives nothing.
+/// The reason why a path gives no file.
 struct PathError {
   enum class Kind : uint8_t {
-    kAbsent,      ///< there is nothing
-    kClientOnly,  ///< the daemon may not look for this requester
-    kRefused,     ///< it lies where nobody is served from
+    kAbsent,      ///< no such file
+    kClientOnly,  ///< the daemon may not look it up for this requester
+    kRefused,     ///< it lies in a place from which no requester is served
     kSpecial,     ///< a FIFO, a device, a socket
     kTooLarge,
     kChanging,  ///< it changed while it was looked at
-    kFailed,    ///< `error` says what
+    kFailed,    ///< any other errno, in `error`
   };
   Kind kind = Kind::kAbsent;
   int error = 0;
 
-  /// What a failed system call means.
+  /// Returns the path error for the errno of a failed system call.
   static PathError Of(int error);
 };
 
 template <typename T>
 using Reached = std::variant<T, PathError>;
 
-/// For the requester, under the name that the requester uses. Not for kAbsent.
+/// Returns the error for the requester, with the path as the requester named it. Not for kAbsent.
 [[nodiscard]] Error Explain(const PathError& obstacle, std::string_view path);
 
 }  // namespace cccl_cache::daemon

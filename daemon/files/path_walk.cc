@@ -16,16 +16,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// As many as the kernel follows.
+/// The kernel's own limit.
 constexpr int kMaxSymlinks = 40;
-/// Of a path in which symlinks were replaced by their targets. The kernel has no such bound; the
-/// time that a walk takes needs one.
+/// Limit of a path in which symlinks were replaced by their targets. The kernel has no such limit;
+/// here it bounds the time of a walk.
 constexpr size_t kMaxDetour = 4 * PATH_MAX;
-/// Descriptors that one build may hold.
+/// Limit of the descriptors that one build may hold.
 constexpr size_t kMaxOpenDirectories = 256;
 
-/// The path of a directory and the entry in it that is meant; no entry where the path ends in a
-/// name that only directories have.
+/// A directory's path and the name of an entry in it. The name is empty if the path ends in a name
+/// that only directories have.
 struct SplitPath {
   std::string_view directory;
   std::string name;
@@ -124,7 +124,7 @@ Reached<NameWalk::Way> NameWalk::DirectoryAt(std::string_view path, int symlinks
 Reached<NameWalk::Way> NameWalk::Step(const Way& from, std::string_view prefix,
                                       const std::string& name, int symlinks) {
   if (KnownAbsent(from, name)) return PathError{};
-  // O_DIRECTORY, because it makes an automounter mount what is meant.
+  // O_DIRECTORY makes an automounter mount the directory.
   FileDescriptor next(
       openat(from.directory->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (next.valid()) return Arrive(std::move(next), from.symlinks);
@@ -173,7 +173,7 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
                                                  const std::string& name, int symlinks) {
   char target[PATH_MAX];
   const ssize_t length = readlinkat(from.directory->get(), name.c_str(), target, sizeof(target));
-  // EINVAL: no symlink but something that is no directory.
+  // EINVAL: the entry is neither a symlink nor a directory.
   if (length < 0) return errno == EINVAL ? PathError{} : PathError::Of(errno);
   if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return PathError{};
   const std::string_view text(target, static_cast<size_t>(length));

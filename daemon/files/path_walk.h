@@ -21,9 +21,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Names that directories do not have, under the directories' stamps: whatever is made in a
-/// directory changes that. A closure is half names that were looked for in vain; of those, one look
-/// at each directory is enough. Bounded in names: when there are too many, all are forgotten, and
+/// Names that directories do not have, keyed by the directories' stamps: whatever is made in a
+/// directory changes its stamp. Half of a closure is names that were looked up and not found; one
+/// look at each directory is enough for them. Bounded in names: at the limit all are forgotten, and
 /// those in use come back. Thread-safe.
 class AbsentNames {
  public:
@@ -32,8 +32,8 @@ class AbsentNames {
   AbsentNames& operator=(const AbsentNames&) = delete;
 
   [[nodiscard]] bool Knows(const ContentStamp& directory, std::string_view name) const;
-  /// `directory`: settled (ContentStamp::IsSettledAt) when it was taken, and before the name was
-  /// looked for.
+  /// `directory` must be settled (ContentStamp::IsSettledAt) when it was taken, and taken before
+  /// the name was looked up.
   void Remember(const ContentStamp& directory, std::string_view name);
   [[nodiscard]] size_t size() const;
 
@@ -50,8 +50,8 @@ class AbsentNames {
   size_t size_ = 0;                                                  // guarded by mutex_
 };
 
-/// Where a path leads, symlinks followed: to an entry of an open directory, or with an empty name
-/// to that directory itself. It may be given, as far as `status` tells.
+/// The end of a path, with symlinks resolved: an entry of an open directory, or with an empty name
+/// the directory itself. It may be given to the requester, as far as `status` tells.
 struct Place {
   std::shared_ptr<const FileDescriptor> directory;  // O_PATH
   std::string name;
@@ -59,37 +59,36 @@ struct Place {
   FileSystem file_system = FileSystem::kOther;
 };
 
-/// Follows paths as the kernel does, ".." and symlinks included, one name at a time through
-/// descriptors, and checks each directory that it comes through. Directories stay open: a path's
-/// directory is opened once, and is the same one for as long as this lives. For one build. Not
-/// thread-safe.
+/// Resolves paths as the kernel does, ".." and symlinks included, one name at a time through
+/// descriptors, and checks each directory on the way. Directories stay open: a path's directory is
+/// opened once, and is the same one while the object lives. For one build. Not thread-safe.
 class NameWalk {
  public:
   /// Both must outlive the walk.
   NameWalk(AccessRules& rules, AbsentNames& absent) : rules_(rules), absent_(absent) {}
 
-  /// How it is found out that a directory does not have a name.
+  /// How the walk finds out that a directory does not have a name.
   enum class Absence {
     kAsked,
-    kRemembered,  ///< as it was when the walk came to the directory first
+    kRemembered,  ///< by the stamp of the directory when the walk first came to it
   };
-  /// `path`: absolute.
+  /// `path` must be absolute.
   Reached<Place> Find(std::string path, Absence absence);
 
  private:
-  /// An open directory that may be searched, and how many symlinks led there.
+  /// An open directory that may be searched, and the number of symlinks on the way to it.
   struct Way {
     std::shared_ptr<const FileDescriptor> directory;
     int symlinks = 0;
-    /// When it was opened; none if it could change without that.
+    /// The stamp when it was opened; none if the directory could change without changing it.
     std::optional<ContentStamp> stamp = std::nullopt;
   };
   struct PathHash {
     using is_transparent = void;
     size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
   };
-  /// A path in which a symlink was replaced by its target, and the symlinks that are not in the
-  /// path any more.
+  /// A path in which a symlink was replaced by its target, and the number of symlinks that are no
+  /// longer in the path.
   struct FollowedLink {
     std::string path;
     int symlinks = 0;
@@ -104,13 +103,13 @@ class NameWalk {
                                       const std::string& name, int symlinks);
   void Remember(std::string_view path, const Way& way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
-  /// What hinders the way to a name, and whether that is so for longer.
+  /// Returns the path error of a name; remembers the name as absent if that is settled.
   PathError ErrorAt(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;
   AbsentNames& absent_;
-  Absence absence_ = Absence::kAsked;  ///< of the search in progress
-  /// By path as it was spelled, without a slash at the end; "" is /.
+  Absence absence_ = Absence::kAsked;  ///< mode of the search in progress
+  /// Keyed by the path as spelled, without a slash at the end; "" is /.
   std::unordered_map<std::string, Way, PathHash, std::equal_to<>> ways_;
 };
 

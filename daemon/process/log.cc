@@ -118,7 +118,7 @@ constexpr double kLinesPerSecond = 10.0 / 60;
 
 }  // namespace
 
-/// spdlog's side of it: a queue, a thread, and standard error.
+/// The spdlog part of the log: a queue, a thread, and standard error.
 class Log::Sink {
  public:
   explicit Sink(LogFormat format)
@@ -129,7 +129,7 @@ class Log::Sink {
     logger_->set_pattern(format == LogFormat::kJson ? kJsonPattern : kTextPattern);
   }
 
-  /// The thread writes what waits and ends before what it writes with does.
+  /// Ends the thread, which writes the waiting lines, before the objects that it writes with.
   ~Sink() { pool_.reset(); }
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
@@ -164,7 +164,7 @@ std::string TextLine(std::string_view event, std::string_view message,
                      std::initializer_list<LogField> fields) {
   std::string line(event);
   if (!message.empty()) line += ": ";
-  // One event, one line: a text that comes from elsewhere can't begin another.
+  // One event is one line: control characters in a foreign text can't begin another.
   for (const char c : message) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   for (const LogField& field : fields) {
     line += fmt::format(" {}=", field.name);

@@ -17,19 +17,18 @@
 
 namespace cccl_cache::daemon {
 
-/// One value of a line, under its name.
+/// One named value of a log line.
 struct LogField {
   std::string_view name;
   std::variant<std::string_view, int64_t> value;
 };
 
-/// One line for each event on standard error. Thread-safe; a line is handed to a thread of the
-/// log's own, and the oldest ones are dropped when the reader does not keep up: no build waits for
-/// a log.
+/// Writes one line for each event to standard error. Thread-safe. A thread of the log writes the
+/// lines, and the oldest are dropped when the reader does not keep up: no build waits for a log.
 class Log {
  public:
   Log(LogLevel level, LogFormat format);
-  /// Writes what waits.
+  /// Writes the lines that wait.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -47,20 +46,20 @@ class Log {
   const std::unique_ptr<Sink> sink_;
 };
 
-/// What follows the time and the level on a line.
+/// Returns the part of a text line that follows the time and the level.
 [[nodiscard]] std::string TextLine(std::string_view event, std::string_view message,
                                    std::initializer_list<LogField> fields);
-/// The same as members of a JSON object, each after a comma.
+/// Returns the same as members of a JSON object, each after a comma.
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
 
-/// One line for one build: who asked, what became of it, how long it took. Hits are written at
-/// level debug, all else at info. No text of the client's is in it.
+/// Writes one line for one build: the requester, the outcome, the time it took. Hits are written at
+/// level debug, all else at info. The line holds no text of the client's.
 void LogBuild(Log& log, const BuildRecord& record);
 
-/// Warnings of one kind that a client can cause any number of: ten at once and ten a minute are
-/// written. The next one that is written says how many were left out. Thread-safe; the log must
-/// outlive it.
+/// Writes warnings of a kind that a client can cause any number of times: ten at once and ten a
+/// minute. The next one that is written says how many were left out. Thread-safe; the log must
+/// outlive the object.
 class LimitedLog {
  public:
   using Clock = TokenBucket::Clock;

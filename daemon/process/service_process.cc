@@ -49,7 +49,7 @@ void NotifySocket::Send(std::string_view message) const {
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // Nobody to tell if it fails: systemd then ends the start by its own deadline.
+  // A failure can't be reported: systemd's start timeout ends the start then.
   (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&address), length);
   close(fd);

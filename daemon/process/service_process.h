@@ -9,32 +9,32 @@
 
 namespace cccl_cache::daemon {
 
-/// What the daemon is told from outside.
+/// An order that the daemon gets by a signal.
 enum class Told { kNothing, kStop, kReload };
 
-/// Takes SIGTERM, SIGINT and SIGHUP out of the normal course, so that one thread can wait for them.
-/// Make it before the first other thread starts: threads inherit the mask. Used by one thread.
+/// Blocks SIGTERM, SIGINT and SIGHUP, so that one thread can wait for them. Make the object before
+/// the first other thread starts: threads inherit the mask. Used by one thread.
 class Signals {
  public:
-  /// Ignores SIGPIPE as well: a peer that goes away is an error of the write.
+  /// Also ignores SIGPIPE: a peer that goes away is an error of the write.
   Signals();
 
-  /// Waits for a signal, at most this long.
+  /// Waits for a signal, at most for `patience`.
   [[nodiscard]] Told Wait(std::chrono::milliseconds patience) const;
 
  private:
   sigset_t set_;
 };
 
-/// Tells systemd how the daemon is doing: one datagram per message to the socket that systemd
-/// named. Does nothing where there is none. Immutable.
+/// Reports the daemon's state to systemd: one datagram per message to the socket that systemd
+/// named. Does nothing without one. Immutable.
 class NotifySocket {
  public:
-  /// `address`: the value of NOTIFY_SOCKET: a path, or a name in the abstract namespace after '@'.
+  /// `address` is the value of NOTIFY_SOCKET: a path, or '@' and a name in the abstract namespace.
   explicit NotifySocket(std::string address) : address_(std::move(address)) {}
 
   void Ready() const { Send("READY=1"); }
-  /// Followed by Ready when it is done.
+  /// Call Ready when the reload is done.
   void Reloading() const;
   void Stopping() const { Send("STOPPING=1"); }
 
@@ -44,7 +44,7 @@ class NotifySocket {
   const std::string address_;
 };
 
-/// Raises the number of descriptors that this process may open as far as it is allowed to.
+/// Raises the limit of open descriptors of this process as far as it is allowed to.
 void RaiseFileLimit();
 
 }  // namespace cccl_cache::daemon

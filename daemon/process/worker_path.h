@@ -8,7 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The cccl-cached-worker that belongs to this executable: installed beside it, or built with it.
+/// Returns the path of the cccl-cached-worker that belongs to this executable: installed beside it,
+/// or built with it.
 [[nodiscard]] Result<std::string> FindWorker();
 
 }  // namespace cccl_cache::daemon

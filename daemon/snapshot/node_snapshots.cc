@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
 
-// What a hit is taken to save: snapshots do not say.
+// The compile time that a hit is taken to save: snapshots do not hold it.
 constexpr std::chrono::seconds kCompileTime{1};
 
 std::string Text(const std::string& text) { return IsSnapshotText(text) ? text : ""; }
@@ -44,8 +44,9 @@ SnapshotItem ItemOf(const ChosenDeposit& deposit, uint64_t bytes) {
   return item;
 }
 
-/// Whose private entries count. None: only what all share does. What a user inserted must not get
-/// into a file of an administrator's, who may insert it for everybody elsewhere.
+/// Returns the user whose private entries count, or none if only shared entries do. An
+/// administrator's snapshot may be inserted for all users elsewhere, so it must not hold private
+/// entries.
 std::optional<uid_t> OwnerFor(const Peer& peer) {
   return peer.administrator ? std::nullopt : std::optional(peer.uid);
 }
@@ -64,7 +65,7 @@ Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_toke
   const auto mine = waiting_.insert(waiting_.end(), account);
   const bool mine_now = changed_.wait(lock, left, [&] { return IsNext(account); });
   waiting_.erase(mine);
-  // Who is behind may be next.
+  // The next one in the queue may have its turn now.
   changed_.notify_all();
   if (!mine_now) return Error{ErrorCode::kCancelled, "the caller left"};
   inside_.insert(account);
@@ -158,7 +159,7 @@ std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner
   if (record.artifact == nullptr) record.artifact = FindShared(build.key);
   if (record.artifact == nullptr) return std::nullopt;
   if (record.key() == build.key) return record;
-  // What files it was made of stands in a manifest, with what other users' builds were made of.
+  // The files that the build was made of are in a manifest, with those of other users' builds.
   const Digest manifest_key = ManifestKey(build.fingerprint);
   for (const ArtifactPtr& entry : {FindOwn(owner, manifest_key), FindShared(manifest_key)}) {
     if (entry == nullptr) continue;

@@ -27,14 +27,16 @@
 
 namespace cccl_cache::daemon {
 
-/// How many users may be at some work at once: each user one at a time, and each in turn, so that
-/// none is kept out by others who come again and again. Thread-safe; must outlive what it gave.
+/// Limits how many users work on snapshots at once. A user takes one place at a time, and places go
+/// in turn, so that no user is starved by others who keep coming back. Thread-safe; must outlive
+/// the places that it gave.
 class Places {
  public:
   explicit Places(size_t count) : count_(count) {}
 
-  /// Waits for a place behind those who waited before; it is given back when the last copy goes.
-  /// kOverloaded: this user waits for one already; kCancelled: the caller left.
+  /// Waits for a place behind those who waited before. The place is given back when the last copy
+  /// of the pointer goes. kOverloaded: this user waits for one already; kCancelled: the caller
+  /// left.
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
@@ -44,7 +46,7 @@ class Places {
   const size_t count_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::list<Account> waiting_;  ///< in order, each once; guarded by mutex_, like the other
+  std::list<Account> waiting_;  ///< in order, each account once; guarded by mutex_, like inside_
   std::set<Account> inside_;
 };
 
@@ -57,10 +59,10 @@ class NodeSnapshots final : public Snapshots {
     PrivateEntries& own;
     BuildCache& cache;
     Deposits& deposits;
-    std::vector<Tier*> tiers;          ///< what all users share, in the order in which it is asked
-    std::string directory;             ///< the daemon's own, for what is being received
-    uint64_t shared_limit = 0;         ///< bytes that may be inserted for everybody at once
-    std::function<void()> await_room;  ///< returns when the last tier takes much more
+    std::vector<Tier*> tiers;  ///< tiers that all users share, in the order in which they are asked
+    std::string directory;     ///< the daemon's own, for snapshots that are being received
+    uint64_t shared_limit = 0;         ///< bytes that may be inserted for all users at once
+    std::function<void()> await_room;  ///< returns once the last tier has room for much more
   };
 
   explicit NodeSnapshots(Parts parts) : parts_(std::move(parts)) {}
@@ -70,18 +72,18 @@ class NodeSnapshots final : public Snapshots {
   Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) override;
 
  private:
-  /// A record as it stands in the file.
+  /// A record as stored in the file.
   struct Packed {
     SnapshotItem item;
     std::string stored;
   };
-  /// None: it is not kept any more, or too large.
+  /// Returns none if the record is not kept any more, or is too large.
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const AnsweredBuild& build);
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const ChosenDeposit& deposit);
-  /// None: it is not kept any more, or nothing would find it. `owner`: whose private entries count
-  /// besides what all share.
+  /// Returns none if the record is not kept any more, or no look-up would find it. `owner` is the
+  /// user whose private entries count besides the shared ones.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
                                                        const AnsweredBuild& build);
   [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const Digest& key);
@@ -92,9 +94,9 @@ class NodeSnapshots final : public Snapshots {
   [[nodiscard]] Result<std::shared_ptr<void>> TakePlace(const SnapshotCaller& caller);
 
   const Parts parts_;
-  // Each may have a file of the largest size on the disk, and a record in memory.
+  // Each place may cost a file of the largest size on the disk, and a record in memory.
   Places users_{4};
-  Places administrators_{2};  ///< never kept out by others
+  Places administrators_{2};  ///< never kept waiting by other users
 };
 
 }  // namespace cccl_cache::daemon

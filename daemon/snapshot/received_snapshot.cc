@@ -16,7 +16,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// What keeping a record may cost beyond its bytes: limits are looked at before the first is kept.
+// Bytes that keeping a record may cost beyond its own; limits are checked before the first is kept.
 constexpr uint64_t kRecordOverhead = 1024;
 
 Error Refused(std::string_view reason) {
@@ -24,7 +24,7 @@ Error Refused(std::string_view reason) {
           fmt::format("the snapshot is refused, nothing of it was inserted: {}", reason)};
 }
 
-/// What stopped the keeping, and what stays.
+/// Returns the error that stopped the insertion, with the number of records that stay.
 Error Broken(Error error, uint64_t kept, uint64_t of) {
   error.message = fmt::format("{} of the snapshot's {} entries are there, the others not: {}", kept,
                               of, error.message);

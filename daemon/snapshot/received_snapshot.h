@@ -17,18 +17,18 @@
 
 namespace cccl_cache::daemon {
 
-/// A snapshot from its first byte to what is kept of it. Verified from end to end, each record as
-/// it will be used, before the first record is kept.
+/// Receives a snapshot and keeps its records. The snapshot is verified from end to end, each record
+/// as it will be used, before the first record is kept.
 class ReceivedSnapshot final : public IncomingSnapshot {
  public:
   struct Options {
     SnapshotCaller caller;
-    uint64_t limit_bytes = 0;          ///< of all records together, decompressed
-    uint64_t deposit_limit_bytes = 0;  ///< of all deposits together, as they are charged
+    uint64_t limit_bytes = 0;          ///< limit of all records together, decompressed
+    uint64_t deposit_limit_bytes = 0;  ///< limit of all deposits together, as they are charged
     bool shared = false;
     std::function<Result<Inserted>(const ArtifactRecord&)> keep;
     std::function<Result<Inserted>(const DepositCopy&)> keep_deposit;
-    std::shared_ptr<void> place;  ///< let go of when the snapshot ends
+    std::shared_ptr<void> place;  ///< released when the snapshot ends
   };
 
   ReceivedSnapshot(SpoolFile file, Options options)
@@ -43,11 +43,11 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] static Result<Record> Decode(const SnapshotItem& item, std::string_view stored);
   [[nodiscard]] Result<Inserted> Keep(const Record& record) const;
   Status ForEachRecord(const SnapshotReader& reader, const Use& use) const;
-  /// Whether a record may be read: looked at before any of it is.
+  /// Returns whether a record may be read; checked before any of it is read.
   [[nodiscard]] Status Admit(const SnapshotItem& item) const;
-  /// Whether so much may be inserted at once.
+  /// Returns whether this many bytes may be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
-  /// Whether all deposits can be kept: those that came first would go for the last ones.
+  /// Returns whether all deposits can be kept: otherwise the last ones would evict the first ones.
   [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;
 
   SpoolFile file_;

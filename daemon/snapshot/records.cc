@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
-// As a client may name one.
+// limit of a namespace that a client may name
 constexpr size_t kMaxNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {
@@ -28,7 +28,8 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
   return std::move(manifest->closures.front().closure);
 }
 
-// The digests of parts go to clients as they are, so they are not taken from a stranger unseen.
+// Returns whether the parts are sound. The digests of parts go to clients as they are, so they are
+// not accepted from a stranger without a check.
 bool IsSound(const Artifact& artifact) {
   return artifact.compile_time.count() == 0 && !artifact.parts.empty() &&
          std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {

@@ -14,53 +14,53 @@
 
 namespace cccl_cache::daemon {
 
-/// Encoded, and compressed: as much as a deposit of the largest size. A larger one is neither
-/// written nor taken in. The format has room for four times as much.
+/// Limit of a record in bytes, encoded as well as compressed: a deposit of the largest size. A
+/// larger record is neither written nor accepted. The format has room for four times as much.
 inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
-/// So often the bytes of a record are in memory while it is made or taken in: as they are, as an
-/// entry, as a record, compressed, and as they are kept.
+/// How many copies of a record are in memory while it is made or accepted: the bytes, the entry,
+/// the record, the compressed record, and the kept form.
 inline constexpr uint64_t kCopiesOfRecord = 5;
 
-/// What a snapshot holds of one artifact, before compression: with it goes what the key is made of,
-/// so that nothing is found under a key that it was not made for, and that builds find the key.
+/// The record of one artifact in a snapshot, before compression. It includes what the key is made
+/// of. So an artifact is never found under a key that it was not made for, and builds find the key.
 struct ArtifactRecord {
   Digest fingerprint;
   Closure closure;
   ArtifactPtr artifact;
 
-  /// Under which it is kept.
+  /// Returns the key under which the artifact is kept.
   [[nodiscard]] Digest key() const { return KeyOf(fingerprint, closure); }
 };
 
-/// docs/internals/snapshot-format.md says it byte by byte. How long the compile took is left out:
-/// it is no part of what was made, and another each time.
+/// docs/internals/snapshot-format.md has the layout byte by byte. The compile time is left out: it
+/// is no part of the result and differs each time.
 [[nodiscard]] std::string EncodeArtifactRecord(const ArtifactRecord& record);
 
-/// None if anything is malformed, or another key than that of the index comes of it. `bytes` may
-/// come from anybody.
+/// Returns none if anything is malformed, or if the key differs from that of the index. `bytes` is
+/// untrusted.
 [[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key,
                                                                  std::string_view bytes);
 
-/// What a snapshot holds of one deposit, before compression: nothing of whose it was. Whoever
-/// inserts it has it alone.
+/// The record of one deposit in a snapshot, before compression. It does not name the owner: the
+/// user who inserts it becomes its only owner.
 struct DepositCopy {
   std::string name_space;
-  Digest fields;             ///< of what it was made from
+  Digest fields;             ///< digest of the fields that it was made from
   DepositContents contents;  ///< never null
 
-  /// Under which it stands in a snapshot.
+  /// Returns the identity under which it stands in a snapshot.
   [[nodiscard]] Digest identity() const { return DepositIdentity(name_space, fields); }
 };
 
-/// docs/internals/snapshot-format.md says it byte by byte.
+/// docs/internals/snapshot-format.md has the layout byte by byte.
 [[nodiscard]] std::string EncodeDepositCopy(const DepositCopy& copy);
 
-/// How many bytes of contents a copy of so many bytes holds, which is what a deposit counts. 0 for
-/// a size that no copy has.
+/// Returns the size in bytes of the contents in an encoded copy of `copy_bytes`; a deposit is
+/// charged for that. Returns 0 for a size that no copy has.
 [[nodiscard]] uint64_t ContentsSize(std::string_view name_space, uint64_t copy_bytes);
 
-/// None if anything is malformed, or another identity than that of the index comes of it. `bytes`
-/// may come from anybody.
+/// Returns none if anything is malformed, or if the identity differs from that of the index.
+/// `bytes` is untrusted.
 [[nodiscard]] std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity,
                                                            std::string_view bytes);
 

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A toolchain's id may be cut off here.
+// A toolchain id may be abbreviated to this many digits.
 constexpr size_t kLeastIdDigits = 8;
 
 bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
@@ -57,7 +57,7 @@ bool Matches(const SnapshotFilter& filter, const ChosenDeposit& deposit) {
   return !std::ranges::binary_search(filter.known, deposit.identity);
 }
 
-/// Deposits are made by no toolchain and for no architecture that the daemon knows of.
+/// Deposits are not bound to a toolchain or an architecture that the daemon knows.
 bool NamesDeposits(const SnapshotFilter& filter, const Peer& peer) {
   const bool among = filter.all_users || filter.uids.empty() ||
                      std::ranges::find(filter.uids, peer.uid) != filter.uids.end();
@@ -69,7 +69,7 @@ bool NamesDeposits(const SnapshotFilter& filter, const Peer& peer) {
 Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Peer& peer,
                                               const SnapshotFilter& filter) {
   if (const Status allowed = Check(peer, filter); !allowed) return allowed.error();
-  // What a compiler made belongs to no namespace.
+  // Compiled artifacts belong to no namespace.
   if (!filter.name_space.empty()) return std::vector<ChosenBuild>();
   std::vector<uid_t> users = filter.uids;
   if (filter.all_users) users = answered.Users();
@@ -98,7 +98,7 @@ std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& 
     ChosenDeposit deposit{IdentityOf(record), std::move(record)};
     if (Matches(filter, deposit)) chosen.push_back(std::move(deposit));
   }
-  // One may be there twice, private and for a group: the private one goes.
+  // A deposit may exist twice, private and for a group: the private one is taken.
   const auto order = [](const ChosenDeposit& each) {
     return std::pair(each.identity, each.record.scope);
   };

@@ -16,14 +16,15 @@
 
 namespace cccl_cache::daemon {
 
-/// A build that goes into a snapshot, and one who was answered with it.
+/// A build that goes into a snapshot, and one user who was answered with it.
 struct ChosenBuild {
   uid_t uid = 0;
   AnsweredBuild build;
 };
 
-/// What the filter names of what the caller may have, ascending by key, each key once. kDenied,
-/// kInvalidRequest: a filter that is not the caller's to set, or means nothing. Reads the disk.
+/// Returns the builds that match the filter and that the caller may have, ascending by key, each
+/// key once. kDenied: the caller may not set the filter. kInvalidRequest: the filter means nothing.
+/// Reads the disk.
 [[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,
                                                             const Peer& peer,
                                                             const SnapshotFilter& filter);
@@ -34,8 +35,9 @@ struct ChosenDeposit {
   DepositRecord record;
 };
 
-/// What the filter names of what the caller deposited, ascending by identity, each once. Never
-/// another's, whoever asks: nobody runs another's bytes without asking for them.
+/// Returns the caller's deposits that match the filter, ascending by identity, each once. Never
+/// returns another user's deposits, not even to an administrator: no user runs another's bytes
+/// without asking for them.
 [[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
                                                         const SnapshotFilter& filter);
 

@@ -12,14 +12,14 @@
 
 namespace cccl_cache::daemon {
 
-/// What a client sends, on the disk until all of it is there: a file of ours that has no name, so
-/// nothing of it is left however the daemon ends. Not thread-safe.
+/// A file for the bytes that a client sends, until all have arrived. It belongs to the daemon and
+/// has no name, so nothing is left of it however the daemon ends. Not thread-safe.
 class SpoolFile {
  public:
-  /// `directory`: the daemon's own.
+  /// `directory` is private to the daemon.
   [[nodiscard]] static Result<SpoolFile> Create(const std::string& directory);
 
-  /// kUnavailable: the disk refuses.
+  /// kUnavailable: the disk refuses the write.
   Status Append(std::string_view bytes);
   [[nodiscard]] int fd() const { return file_.get(); }
 
@@ -29,12 +29,12 @@ class SpoolFile {
   FileDescriptor file_;
 };
 
-/// zstd, which nothing else of snapshots knows. One version of it makes the same bytes of the same.
-/// kUnavailable: it gets no memory.
+/// Compresses with zstd, which the rest of the snapshot code does not use. One version of zstd
+/// makes the same output of the same input. kUnavailable: no memory.
 [[nodiscard]] Result<std::string> Compress(std::string_view bytes);
 
-/// None unless `stored` is one whole compression of exactly `bytes` bytes, which the caller has
-/// bounded. `stored` may come from anybody.
+/// Returns none unless `stored` is one whole compressed frame of exactly `bytes` bytes, which the
+/// caller has bounded. `stored` is untrusted.
 [[nodiscard]] std::optional<std::string> Decompress(std::string_view stored, uint64_t bytes);
 
 }  // namespace cccl_cache::daemon

@@ -12,9 +12,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// No user has this number: its row counts all users' rows.
+// No user has this uid: its row counts the rows of all users.
 constexpr uid_t kAll = static_cast<uid_t>(-1);
-// Keys are uniform, so a run of neighbours is a fair sample; the oldest quarter of it goes.
+// Keys are uniform, so a run of neighbours is a fair sample. The oldest quarter of the sample is
+// dropped.
 constexpr size_t kSample = 512;
 constexpr size_t kDroppedAtOnce = kSample / 4;
 constexpr int kRounds = 64;
@@ -118,7 +119,7 @@ std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database,
 
 void AnsweredTable::Read(Database& database, uid_t uid, Rows* rows) {
   const std::string prefix = UserRowPrefix(uid);
-  // What can't be read is not exported.
+  // Rows that can't be read are not exported.
   static_cast<void>(
       database.Scan(Column::kAnswered, prefix, [&](std::string_view row, std::string_view value) {
         if (!row.starts_with(prefix)) return false;
@@ -166,7 +167,8 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
       if (place.first == uid) rows.insert_or_assign(place, build);
     }
   };
-  // First what is on its way, so that none is missed that arrives meanwhile; later, it counts more.
+  // Reads the queued rows before the database, so that a row written meanwhile is not missed. They
+  // are added last because they are newer.
   AnsweredTable::Rows unwritten;
   {
     const std::lock_guard lock(mutex_);

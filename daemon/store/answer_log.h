@@ -18,8 +18,8 @@
 
 namespace cccl_cache::daemon {
 
-/// What users were answered with, as rows of the database. Write belongs to the writer; the rest is
-/// thread-safe.
+/// The builds that each user was answered with, as rows of the database. Write is for the writer
+/// thread only; the other functions are thread-safe.
 class AnsweredTable {
  public:
   struct Limits {
@@ -30,24 +30,24 @@ class AnsweredTable {
 
   explicit AnsweredTable(Limits limits) : limits_(limits) {}
 
-  /// Of a user that has more than the limit the oldest of a sample go, and so of all users
-  /// together.
+  /// Writes the rows. A user over the `per_user` limit loses the oldest rows of a sample; so do all
+  /// users together over `in_all`.
   [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
 
-  /// A user's rows are added to what is there already.
+  /// Adds the user's rows to `rows`.
   static void Read(Database& database, uid_t uid, Rows* rows);
   [[nodiscard]] static bool Has(Database& database, uid_t uid, const Digest& key);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:
-  /// Counts as they will be once `writes` are written.
+  /// The counts hold once `writes` are written.
   struct Plan {
     std::vector<ColumnWrite> writes;
     std::map<uid_t, uint64_t> counts;
   };
   [[nodiscard]] static uint64_t CountOf(Database& database, uid_t uid, Plan& plan);
   [[nodiscard]] static std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  /// Drops up to `surplus` of the rows that begin with `prefix`, looking at some from `start` on.
+  /// Drops up to `surplus` of the oldest rows with `prefix`, from a sample that begins at `start`.
   [[nodiscard]] static std::optional<DatabaseError> DropOldest(Database& database,
                                                                const std::string& prefix,
                                                                const std::string& start,
@@ -58,7 +58,7 @@ class AnsweredTable {
   const Limits limits_;
 };
 
-/// Answered builds: those in the database, and those that are to be written there. Bounded: what
+/// Answered builds in the database, and those that wait to be written there. Bounded: a build that
 /// does not fit before the next write is forgotten until it is answered again. Thread-safe.
 class AnsweredLedger final : public AnsweredBuilds {
  public:
@@ -69,8 +69,8 @@ class AnsweredLedger final : public AnsweredBuilds {
   std::vector<AnsweredBuild> Of(uid_t uid) override;
   std::vector<uid_t> Users() override;
 
-  /// For the writer: what is to be written. The same again, and what came since, until it was
-  /// Written. Valid until the next call.
+  /// For the writer: returns the rows to write. Until Written() is called, it returns the same rows
+  /// again, with those that came since. Valid until the next call.
   [[nodiscard]] const AnsweredTable::Rows& Next();
   void Written();
 
@@ -78,7 +78,7 @@ class AnsweredLedger final : public AnsweredBuilds {
   DatabaseSlot& slot_;
   std::mutex mutex_;
   AnsweredTable::Rows waiting_;  ///< guarded by mutex_
-  /// Changed under mutex_ and by the writer only, so the writer may read it without.
+  /// Changed under mutex_ and only by the writer, so the writer may read it without the lock.
   AnsweredTable::Rows writing_;
 };
 

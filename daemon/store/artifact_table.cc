@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::string_view kTotalsName = "store.totals";
 constexpr std::string_view kMetaPrefix = "user.";
-// What an entry costs beyond its bytes: twice the key, the usage record, the place of its blob.
+// Bytes that an entry costs beyond its encoding: twice the key, the usage record, the reference to
+// its blob.
 constexpr uint64_t kEntryOverhead = 256;
-// Keys are uniform, so a run of neighbours is a fair sample. The worst quarter of it goes at a
-// time.
+// Keys are uniform, so a run of neighbours is a fair sample. The worst quarter of the sample is
+// evicted at a time.
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
 constexpr int kRounds = 16;
@@ -185,7 +186,7 @@ std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_
   for (int round = 0; round < kRounds && bytes_ + incoming > options_.limit_bytes; ++round) {
     const uint64_t before = entries_;
     if (auto error = EvictSome(database, incoming)) return error;
-    // Totals without records to match: count what is really there.
+    // The totals have no records to match: recount.
     if (entries_ == before) return Recount(database);
   }
   return std::nullopt;
@@ -230,7 +231,7 @@ std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
   const std::string start = std::exchange(cursor_, "");
   if (auto error = database.Scan(Column::kUsage, start, collect)) return error;
   if (candidates.size() < kCandidates && !start.empty()) {
-    // Round the end, up to where it began.
+    // Continues at the beginning, up to where the scan started.
     const auto until_start = [&](std::string_view key, std::string_view value) {
       return key < start && collect(key, value);
     };

@@ -22,8 +22,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Uses of entries that are not written down yet. Thread-safe. Bounded: uses that do not fit are
-/// forgotten, which only makes an entry look a little older than it is.
+/// Uses of entries that are not written to the database yet. Thread-safe. Bounded: uses that do not
+/// fit are forgotten, which only makes an entry look a little older than it is.
 class UsageLedger {
  public:
   struct Uses {
@@ -33,7 +33,7 @@ class UsageLedger {
   using Pending = std::unordered_map<Digest, Uses, DigestHash>;
 
   void Used(const Digest& key);
-  /// Everything since the last call.
+  /// Returns all uses since the last call.
   [[nodiscard]] Pending Take();
 
  private:
@@ -41,16 +41,16 @@ class UsageLedger {
   Pending pending_;  ///< guarded by mutex_
 };
 
-/// The artifacts on disk, their usage records and the totals over both, changed together or not at
-/// all, and kept within a limit. size(), Holds and ReadMeta may be called by any thread; all else
-/// belongs to the writer.
+/// The artifacts on disk, their usage records and the totals of both. They change together or not
+/// at all, and stay within a limit. Any thread may call size(), Holds and ReadMeta; the other
+/// functions are for the writer thread only.
 class ArtifactTable {
  public:
   struct Options {
     uint64_t limit_bytes = 0;
-    /// Whether an entry is in use although this table is not asked for it. May be empty.
+    /// Returns whether an entry is in use elsewhere, such as in a faster tier. May be empty.
     std::function<bool(const Digest&)> used_elsewhere;
-    OnEvict on_evict;  ///< called once an entry was evicted; may be empty
+    OnEvict on_evict;  ///< called after an entry was evicted; may be empty
   };
 
   ArtifactTable(Options options, Statistics& statistics)
@@ -58,39 +58,40 @@ class ArtifactTable {
   ArtifactTable(const ArtifactTable&) = delete;
   ArtifactTable& operator=(const ArtifactTable&) = delete;
 
-  /// Starts from what the database says of itself; counts usage records only if that is missing or
-  /// `recount`.
+  /// Reads the totals from the database. Counts the usage records only if the totals are missing or
+  /// `recount` is set.
   [[nodiscard]] std::optional<DatabaseError> Load(Database& database, bool recount);
 
-  /// Makes room for the batch and writes it. An entry larger than the limit is left out.
+  /// Makes room for the batch and writes it. Leaves out an entry that is larger than the limit.
   [[nodiscard]] std::optional<DatabaseError> Apply(Database& database,
                                                    const WriteQueue::Batch& batch);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database,
                                                         const UsageLedger::Pending& uses);
 
-  /// One round of eviction if there is more than the limit, which is only so after it was lowered.
+  /// Runs one round of eviction if the table is over its limit. That happens only after the limit
+  /// was lowered.
   [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
     return MakeRoom(database, 0);
   }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
-  /// Whether an entry is there, by its usage record. Thread-safe.
+  /// Returns whether the entry has a usage record. Thread-safe.
   [[nodiscard]] static bool Holds(Database& database, const Digest& key);
-  /// A value that a batch's meta put there. Thread-safe.
+  /// Returns a value that the meta of a batch wrote. Thread-safe.
   [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
                                                            std::string_view name);
 
   [[nodiscard]] TierSize size() const { return {entries_, bytes_}; }
 
  private:
-  /// Changes that were not written yet, and the totals as they will be then.
+  /// Changes that are not written yet, and the totals after them.
   struct Plan {
     std::vector<ColumnWrite> writes;
     TierSize totals;
   };
   struct Entry {
     Digest key;
-    std::string bytes;  ///< as EncodeEntry made them
+    std::string bytes;  ///< as encoded by EncodeEntry
     UsageRecord record;
   };
   struct Candidate {
@@ -118,7 +119,7 @@ class ArtifactTable {
 
   const Options options_;
   Statistics& statistics_;
-  std::string cursor_;  ///< where the next look for candidates starts: each gets its turn
+  std::string cursor_;  ///< where the next search for candidates starts: each gets its turn
   std::atomic<uint64_t> entries_{0};
   std::atomic<uint64_t> bytes_{0};
 };

@@ -43,9 +43,8 @@ std::optional<DatabaseError> Checked(const rocksdb::Status& status) {
 
 constexpr uint64_t kMiB = 1u << 20;
 
-/// RocksDB's own log would be a file on the same disk, and Debian's build of RocksDB aborts the
-/// process at the first line after one that a full disk refused. What goes wrong is in the
-/// statuses.
+/// RocksDB's own log would be a file on the same disk. Debian's build of RocksDB aborts the process
+/// at the first line after one that a full disk refused. The statuses report all errors.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -62,7 +61,8 @@ rocksdb::ColumnFamilyOptions SmallValues(const std::shared_ptr<rocksdb::Cache>& 
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
-  table.cache_index_and_filter_blocks = true;  // else their memory grows with the number of entries
+  // Otherwise their memory grows with the number of entries.
+  table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   rocksdb::ColumnFamilyOptions column;
@@ -96,7 +96,7 @@ class Database::Impl {
       : db_(std::move(db)), columns_(std::move(columns)) {}
 
   ~Impl() {
-    // Nobody could be told: what is not on the disk now is lost, as it would be with a crash.
+    // The error can't be reported: writes that are not on the disk now are lost, as in a crash.
     Flush().PermitUncheckedError();
     for (rocksdb::ColumnFamilyHandle* column : columns_) {
       db_->DestroyColumnFamilyHandle(column).PermitUncheckedError();
@@ -106,7 +106,7 @@ class Database::Impl {
 
   rocksdb::DB& db() { return *db_; }
   rocksdb::ColumnFamilyHandle* Handle(Column column) {
-    return columns_.at(static_cast<size_t>(column) + 1);  // 0 is "default"
+    return columns_.at(static_cast<size_t>(column) + 1);  // index 0 is "default"
   }
   rocksdb::Status Flush() { return db_->Flush(rocksdb::FlushOptions(), columns_); }
 
@@ -180,7 +180,7 @@ std::shared_ptr<Database> DatabaseSlot::Get() const {
 void DatabaseSlot::Set(std::unique_ptr<Database> database) {
   const auto close = [this](Database* last) {
     delete last;
-    // Notified under the lock: after it, Close may return and the slot be gone.
+    // Notified under the lock: after it, Close may return and the slot be destroyed.
     const std::lock_guard lock(mutex_);
     open_ = false;
     closed_.notify_all();
@@ -215,7 +215,7 @@ rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {
   db.bytes_per_sync = 1 * kMiB;
   db.max_background_jobs = 2;
   db.max_open_files = 256;
-  // Opening looks at as few files as it can: what is damaged is found when it is read.
+  // Opening looks at as few files as possible: damage is found when a file is read.
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = 4 * kMiB;

@@ -23,7 +23,7 @@ struct ColumnFamilyOptions;
 namespace cccl_cache::daemon {
 
 /// The column families, in the order in which the database opens them.
-/// docs/internals/entry-format.md says what is in each.
+/// docs/internals/entry-format.md describes the rows of each.
 enum class Column : uint8_t {
   kArtifacts,
   kManifests,
@@ -36,11 +36,11 @@ enum class Column : uint8_t {
   kPrivateOrder
 };
 
-/// Why the database did not do something.
+/// The reason why a database operation failed.
 struct DatabaseError {
   enum class Kind : uint8_t {
-    kDamaged,        ///< what is on disk can't be read or makes no sense
-    kForeignFormat,  ///< written by a version that this one does not understand
+    kDamaged,        ///< the data on disk can't be read or makes no sense
+    kForeignFormat,  ///< written by a version whose format this one does not understand
     kDiskFull,
     kUnavailable,  ///< anything else: permissions, I/O errors
   };
@@ -48,7 +48,7 @@ struct DatabaseError {
   std::string message;
 };
 
-/// One change: a value put, or with none the key deleted.
+/// One change: puts the value, or deletes the key if there is no value.
 struct ColumnWrite {
   Column column = Column::kMeta;
   std::string key;
@@ -56,43 +56,44 @@ struct ColumnWrite {
 };
 
 struct DatabaseOptions {
-  uint64_t limit_bytes = 0;  ///< of the artifacts: sizes files and buffers
+  uint64_t limit_bytes = 0;  ///< limit of the artifacts; sizes files and buffers
   uint64_t cache_bytes = 0;
-  /// Skips what is damaged in the log of latest writes instead of refusing to open.
+  /// Skips damaged records in the write-ahead log instead of refusing to open.
   bool skip_damaged_log = false;
 };
 
-/// RocksDB, and the only part of the daemon that knows it. Thread-safe. Closed by the destructor:
-/// what was written is then on the disk.
+/// The adapter to RocksDB; no other part of the daemon knows RocksDB. Thread-safe. The destructor
+/// closes the database; all writes are then on the disk.
 class Database {
  public:
-  /// kDamaged will not get better; kFailed may (no file descriptors, an I/O error).
+  /// kDamaged is permanent; kFailed may pass (no file descriptors, an I/O error).
   enum class Found : uint8_t { kYes, kNo, kDamaged, kFailed };
-  /// Sees a key and its value, valid during the call. False ends the scan.
+  /// Receives a key and its value, valid during the call. Returns false to end the scan.
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
 
-  /// Makes it if nothing is there. Does not look at what is stored in it.
+  /// Opens the database, or creates it if there is none. Does not look at the stored rows.
   static std::variant<std::unique_ptr<Database>, DatabaseError> Open(
       const std::string& path, const DatabaseOptions& options);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// `use` sees the value if there is one.
+  /// Calls `use` with the value if there is one.
   Found Read(Column column, std::string_view key,
              const std::function<void(std::string_view value)>& use);
 
-  /// All or nothing, also when the process dies. Survives the process when it returns, not the
-  /// machine.
+  /// Writes all or nothing, also when the process dies. Once it returns, the writes survive a crash
+  /// of the process, but not of the machine.
   [[nodiscard]] std::optional<DatabaseError> Write(std::span<const ColumnWrite> writes);
 
   /// Visits keys in order, starting with the first that is not below `from`.
   [[nodiscard]] std::optional<DatabaseError> Scan(Column column, std::string_view from,
                                                   const Visitor& visit);
 
-  /// Puts what was written on the disk, so that it survives the machine and opens quickly.
+  /// Syncs all writes to the disk, so that they survive a crash of the machine and the database
+  /// opens quickly.
   [[nodiscard]] std::optional<DatabaseError> Flush();
-  /// After a failed write: whether writing may be tried again.
+  /// After a failed write: returns no error if writing may be tried again.
   [[nodiscard]] std::optional<DatabaseError> Resume();
 
  private:
@@ -102,8 +103,8 @@ class Database {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The place where readers find the database, which the writer may have to close and open anew
-/// while they run. Thread-safe.
+/// The slot in which readers find the database. The writer may have to close and reopen it while
+/// they run. Thread-safe.
 class DatabaseSlot {
  public:
   DatabaseSlot() = default;
@@ -111,25 +112,27 @@ class DatabaseSlot {
   DatabaseSlot(const DatabaseSlot&) = delete;
   DatabaseSlot& operator=(const DatabaseSlot&) = delete;
 
-  /// Null while there is none. Holding it keeps it open: for one operation only.
+  /// Returns null while there is no database. The pointer keeps the database open: hold it for one
+  /// operation only.
   [[nodiscard]] std::shared_ptr<Database> Get() const;
   /// The slot must be empty.
   void Set(std::unique_ptr<Database> database);
-  /// Empties the slot and returns when the last reader has let go and the database is closed.
+  /// Empties the slot. Returns once the last reader has released the database and it is closed.
   void Close();
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable closed_;
   std::shared_ptr<Database> database_;  ///< guarded by mutex_
-  bool open_ = false;                   ///< until the database is destroyed; guarded by mutex_
+  bool open_ = false;                   ///< true until the database is destroyed; guarded by mutex_
 };
 
-/// How RocksDB is set up, for database.cc alone: two cores, bounded memory, files and log, quick to
-/// open.
+/// Returns the settings of RocksDB, for database.cc only: two cores, bounded memory, files and log,
+/// quick to open.
 [[nodiscard]] rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options);
 
-/// The column families by name, RocksDB's obligatory "default" first, then in the order of Column.
+/// Returns the column families by name: RocksDB's obligatory "default" first, then in the order of
+/// Column.
 [[nodiscard]] std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
     const DatabaseOptions& options);
 

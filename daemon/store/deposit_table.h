@@ -14,15 +14,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Contents and record of each deposit are rows of their own, changed together.
+/// Writes the changes of deposits. The contents and the record of a deposit are separate rows that
+/// change together.
 [[nodiscard]] std::optional<DatabaseError> WriteDeposits(Database& database,
                                                          const WriteQueue::DepositChanges& changes);
 
-/// What is found of a deposit's contents: null if they do not verify.
+/// Reads a deposit's contents. `contents` is null if they do not verify.
 [[nodiscard]] Database::Found ReadDeposit(Database& database, const Digest& key,
                                           DepositContents& contents);
 
-/// All records that verify, and the keys of those that don't.
+/// All records that verify, and the keys of the records that don't.
 struct StoredDeposits {
   std::vector<DepositRecord> records;
   std::vector<Digest> broken;
@@ -30,12 +31,12 @@ struct StoredDeposits {
 [[nodiscard]] std::optional<DatabaseError> ReadDepositRecords(Database& database,
                                                               StoredDeposits& stored);
 
-/// The deposits on disk. Thread-safe. Nothing is written here: the store's writer does that behind,
-/// and Get sees what waits. What does not verify is counted and, as with all that is not found, for
-/// the caller to remove.
+/// The deposits on disk. Thread-safe. Writes go through the queue to the store's writer thread, and
+/// Get finds what is queued. Contents that do not verify are counted; the caller removes them, like
+/// all that are not found.
 class RocksdbDeposits final : public DepositStore {
  public:
-  /// All must outlive it.
+  /// The arguments must outlive the object.
   RocksdbDeposits(DatabaseSlot& slot, WriteQueue& queue, Statistics& statistics)
       : slot_(slot), queue_(queue), statistics_(statistics) {}
 

@@ -14,9 +14,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The first tier: artifacts in this process's memory, least recently used out first, bounded in
-/// bytes. What lies here was verified when it came in. Thread-safe: one mutex, held for a look-up
-/// and a splice, some 100 ns; artifacts are freed outside of it.
+/// The first tier: artifacts in this process's memory, an LRU bounded in bytes. Artifacts were
+/// verified before they came in. Thread-safe: one mutex, held for a look-up and a splice, some 100
+/// ns; artifacts are freed outside of it.
 class MemoryStore final : public Tier {
  public:
   explicit MemoryStore(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -25,9 +25,9 @@ class MemoryStore final : public Tier {
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const Digest& key) override;
-  /// Tells a slower tier what is in use although it is never asked for it.
+  /// Tells a slower tier which entries are in use, although that tier is never asked for them.
   bool Holds(const Digest& key) override;
-  /// An artifact larger than the whole bound is not kept.
+  /// Does not keep an artifact that is larger than the whole limit.
   void Put(const Digest& key, ArtifactPtr artifact) override;
 
   void Remove(const Digest& key) override;
@@ -42,7 +42,8 @@ class MemoryStore final : public Tier {
   };
   using Entries = std::list<Entry>;
 
-  /// Takes out what must go so that `incoming` bytes fit; the caller frees it after unlocking.
+  /// Removes entries until `incoming` bytes fit, and returns them; the caller frees them after
+  /// unlocking.
   Entries MakeRoom(uint64_t incoming);
 
   const uint64_t limit_bytes_;

@@ -14,11 +14,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// No user has this number: its row counts what all users have.
+// No user has this uid: its row counts the entries of all users.
 constexpr uid_t kAll = static_cast<uid_t>(-1);
-// What an entry costs beyond its bytes.
+// Bytes that an entry costs beyond its encoding.
 constexpr uint64_t kEntryOverhead = 256;
-// What goes in one write.
+// Number of entries that one write drops at most.
 constexpr size_t kMaxDropped = 4'096;
 
 Digest MemoryKey(uid_t uid, const Digest& key) {
@@ -28,7 +28,7 @@ Digest MemoryKey(uid_t uid, const Digest& key) {
   return hasher.Finish();
 }
 
-/// None: the row can't be read. Without a row nothing is used.
+/// Returns none if the row can't be read, and zero usage if there is no row.
 std::optional<PrivateUsage> ReadUsage(Database& database, const std::string& row) {
   PrivateUsage usage;
   const auto found = database.Read(Column::kPrivateUsage, row, [&](std::string_view value) {
@@ -171,7 +171,7 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     return {};
   }
   const std::lock_guard lock(mutex_);
-  // What was read before a change must not be found after it.
+  // An entry that was read before a change must not be found after it.
   if (memory_ != nullptr && changes_ == changes) {
     memory_->Put(MemoryKey(uid, key), found.artifact);
   }
@@ -191,10 +191,10 @@ void PrivateStore::Forget(uid_t uid, const Digest& key) {
   bool sound = false;
   database->Read(Column::kPrivate, row,
                  [&](std::string_view entry) { sound = DecodeEntry(key, entry) != nullptr; });
-  if (sound) return;  // another one took its place meanwhile
+  if (sound) return;  // another entry replaced it meanwhile
   Plan plan;
   Remove(*database, uid, key, UsageOf(*database, row), plan);
-  // What could not be deleted is found broken again.
+  // An entry that could not be deleted is found broken again.
   if (Commit(*database, std::move(plan))) statistics_.Add(Counter::kStoreErrors);
 }
 
@@ -241,14 +241,14 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
   while (true) {
     Plan now;
     const uint64_t own = TotalOf(database, uid, now).bytes;
-    // A database that was made anew has other totals.
+    // A database that was recreated has other totals.
     usage_.Set(uid, account, own);
     const uint64_t mine = usage_.Of(account);
     const uint64_t all = TotalOf(database, kAll, now).bytes;
     const bool mine_fits = mine + incoming.bytes <= limits_.per_user;
     if (mine_fits && all + incoming.bytes <= limits_.in_all) return Ok{};
     const uint64_t surplus = mine_fits ? incoming.bytes : mine + incoming.bytes - limits_.per_user;
-    // Nothing goes for an entry that would not fit then either.
+    // Drops nothing for an entry that would not fit even then.
     const bool could_fit = incoming.bytes <= limits_.per_user &&
                            all - std::min(all, mine) + incoming.bytes <= limits_.in_all;
     if (could_fit && DropOldest(database, uid, surplus, incoming.generation)) continue;
@@ -266,7 +266,7 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
   }
 }
 
-// An account inserts one snapshot at a time, so what its other uids have was there before.
+// An account inserts one snapshot at a time, so the entries of its other uids were there before.
 bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid,
                                     uint64_t surplus) {
   const auto other = usage_.LargestBeside(account, uid);
@@ -274,7 +274,7 @@ bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t u
   if (usage_.FindAgain(*other)) return true;  // it is another account's, so this one has less
   const uint64_t held = usage_.Of(*other);
   if (!DropOldest(database, *other, surplus, std::numeric_limits<uint64_t>::max())) {
-    // Either the disk refuses, or this uid has nothing in a database that was made anew.
+    // Either the disk refuses, or this uid has nothing in a recreated database.
     const auto total = ReadUsage(database, UserRowPrefix(*other));
     if (!total) return false;
     usage_.Set(*other, total->bytes);
@@ -352,7 +352,7 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t surplus,
     start = last;
     return true;
   }
-  // A database that was made anew has older ones again.
+  // A recreated database may have rows before `start` again.
   return std::exchange(start, prefix) != prefix && DropOldest(database, uid, surplus, generation);
 }
 

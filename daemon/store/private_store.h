@@ -24,28 +24,28 @@
 
 namespace cccl_cache::daemon {
 
-/// Which private entries users have, as far as memory holds it: exactly, or not at all for a user
-/// who has too many or whose keys nobody has read yet. Not thread-safe.
+/// The keys of users' private entries, as far as memory holds them. A user's set is complete, or
+/// absent if it is too large or was not read yet. Not thread-safe.
 class PrivateKeys {
  public:
   using Keys = std::unordered_set<Digest, DigestHash>;
   struct Bounds {
     size_t per_user = 64 << 10;
-    size_t in_all = 256 << 10;  ///< 64 bytes each, or so
+    size_t in_all = 256 << 10;  ///< some 64 bytes each
   };
 
   explicit PrivateKeys(const Bounds& bounds) : bounds_(bounds) {}
 
-  /// The user has some, nobody knows which.
+  /// The user has entries; their keys are not known.
   void AddUser(uid_t uid) { users_.try_emplace(uid); }
   [[nodiscard]] bool MayHave(uid_t uid, const Digest& key) const;
-  /// Whether it would be of use to read the user's keys.
+  /// Returns whether reading the user's keys would help: they are unknown, and not too many.
   [[nodiscard]] bool Lacks(uid_t uid) const;
-  /// These are all that the user has.
+  /// Sets `keys` as the complete set of the user's keys.
   void Learn(uid_t uid, Keys keys);
   void Add(uid_t uid, const Digest& key);
   void Remove(uid_t uid, const Digest& key);
-  /// Nobody knows any more what the user has.
+  /// Marks the user's keys as unknown.
   void Forget(uid_t uid);
   [[nodiscard]] size_t most_per_user() const { return bounds_.per_user; }
 
@@ -54,27 +54,27 @@ class PrivateKeys {
     std::optional<Keys> keys;
     bool too_many = false;
   };
-  /// Unless the user, or all, have too many.
+  /// Counts the added keys; drops the user's set if the user, or all users, have too many.
   void Count(User& user, size_t added);
   void Drop(User& user);
 
   const Bounds bounds_;
-  std::unordered_map<uid_t, User> users_;  // who may have any
-  size_t known_ = 0;                       // keys of all
+  std::unordered_map<uid_t, User> users_;  // users that may have entries
+  size_t known_ = 0;                       // number of keys of all users
 };
 
-/// Private entries in the database, those in use in memory as well. Thread-safe.
+/// Private entries in the database; those in use are in memory as well. Thread-safe.
 class PrivateStore final : public PrivateEntries {
  public:
   struct Limits {
-    uint64_t per_user = 1ull << 30;  ///< of each account
+    uint64_t per_user = 1ull << 30;  ///< limit of each account
     uint64_t in_all = 4ull << 30;
     PrivateKeys::Bounds known_keys = {};
     FindAccount find_account = {};  ///< empty: each uid counts as itself
   };
 
-  /// `memory`: what is asked for is kept there too, under keys of its own; may be null. All must
-  /// outlive the object.
+  /// `memory` also keeps the entries that are asked for, under separate keys; may be null. All
+  /// arguments must outlive the object.
   PrivateStore(const Limits& limits, DatabaseSlot& slot, Tier* memory, Statistics& statistics)
       : limits_(limits),
         slot_(slot),
@@ -83,7 +83,7 @@ class PrivateStore final : public PrivateEntries {
         usage_({limits.per_user, limits.in_all}, limits.find_account),
         keys_(limits.known_keys) {}
 
-  /// Finds out who has entries in this database, and how much; nobody has any others.
+  /// Reads which users have entries in this database, and how many bytes. No other users have any.
   void Load(Database& database);
 
   bool MayHave(uid_t uid, const Digest& key) override;
@@ -95,10 +95,10 @@ class PrivateStore final : public PrivateEntries {
                        uint64_t generation) override;
 
  private:
-  /// Changes that were not written yet, and totals as they will be then.
+  /// Changes that are not written yet, and the totals after them.
   struct Plan {
     std::vector<ColumnWrite> writes;
-    std::vector<Digest> changed;  ///< keys in memory of what they change
+    std::vector<Digest> changed;  ///< memory keys of the changed entries
     std::map<uid_t, PrivateUsage> totals;
   };
   static PrivateUsage& TotalOf(Database& database, uid_t uid, Plan& plan);
@@ -106,15 +106,15 @@ class PrivateStore final : public PrivateEntries {
   static void Remove(Database& database, uid_t uid, const Digest& key, const PrivateUsage& usage,
                      Plan& plan);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
-  /// Drops the user's oldest, as many as are needed or go at once. False: there are none but of
-  /// this generation, or the disk refuses.
+  /// Drops the user's oldest entries until `surplus` bytes are free or one write is full. Returns
+  /// false if all entries are of this generation or later, or if the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
                                 uint64_t generation);
-  /// Drops the oldest of the account's uid that has most, but for this one.
+  /// Drops the oldest entries of the uid of the account, other than `uid`, that has the most.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid,
                                       uint64_t surplus);
   void Forget(uid_t uid, const Digest& key);
-  /// Reads which entries a user has, if that is not known and nothing is being changed now.
+  /// Reads the keys of a user's entries, unless they are known or a change is in progress.
   void LearnKeys(Database& database, uid_t uid);
   [[nodiscard]] uint64_t Changes();
 
@@ -124,13 +124,13 @@ class PrivateStore final : public PrivateEntries {
   Statistics& statistics_;
 
   std::mutex changing_;  ///< one change at a time: totals are read, then written
-  AccountUsage usage_;   ///< as the totals say; guarded by changing_
-  /// The last row of the order that was dropped, for what is gone is passed over anew by each scan
-  /// that starts before it; guarded by changing_.
+  AccountUsage usage_;   ///< agrees with the totals; guarded by changing_
+  /// The last dropped row of the order, by user. A scan that starts before it would pass over all
+  /// deleted rows again. Guarded by changing_.
   std::map<uid_t, std::string> dropped_up_to_;
   std::mutex mutex_;
   PrivateKeys keys_;      ///< guarded by mutex_
-  uint64_t changes_ = 0;  ///< so often memory may have become wrong; guarded by mutex_
+  uint64_t changes_ = 0;  ///< commits that may outdate what memory holds; guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

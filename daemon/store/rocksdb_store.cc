@@ -19,8 +19,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kUsesInterval{2000};
 constexpr milliseconds kFirstRetry{250};
 constexpr milliseconds kMaxRetry{15'000};
-// A full disk is waited for; on any other failure the database is closed and opened again after
-// that many attempts, because RocksDB gives up for good on some.
+// The writer waits for a full disk to get space. After any other failure it tries to resume this
+// many times, then closes and reopens the database, because RocksDB does not recover from some
+// failures.
 constexpr int kResumesBeforeReopening = 3;
 
 }  // namespace
@@ -135,7 +136,7 @@ void StoreWriter::Reopen() {
   failed_resumes_ = 0;
   parts_.slot.Close();
   if (failure_->kind == DatabaseError::Kind::kDamaged) {
-    // It opened although it is damaged, so opening it again would only end here again.
+    // The database opened although it is damaged, so opening it again would not help.
     report_(fmt::format(
         "the database {} is damaged ({}): set aside as {}, starting with an empty one",
         parts_.directory.database_path(), failure_->message, parts_.directory.set_aside_path()));
@@ -156,7 +157,7 @@ void StoreWriter::Reopen() {
 
 namespace {
 
-// A disk that takes so long for a batch takes nothing more.
+// A disk that takes so long for one batch is not given another.
 constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
@@ -176,7 +177,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   auto opened = OpenDatabase(*store->directory_, database_options, report);
   if (!opened) return opened.error();
   if (opened->database == nullptr) {
-    // The writer opens it once there is space.
+    // The writer opens the database once there is space.
   } else if (const auto error = store->table_.Load(*opened->database, opened->totals_uncertain)) {
     // The usage records are damaged, and the store can't keep its limit without them.
     opened->database.reset();

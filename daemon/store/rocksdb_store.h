@@ -28,12 +28,12 @@
 
 namespace cccl_cache::daemon {
 
-/// The thread that alone changes the database: writes what is queued, keeps the limit, and gets
-/// over a disk that fails. While writing fails the queue holds what fits; a damaged database is
-/// replaced by a new one.
+/// The only thread that changes the database. It writes the queue, keeps the limit, and recovers
+/// from disk failures. While writes fail, the queue keeps what fits. A damaged database is replaced
+/// by a new one.
 class StoreWriter {
  public:
-  /// What the writer works on; all must outlive it.
+  /// The objects that the writer works on; all must outlive it.
   struct Parts {
     const StateDirectory& directory;
     DatabaseSlot& slot;
@@ -46,24 +46,24 @@ class StoreWriter {
     Statistics& statistics;
   };
 
-  /// `parts.slot` holds an open database, `parts.table` and `parts.own` were loaded from it.
-  /// Otherwise `failure` says why there is none, and it is opened when it can be. Starts the
-  /// thread.
+  /// Starts the thread. Either `parts.slot` holds an open database, from which `parts.table` and
+  /// `parts.own` were loaded. Or `failure` says why there is none, and the thread opens it once it
+  /// can.
   StoreWriter(Parts parts, DatabaseOptions options, Report report,
               std::optional<DatabaseError> failure);
-  /// Writes what is queued, if the disk lets it, and ends the thread. The queue must be closed
+  /// Writes the queue, if the disk allows it, and ends the thread. The queue must be closed
   /// already.
   ~StoreWriter();
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
-  /// Why nothing can be written just now; empty: the last write succeeded. Thread-safe.
+  /// Returns why writes fail at present; empty if the last write succeeded. Thread-safe.
   [[nodiscard]] std::string problem() const;
 
  private:
   void Run();
-  /// One batch, a round of eviction, the uses if it is time. What could not be written stays
-  /// queued.
+  /// Writes one batch, runs a round of eviction, and records uses if that is due. Changes that
+  /// could not be written stay queued.
   [[nodiscard]] std::optional<DatabaseError> Turn(Database& database);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database);
   void Finish();
@@ -71,7 +71,7 @@ class StoreWriter {
   void Failed(DatabaseError error);
   void Succeeded();
   void Recover();
-  /// Whether the open database is to be tried again.
+  /// Returns whether the open database is to be tried again.
   [[nodiscard]] bool Resumed();
   void Reopen();
 
@@ -79,42 +79,42 @@ class StoreWriter {
   const DatabaseOptions options_;
   const Report report_;
 
-  // The thread's own.
-  std::optional<DatabaseError> failure_;  ///< why nothing can be written just now
+  // Used only by the thread.
+  std::optional<DatabaseError> failure_;  ///< why writes fail at present
   std::chrono::milliseconds retry_delay_{0};
   int failed_resumes_ = 0;
   std::chrono::steady_clock::time_point uses_recorded_;
 
   mutable std::mutex mutex_;
-  std::string problem_;  ///< of failure_, for others; guarded by mutex_
+  std::string problem_;  ///< text of failure_ for other threads; guarded by mutex_
 
   std::thread thread_;
 };
 
 struct RocksdbStoreOptions {
-  std::string directory;                ///< made if it is not there, then private to this uid
-  uint64_t limit_bytes = 10ull << 30;   ///< of the artifacts on disk
+  std::string directory;                ///< created if missing, then private to this uid
+  uint64_t limit_bytes = 10ull << 30;   ///< limit of the artifacts on disk
   uint64_t cache_bytes = 32ull << 20;   ///< RocksDB's own cache of blocks and blobs
-  uint64_t queue_bytes = 256ull << 20;  ///< artifacts that wait to be written
+  uint64_t queue_bytes = 256ull << 20;  ///< limit of the artifacts that wait to be written
   PrivateStore::Limits private_limits;
-  Tier* memory = nullptr;  ///< keeps private entries that are in use too; must outlive the store
+  Tier* memory = nullptr;  ///< also keeps private entries in use; must outlive the store
   /// Events for the log, one sentence each. Called on any thread. May be empty.
   Report report;
-  /// Whether a faster tier holds the key: what is answered there is never asked for here, and must
-  /// not look unused for that. Called on the writer's thread. May be empty.
+  /// Returns whether a faster tier holds the key. Such an entry is never asked for here, and must
+  /// not look unused for that reason. Called on the writer's thread. May be empty.
   std::function<bool(const Digest&)> used_elsewhere;
-  /// What was evicted or found corrupt. Called on any thread. May be empty.
+  /// Called with each entry that was evicted or found corrupt. Called on any thread. May be empty.
   OnEvict on_evict;
 };
 
-/// The disk tier, and what else survives a restart. Thread-safe. Put never waits for the disk: a
-/// thread of the store's own writes behind, and Get sees what waits. The destructor writes what
-/// waits and closes.
+/// The disk tier, and all else that survives a restart. Thread-safe. Put never waits for the disk:
+/// the writer thread writes later, and Get finds what is queued. The destructor writes the queue
+/// and closes the database.
 class RocksdbStore final : public Tier, public MetaStore {
  public:
-  /// Locks the directory. A database that can't be used is replaced by an empty one and reported.
-  /// On a full disk, which is reported too, there is none until the disk has space. An error means
-  /// that there can be none: locked by another daemon, no permission.
+  /// Locks the directory. A database that can't be used is replaced by an empty one and reported. A
+  /// full disk is reported as well; there is no database until the disk has space. An error means
+  /// that the store can't be opened: locked by another daemon, no permission.
   static Result<std::unique_ptr<RocksdbStore>> Open(RocksdbStoreOptions options,
                                                     Statistics& statistics);
   ~RocksdbStore() override;
@@ -128,23 +128,25 @@ class RocksdbStore final : public Tier, public MetaStore {
   std::optional<std::string> GetMeta(std::string_view name) override;
   void PutMeta(std::string_view name, std::string_view value) override;
 
-  /// What clients deposited, in the same database. Lives as long as the store.
+  /// Returns the deposits of clients, in the same database. Lives as long as the store.
   [[nodiscard]] DepositStore& deposits() { return deposits_; }
-  /// What users were answered with, in the same database. Lives as long as the store.
+  /// Returns the builds that users were answered with, in the same database. Lives as long as the
+  /// store.
   [[nodiscard]] AnsweredBuilds& answered() { return answered_; }
 
-  /// What users inserted for themselves, in the same database. Lives as long as the store.
+  /// Returns the entries that users inserted for themselves, in the same database. Lives as long as
+  /// the store.
   [[nodiscard]] PrivateEntries& own() { return own_; }
-  /// Which run of a daemon over the directory this is: see StateDirectory::CountRun. An error where
-  /// it could not be counted.
+  /// Returns the number of this daemon's run on the directory: see StateDirectory::CountRun. An
+  /// error if it could not be counted.
   [[nodiscard]] const Result<uint64_t>& run() const { return run_; }
-  /// Returns when there is room to Put much, or after a while.
+  /// Returns when there is room for many Puts, or after a while.
   void AwaitRoom();
 
-  /// Why nothing can be written just now; empty: the last write succeeded.
+  /// Returns why writes fail at present; empty if the last write succeeded.
   [[nodiscard]] std::string problem() const { return writer_->problem(); }
 
-  /// What is written; what waits is not in it.
+  /// Returns the size of what is written, without what is queued.
   [[nodiscard]] TierSize size() const { return table_.size(); }
 
  private:

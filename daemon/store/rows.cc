@@ -21,8 +21,9 @@ namespace {
 constexpr size_t kPrefixBytes = sizeof(uint32_t);
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 
-//   usage  = bytes compile_time last_use hits     u64 each, little endian; microseconds, seconds
-//   since 1970 totals = entries bytes                        u64 each, little endian
+//   usage  = bytes compile_time last_use hits    u64 each, little endian
+//   compile_time = microseconds, last_use = seconds since 1970
+//   totals = entries bytes                       u64 each, little endian
 // Their version is that of the database's format (meta, "store.format").
 
 std::string EncodeNumbers(std::span<const uint64_t> numbers) {

@@ -15,56 +15,57 @@
 
 namespace cccl_cache::daemon {
 
-/// Rows of one user stand together, ascending by key. docs/internals/entry-format.md has the
+/// The rows of one user are neighbours, ascending by key. docs/internals/entry-format.md has the
 /// layouts.
 [[nodiscard]] std::string UserRowKey(uid_t uid, const Digest& key);
-/// What the keys of a user's rows begin with; itself the key of a row about all of them.
+/// Returns the prefix of the keys of a user's rows. The prefix itself is the key of a row about all
+/// of them.
 [[nodiscard]] std::string UserRowPrefix(uid_t uid);
-/// None: it is no such prefix, with or without what follows.
+/// Returns the uid at the beginning of a row key, or none if it has no such prefix.
 [[nodiscard]] std::optional<uid_t> UserOfRow(std::string_view row_key);
-/// None: the row is about all of a user's.
+/// Returns the key of a row, or none if the row is about all of a user's rows.
 [[nodiscard]] std::optional<Digest> KeyOfRow(std::string_view row_key);
 
-/// What lies in a row besides the key.
+/// Returns the value of a row: all but the key.
 [[nodiscard]] std::string EncodeAnswered(const AnsweredBuild& build);
-/// None for anything but what was encoded. The key is for the caller to fill in.
+/// Returns none for anything but the output of EncodeAnswered. The caller fills in the key.
 [[nodiscard]] std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes);
 
-/// What is known of a private entry without reading it, or of all of a user's: the sum and the
-/// last. docs/internals/entry-format.md has the layouts.
+/// The usage record of a private entry; or of all entries of a user, with the sum of bytes and the
+/// last generation. docs/internals/entry-format.md has the layouts.
 struct PrivateUsage {
-  uint64_t bytes = 0;       ///< what it counts against the limits
-  uint64_t generation = 0;  ///< which insertion it came with: greater ones are later
+  uint64_t bytes = 0;       ///< bytes that count against the limits
+  uint64_t generation = 0;  ///< number of the insertion; later ones are greater
 };
 
 [[nodiscard]] std::string EncodePrivateUsage(const PrivateUsage& usage);
-/// None for anything but what was encoded.
+/// Returns none for anything but the output of EncodePrivateUsage.
 [[nodiscard]] std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes);
 
-/// A user's rows of this kind stand in the order of insertion.
+/// Rows of this kind are in the order of insertion for each user.
 [[nodiscard]] std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key);
 
 struct OrderRow {
   uint64_t generation = 0;
   Digest key;
 };
-/// None for anything but the key of such a row.
+/// Returns none for anything but the key of such a row.
 [[nodiscard]] std::optional<OrderRow> DecodeOrderRow(std::string_view row_key);
 
-/// What the disk tier knows about one entry without reading it.
+/// The usage record of one entry on disk, which is read without the entry.
 struct UsageRecord {
-  uint64_t bytes = 0;  ///< what the entry counts against the limit
+  uint64_t bytes = 0;  ///< bytes that count against the limit
   std::chrono::microseconds compile_time{0};
   std::chrono::sys_seconds last_use{};
-  uint64_t hits = 0;  ///< that the disk tier answered
+  uint64_t hits = 0;  ///< hits that the disk tier answered
 };
 
-/// How much it is worth to keep the entry: microseconds of compiling saved per byte, less the
-/// longer nobody asked. The lowest goes first.
+/// Returns how much it is worth to keep the entry: microseconds of compile time saved per byte,
+/// less the longer the entry is idle. The lowest value is evicted first.
 [[nodiscard]] double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now);
 
-/// docs/internals/entry-format.md has the layouts. Decoders give none for anything but exactly what
-/// was encoded.
+/// docs/internals/entry-format.md has the layouts. Decoders return none for anything but the exact
+/// output of the encoder.
 [[nodiscard]] std::string EncodeUsage(const UsageRecord& record);
 [[nodiscard]] std::optional<UsageRecord> DecodeUsage(std::string_view bytes);
 [[nodiscard]] std::string EncodeTotals(const TierSize& totals);

@@ -35,8 +35,8 @@ Error Unusable(const std::string& path, std::string_view what, int error) {
               path, what, geteuid(), std::strerror(error), geteuid())};
 }
 
-/// Makes the directory and what is missing above it, and makes it private. Returns its path without
-/// symlinks: nobody but root and this user can have made them.
+/// Creates the directory and its missing parents, and makes it private. Returns its path without
+/// symlinks: only root and this user can have made them.
 Result<std::string> MakePrivate(const std::string& path) {
   if (const Status made = MakeDirectories(path, 0700); !made) {
     return Error{made.error().code,
@@ -73,7 +73,7 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// The pid that the holder wrote, for the message only.
+/// Returns the pid that the holder of the lock wrote, for the message only.
 std::string Holder(int lock) {
   std::array<char, 16> pid{};
   const ssize_t count = pread(lock, pid.data(), pid.size() - 1, 0);
@@ -82,24 +82,25 @@ std::string Holder(int lock) {
   return digits.empty() ? "another process" : "process " + digits;
 }
 
-/// A file with this text, on the disk when it returns, or what was there before. An errno value.
+/// Replaces the file at `path` by one with this text, on the disk when it returns. On failure the
+/// old file stays. Returns 0 or an errno value.
 int Replace(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   const FileDescriptor file(
       open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno;
-  errno = ENOSPC;  // what a short write means
+  errno = ENOSPC;  // a short write means a full disk
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
       fsync(file.get()) != 0 || rename(draft.c_str(), path.c_str()) != 0) {
     return errno;
   }
   const std::string directory = path.substr(0, path.rfind('/'));
   const FileDescriptor place(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems know no such thing for a directory.
+  // Some file systems do not support fsync of a directory.
   return place.valid() && (fsync(place.get()) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
-/// How many runs were counted here; 0 if none was.
+/// Returns how many runs were counted here; 0 if none was.
 Result<uint64_t> FormerRuns(const std::string& directory) {
   const std::string path = directory + "/runs";
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -118,13 +119,13 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
                            path, kMaxRuns)};
 }
 
-// The version of everything in the database, entries included; a change of any of it bumps this.
+// The version of everything in the database, entries included. A change of any format bumps it.
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatName = "store.format";
 
 using Attempt = std::variant<std::unique_ptr<Database>, DatabaseError>;
 
-/// Writes the format into a database that is new, compares it in one that is not.
+/// Writes the format into a new database, or compares it with that of an existing one.
 std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
   using Kind = DatabaseError::Kind;
   if (is_new) {
@@ -195,7 +196,7 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
   }
   const std::string pid = fmt::format("{}\n", getpid());
   if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
-  // The pid is only a courtesy: on a full disk the lock holds without it.
+  // The pid is only informative: on a full disk the lock holds without it.
   [[maybe_unused]] const ssize_t written = pwrite(lock, pid.data(), pid.size(), 0);
   return directory;
 }

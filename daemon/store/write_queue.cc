@@ -70,7 +70,7 @@ bool WriteQueue::Drop(const Digest& key) {
     }
     const bool going = writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
     if (going || waiting_.dropped.contains(key)) return false;
-    // One that does not fit is found wrong again the next time.
+    // A deletion that does not fit is dropped; the entry is found wrong again the next time.
     if (waiting_.dropped.size() < kMaxDropped) waiting_.dropped.insert(key);
   }
   changed_.notify_all();
@@ -98,7 +98,8 @@ void WriteQueue::DropDeposit(const Digest& key) {
     const std::lock_guard lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
-    // Beyond the limit by no more than there are deposits: what finds no room here is none.
+    // May exceed the limit, but by no more than the number of deposits: every deposit in the store
+    // found room here before.
     waiting_.bytes += Cost(DepositChange{});
     waiting_.deposits.insert_or_assign(key, DepositChange{});
   }

@@ -20,25 +20,25 @@
 
 namespace cccl_cache::daemon {
 
-/// What was stored but not written yet. Any thread adds and looks; one thread, the writer, takes.
-/// Bounded in bytes. What the writer took stays visible until it says that it is written, so
-/// nothing is ever missing between the queue and the disk. Thread-safe.
+/// The changes that wait to be written. Any thread adds and looks up; one thread, the writer,
+/// takes. Bounded in bytes. A batch that the writer took stays visible until Written(), so nothing
+/// is ever missing between the queue and the disk. Thread-safe.
 class WriteQueue {
  public:
   using Artifacts = std::unordered_map<Digest, ArtifactPtr, DigestHash>;
   using Keys = std::unordered_set<Digest, DigestHash>;
 
-  /// What is to become of one deposit.
+  /// A change of one deposit.
   struct DepositChange {
-    std::string record;        ///< encoded; empty: it is to be deleted
-    DepositContents contents;  ///< null: those that are there stay
+    std::string record;        ///< encoded; empty: the deposit is to be deleted
+    DepositContents contents;  ///< null: the present contents stay
   };
   using DepositChanges = std::unordered_map<Digest, DepositChange, DigestHash>;
 
   struct Batch {
-    Keys dropped;             ///< broken entries to delete, before anything is written
-    Artifacts artifacts;      ///< at least one if any waits, else as many as are small
-    DepositChanges deposits;  ///< at least one if any waits, else as many as are small
+    Keys dropped;             ///< broken entries, deleted before anything is written
+    Artifacts artifacts;      ///< at least one if any waits, more up to a bound in bytes
+    DepositChanges deposits;  ///< at least one if any waits, more up to a bound in bytes
     std::map<std::string, std::string, std::less<>> meta;
     uint64_t bytes = 0;
 
@@ -51,37 +51,38 @@ class WriteQueue {
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  /// False: no room, nothing was queued.
+  /// Returns false if there is no room; then nothing was queued.
   [[nodiscard]] bool Put(const Digest& key, ArtifactPtr artifact);
   [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
-  /// Queues the deletion of a wrong or broken entry, and takes it back if it waits. False: it is
-  /// queued already.
+  /// Queues the deletion of a wrong or broken entry, and removes the entry from the queue. Returns
+  /// false if the deletion is queued already.
   bool Drop(const Digest& key);
 
-  /// False: no room, nothing was queued. A record alone, for a deposit that is to be deleted, is
-  /// forgotten.
+  /// Returns false if there is no room; then nothing was queued. A record without contents is
+  /// ignored if the deposit is to be deleted.
   [[nodiscard]] bool PutDeposit(const Digest& key, DepositChange change);
   void DropDeposit(const Digest& key);
 
   [[nodiscard]] ArtifactPtr Find(const Digest& key) const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
 
-  /// None: what is on disk counts. Null: it is to be deleted.
+  /// Returns none if the queue has no change of the deposit: the disk counts. Null contents: the
+  /// deposit is to be deleted.
   [[nodiscard]] std::optional<DepositContents> FindDeposit(const Digest& key) const;
 
-  /// For the writer: what to write next, empty after `timeout` or when closed. The same batch again
-  /// until it was Written. Valid until the next call.
+  /// For the writer: returns the next batch, empty after `timeout` or when closed. Returns the same
+  /// batch again until Written() is called. Valid until the next call.
   [[nodiscard]] const Batch& Next(std::chrono::milliseconds timeout);
   void Written();
-  /// Returns when half of it is free, or after `timeout`, or when closed.
+  /// Returns when half of the queue is free, after `timeout`, or when closed.
   void AwaitRoom(std::chrono::milliseconds timeout);
   /// Returns after `duration`, or at once when closed.
   void Pause(std::chrono::milliseconds duration);
 
-  /// Wakes the writer. What is queued can still be taken.
+  /// Wakes the writer. Queued changes can still be taken.
   void Close();
   [[nodiscard]] bool closed() const;
-  /// Nothing waits and nothing is being written.
+  /// Returns whether nothing waits and nothing is being written.
   [[nodiscard]] bool empty() const;
 
  private:

@@ -16,7 +16,7 @@ struct ProbedOption {
   bool Capabilities::*capability;
 };
 
-/// --pch-messages came with the precompiled headers and, unlike --pch, writes no file by itself.
+/// --pch-messages came with the precompiled headers; unlike --pch it writes no file by itself.
 constexpr std::array<ProbedOption, 3> kProbedOptions = {{
     {"-frandom-seed=cccl", &Capabilities::random_seed},
     {"--no-cache", &Capabilities::no_cache},

@@ -14,8 +14,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Finds what an NVRTC accepts by compiling an empty program with each option, once in the life of
-/// the store:
+/// Finds out which options an NVRTC accepts by compiling an empty program with each, once in the
+/// life of the store:
 ///
 ///   name  = "toolchain/probe/1/" hex(id of the NVRTC)
 ///   value = one '0' or '1' each for random_seed, no_cache, pch
@@ -31,7 +31,7 @@ class CapabilityProbe {
 
  private:
   static std::optional<Capabilities> Parse(std::string_view value);
-  /// Whether an empty program with this option compiles; `option` may be empty.
+  /// Returns whether an empty program compiles with this option; `option` may be empty.
   Result<bool> Accepts(const ToolchainPtr& toolchain, const std::string& option,
                        const std::stop_token& stop);
 

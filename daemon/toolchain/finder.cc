@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC has its present interface since 11.2.
+/// NVRTC has had its present interface since 11.2.
 constexpr int kOldestMajor = 11;
 
 FoundFile Find(const std::string& directory, const std::string& name) {
@@ -34,7 +34,7 @@ FoundFile Find(const std::string& directory, const std::string& name) {
   return {found_as, path};
 }
 
-/// The full version that a library's real file name may tell: libnvrtc.so.12 ->
+/// Returns the minor version in the name of a library's real file, if it has one: libnvrtc.so.12 ->
 /// libnvrtc.so.12.4.127.
 std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
   const auto name = LibraryName::Parse(fs::path(file.path).filename().native(), stem);
@@ -42,7 +42,7 @@ std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
   return name->numbers[1];
 }
 
-/// Finds the parts of one layout. A directory may hold several majors, each an installation.
+/// Finds the parts of one layout. A directory may hold several majors; each is an installation.
 class LayoutSearch {
  public:
   explicit LayoutSearch(const Layout& layout) : layout_(layout) {
@@ -57,7 +57,7 @@ class LayoutSearch {
     FindLinkers();
     FindNvvm(incomplete);
     std::vector<Installation> found;
-    // Newest first, as long as nothing else decides.
+    // Newest first, as nothing else decides.
     for (auto installation = by_major_.rbegin(); installation != by_major_.rend(); ++installation) {
       found.push_back(std::move(installation->second));
     }
@@ -133,8 +133,8 @@ class LayoutSearch {
     });
   }
 
-  /// libNVVM's number is not CUDA's: it goes with the newest NVRTC or nvJitLink that it lies
-  /// beside.
+  /// libNVVM's number is not CUDA's. It belongs to the newest NVRTC or nvJitLink in the same
+  /// directory.
   void FindNvvm(std::vector<RejectedToolchain>& incomplete) {
     const FoundFile nvvm = FirstNvvm();
     if (!nvvm.present()) return;
@@ -163,7 +163,7 @@ class LayoutSearch {
 
   const Layout& layout_;
   std::string root_;
-  std::string shown_root_;  ///< the libraries' directory where the root is the system's own
+  std::string shown_root_;  ///< the libraries' directory if the root is the system's own
   std::map<int, Installation> by_major_;
 };
 
@@ -181,7 +181,7 @@ void Merge(std::vector<Installation>& all, Installation installation) {
   }
 }
 
-/// Says of each place that a person named and where nothing was found.
+/// Reports each place that a person named and where nothing was found.
 void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& found) {
   for (const auto& [place, held_something] : named) {
     if (!held_something) found.incomplete.push_back({place, WhyNothingFound(place)});
@@ -205,7 +205,7 @@ std::string Forbidden(const char* what, const fs::path& path) {
       geteuid(), what, path.native());
 }
 
-/// The first directory on the way that can't be entered.
+/// Returns the first directory on the way that can't be entered.
 fs::path Barrier(const fs::path& place) {
   fs::path reached;
   for (const fs::path& name : place) {

@@ -15,31 +15,31 @@ namespace cccl_cache::daemon {
 
 struct FoundInstallations {
   std::vector<Installation> installations;    ///< in search order, each once
-  std::vector<RejectedToolchain> incomplete;  ///< parts that are of no use, or places without any
+  std::vector<RejectedToolchain> incomplete;  ///< unusable parts, and places without any
 };
 
-/// Goes through all places. Looks at names and, to tell whose headers they are, at the beginning of
-/// cuda_runtime_api.h; trusts nothing. One installation that is reached by two names comes once,
-/// with the other names as aliases of its header directories.
+/// Searches all places. Looks only at names, and at the beginning of cuda_runtime_api.h for the
+/// version of the headers. Trusts nothing. An installation that is reached by two names is returned
+/// once, with the other names as aliases of its header directories.
 [[nodiscard]] FoundInstallations FindInstallations(const SearchPlaces& places);
 
-/// A shared library's file name taken apart: "libnvrtc.so.13" is stem "libnvrtc", numbers {13}.
+/// The parts of a shared library's file name: "libnvrtc.so.13" is stem "libnvrtc", numbers {13}.
 struct LibraryName {
   std::string file;
-  std::vector<int> numbers;  ///< after ".so"; empty for a name that ends there
+  std::vector<int> numbers;  ///< numbers after ".so"; may be empty
 
-  /// Nothing unless `file` is `stem`.so followed by numbers only: static and .alt.so variants are
-  /// not.
+  /// Returns none unless `file` is `stem`.so followed by numbers only: static and .alt.so variants
+  /// are not.
   static std::optional<LibraryName> Parse(std::string_view file, std::string_view stem);
 };
 
-/// The libraries of that stem in a directory, the shortest names first: the soname before the full
-/// one.
+/// Returns the libraries of that stem in a directory, the shortest names first: the soname before
+/// the full name.
 [[nodiscard]] std::vector<LibraryName> LibrariesIn(const std::string& directory,
                                                    std::string_view stem);
 
-/// Why no toolchain was found in a place that a person named: it is missing, this process may not
-/// enter or read it, or it holds none. With the way out.
+/// Returns why no toolchain was found in a place that a person named, with the way out: it is
+/// missing, this process may not enter or read it, or it holds none.
 [[nodiscard]] std::string WhyNothingFound(const std::string& place);
 
 }  // namespace cccl_cache::daemon

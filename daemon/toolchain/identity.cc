@@ -32,7 +32,7 @@ Digest Combine(std::string_view what, std::initializer_list<std::string_view> pa
   return hasher.Finish();
 }
 
-/// Of no files: a digest that no file has.
+/// Returns the digest of a part. A part without files has a digest that no files have.
 Digest DigestOf(std::string_view name, const SurveyedPart& part,
                 const std::vector<Digest>& contents) {
   if (part.files.empty()) return Combine(name, {"none"});
@@ -71,7 +71,7 @@ bool IsStill(const FileDescriptor& fd, const FileStamp& stamp) {
 }  // namespace
 
 Result<Identity> Identifier::Identify(const Survey& survey, const std::stop_token& stop) {
-  // A change time in the future (the clock was set back) orders nothing.
+  // A change time in the future (the clock was set back) proves no order.
   const bool remember = survey.stamps_are_local && Age(survey) >= kStampResolution;
   const auto compiler = DigestsOf("nvrtc", survey.nvrtc, remember, stop);
   const auto headers = DigestsOf("headers", survey.headers, remember, stop);

@@ -80,14 +80,14 @@ void InstallationWatch::Drain() {
 }
 
 bool InstallationWatch::Counts(int watch, uint32_t mask, const char* name) const {
-  // Events were lost, or the watch itself is gone: nothing is known any more.
+  // Events were lost, or the watch itself is gone: any file may have changed.
   if ((mask & (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
     return true;
   }
   const auto directory = directories_.find(watch);
   if (directory == directories_.end()) return false;
   const std::string_view entry = name;
-  if (entry.empty()) return true;  // The directory's own mode or owner.
+  if (entry.empty()) return true;  // the directory's own mode or owner
   if (directory->second.names.contains(entry)) return true;
   return directory->second.listed && entry != "__pycache__";
 }

@@ -18,16 +18,14 @@ namespace cccl_cache::daemon {
 
 /// A library or bitcode file of an installation.
 struct FoundFile {
-  std::string
-      found_as;      ///< as it was looked up below the installation's root; empty: there is none
-  std::string path;  ///< symlinks resolved
+  std::string found_as;  ///< path that was looked up below the installation's root; empty: no file
+  std::string path;      ///< symlinks resolved
 
   [[nodiscard]] bool present() const { return !path.empty(); }
   auto operator<=>(const FoundFile&) const = default;
 };
 
-/// The parts of one CUDA by name, before anybody looked into them: neither trusted nor identified
-/// yet.
+/// The files of one CUDA, found by name: not read, trusted or identified yet.
 struct Installation {
   std::string root;  ///< symlinks resolved
   int major = 0;
@@ -39,19 +37,19 @@ struct Installation {
   FoundFile libdevice;
   std::vector<HeaderDirectory> headers;  ///< in search order
 
-  /// Whether both are made of the same files, whatever they are called.
+  /// Returns whether both are made of the same files, whatever their names.
   [[nodiscard]] bool SameFiles(const Installation& other) const;
   bool operator==(const Installation& other) const;
 };
 
-/// Notices through inotify that a name which was looked up, or a directory which was listed,
-/// changed. One instance per identified installation: made before its survey, it hears of every
-/// change since.
+/// Watches by inotify the names that were looked up and the directories that were listed. There is
+/// one instance per identified installation. It is made before the survey, so it sees every change
+/// since.
 ///
-/// The kernel queues an event before the system call that caused it returns, so Changed() knows of
-/// whatever ended before it was called. What inotify can't show (writes through a mapping that was
-/// made earlier, another host's writes, a mount on top) is left to the comparison of stamps.
-/// Thread-safe once the survey is over.
+/// The kernel queues an event before the system call that caused it returns. So Changed() sees
+/// every change that ended before the call. inotify can't show writes through an earlier mapping,
+/// another host's writes, or a mount on top; the comparison of stamps finds those. Thread-safe once
+/// the survey is over.
 class InstallationWatch final : public LookupObserver {
  public:
   InstallationWatch();
@@ -59,15 +57,15 @@ class InstallationWatch final : public LookupObserver {
   void OnLookup(const std::string& directory, const std::string& name) override;
   void OnListing(const std::string& directory) override;
 
-  /// False: the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances), so that
-  /// Changed() means nothing.
+  /// Returns false if the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances);
+  /// then Changed() means nothing.
   [[nodiscard]] bool complete() const { return complete_; }
-  /// Once true, for ever true.
+  /// Returns whether anything changed; once true, it stays true.
   [[nodiscard]] bool Changed();
 
  private:
   struct Directory {
-    bool listed = false;  ///< every name counts
+    bool listed = false;  ///< true: a change of any name counts
     std::set<std::string, std::less<>> names;
   };
 
@@ -77,10 +75,10 @@ class InstallationWatch final : public LookupObserver {
 
   const FileDescriptor inotify_;
   bool complete_ = true;
-  std::map<int, Directory> directories_;  ///< by watch; constant after the survey
+  std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
 
   std::atomic<bool> changed_{false};
-  std::mutex mutex_;  ///< one reader of inotify_ at a time
+  std::mutex mutex_;  ///< held by the one reader of inotify_
 };
 
 }  // namespace cccl_cache::daemon

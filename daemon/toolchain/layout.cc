@@ -36,10 +36,11 @@ std::string Machine() {
 
 namespace fs = std::filesystem;
 
-/// More than any machine has; a directory with so many children is not what it is taken for.
+/// More than any machine has: a directory with so many children is not a place for toolchains.
 constexpr size_t kMaxChildren = 10'000;
 
-/// Children whose names begin with `prefix`, sorted; none if the directory can't be read.
+/// Returns the children whose names begin with `prefix`, sorted; none if the directory can't be
+/// read.
 std::vector<std::string> Children(const std::string& directory, std::string_view prefix) {
   std::vector<std::string> children;
   std::error_code error;
@@ -58,7 +59,8 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-/// What Python's packages may hold: wheels of several majors side by side.
+/// Returns the layouts that a directory of Python packages may hold: wheels of several majors side
+/// by side.
 std::vector<Layout> WheelLayouts(const std::string& site_packages,
                                  const std::vector<std::string>& targets) {
   std::vector<Layout> layouts;
@@ -74,7 +76,7 @@ std::vector<Layout> WheelLayouts(const std::string& site_packages,
   return layouts;
 }
 
-/// The package directories of each Python below a prefix such as /usr/lib or VENV/lib.
+/// Returns the package directories of each Python below a prefix such as /usr/lib or VENV/lib.
 std::vector<std::string> PackageDirectories(const std::string& prefix) {
   std::vector<std::string> directories;
   for (const std::string& python : Children(prefix, "python3")) {
@@ -98,7 +100,7 @@ class CandidateList {
     for (const std::string& directory : PackageDirectories(prefix)) AddWheels(directory);
   }
 
-  /// What is added from now on was named by a person.
+  /// Marks the candidates that are added from now on as named by a person.
   void NamedBy(std::string name) {
     named_ = std::move(name);
     asked_for_ = true;
@@ -133,7 +135,7 @@ bool HoldsCudaHeaders(const std::string& directory) {
       [&](const char* name) { return Exists(directory + "/" + name); });
 }
 
-/// The major that the runtime's headers are of; nothing if these headers don't tell.
+/// Returns the major of the runtime's headers; none if these headers don't tell.
 std::optional<int> MajorOfHeaders(const std::string& directory) {
   static constexpr std::string_view kDefine = "#define CUDART_VERSION";
   const FileDescriptor fd(open((directory + "/cuda_runtime_api.h").c_str(),
@@ -155,7 +157,8 @@ std::optional<int> MajorOfHeaders(const std::string& directory) {
   return version / 1000;
 }
 
-/// The root as named, each step of the symlinks that its last name may be, and where it really is.
+/// Returns the root as named, each step of the symlinks that its last name may be, and its real
+/// path.
 std::vector<std::string> Spellings(const std::string& root) {
   static constexpr int kMaxSteps = 8;
   std::vector<std::string> spellings = {Join(root, "")};

@@ -9,40 +9,41 @@
 
 namespace cccl_cache::daemon {
 
-/// A place of a Linux distribution: libraries among all others, headers in the system's own
-/// directory.
+/// A place in a Linux distribution: the libraries are among all others, the headers in the system's
+/// own include directory.
 struct MultiarchPlace {
   std::string libraries;               ///< "/usr/lib/x86_64-linux-gnu"
   std::string headers;                 ///< "/usr/include"; used if it holds CUDA's
   std::vector<std::string> libdevice;  ///< directories that may hold libdevice.10.bc
 };
 
-/// Where toolchains are looked for, in the order of the members. Paths that don't exist are passed
-/// over.
+/// The places in which toolchains are searched, in the order of the members. Missing paths are
+/// skipped.
 struct SearchPlaces {
-  /// From the configuration: a CUDA toolkit, a tree of Python wheels (site-packages, `pip install
-  /// --target`, a virtual environment) or a directory with nothing but libraries.
+  /// Places from the configuration: a CUDA toolkit, a tree of Python wheels (site-packages, `pip
+  /// install --target`, a virtual environment) or a directory with nothing but libraries.
   std::vector<std::string> roots;
-  std::vector<std::string> cuda_homes;  ///< CUDA_HOME, CUDA_PATH
+  std::vector<std::string> cuda_homes;  ///< values of CUDA_HOME, CUDA_PATH
   /// Directories of Python packages: a "site-packages".
   std::vector<std::string> packages;
   /// Directories whose children named cuda* are toolkits: "/usr/local".
   std::vector<std::string> toolkit_parents;
   std::vector<MultiarchPlace> multiarch;
-  /// Directories below which Python keeps packages: PREFIX/python3*/{site,dist}-packages.
+  /// Directories below which Python has its packages: PREFIX/python3*/{site,dist}-packages.
   std::vector<std::string> python_prefixes;
   /// Names of the machine under targets/ of a toolkit: "x86_64-linux".
   std::vector<std::string> targets;
 };
 
-/// The places of this machine: reads the environment (CUDA_HOME, CUDA_PATH) and the machine's name.
+/// Returns the places of this machine. Reads the environment (CUDA_HOME, CUDA_PATH) and the name of
+/// the machine.
 [[nodiscard]] SearchPlaces SystemSearchPlaces(std::vector<std::string> roots);
-/// These roots alone.
+/// Returns these roots only.
 [[nodiscard]] SearchPlaces GivenSearchPlaces(std::vector<std::string> roots);
 
-/// Where the parts of one installation may lie, in order; the names are relative to `root`.
+/// The places of the parts of one installation, in search order; names are relative to `root`.
 struct Layout {
-  std::string root;  ///< as it was named
+  std::string root;  ///< path as it was named
   std::vector<std::string> nvrtc;
   std::vector<std::string> nvjitlink;
   std::vector<std::string> nvvm;
@@ -50,32 +51,34 @@ struct Layout {
   std::vector<std::string> headers;
 };
 
-/// A place that the search goes to.
+/// A place to search.
 struct Candidate {
   Layout layout;
-  bool asked_for = false;  ///< finding nothing in it is worth a word
-  std::string named;       ///< what the configuration or the environment names
+  bool asked_for = false;  ///< whether it is reported if nothing is found in it
+  std::string named;       ///< path as the configuration or the environment names it
 };
 
-/// A CUDA toolkit, a wheel of CUDA 13 (nvidia/cu13), or a directory of libraries.
+/// Returns the layout of a CUDA toolkit, a wheel of CUDA 13 (nvidia/cu13), or a directory of
+/// libraries.
 [[nodiscard]] Layout ToolkitLayout(const std::string& root,
                                    const std::vector<std::string>& targets);
-/// The wheels of CUDA 12 and before, one directory per part below site-packages.
+/// Returns the layout of the wheels of CUDA 12 and before, one directory per part below
+/// site-packages.
 [[nodiscard]] Layout WheelsLayout(const std::string& site_packages);
 [[nodiscard]] Layout MultiarchLayout(const MultiarchPlace& place);
 
-/// All places in search order: what is asked for first.
+/// Returns all places in search order, those that were asked for first.
 [[nodiscard]] std::vector<Candidate> Candidates(const SearchPlaces& places);
 
-/// At most so many other spellings of one header directory are known.
+/// Limit of the other spellings that are kept of one header directory.
 inline constexpr size_t kMaxAliases = 32;
 
-/// The header directories of a layout that hold CUDA's headers of this major (or CCCL's, which tell
-/// no major), in search order, with all spellings that the layout and the symlinks to its root
-/// give.
+/// Returns the header directories of a layout that hold CUDA's headers of this major, or CCCL's,
+/// which have no major. They are in search order, with all spellings that the layout and the
+/// symlinks to its root give.
 [[nodiscard]] std::vector<HeaderDirectory> FindHeaders(const Layout& layout, int major);
 
-/// Adds a spelling unless it is there, is the path itself, or there are enough.
+/// Adds a spelling, unless it is there, is the path itself, or the limit is reached.
 void AddAlias(HeaderDirectory& headers, const std::string& alias);
 
 }  // namespace cccl_cache::daemon

@@ -26,12 +26,12 @@ using Clock = std::chrono::steady_clock;
 using Verdict = IdentifiedToolchain::Verdict;
 
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
-constexpr size_t kMaxLooks = 64;  // at as many toolchains
-constexpr int kRoundsAtOnce = 2;  // of one toolchain: one runs, one waits
+constexpr size_t kMaxLooks = 64;  // limit of the toolchains that are compared at once
+constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one runs, one waits
 
 struct Snapshot {
   ScanResult found;
-  std::vector<ToolchainPtr> toolchains;  ///< of found.present
+  std::vector<ToolchainPtr> toolchains;  ///< the toolchains of found.present
   Clock::time_point taken_at;
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
@@ -77,8 +77,8 @@ Error ScanHangs() {
           kRetryAfter};
 }
 
-/// The daemon's store, compiler and log, for a scan that may come back from a file system when they
-/// are gone.
+/// Lends a scan the daemon's store, compiler and log. A scan may return from a hanging file system
+/// after they are destroyed.
 class Lent final : public MetaStore, public Compiler {
  public:
   Lent(MetaStore& meta, Compiler& compiler, ToolchainRegistry::ReportFunction report)
@@ -103,7 +103,7 @@ class Lent final : public MetaStore, public Compiler {
     if (!ended_) report_(report);
   }
 
-  /// Waits for a call in progress. From now on nothing is used.
+  /// Waits for a call in progress. After that the lent objects are not used any more.
   void End() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -119,8 +119,8 @@ class Lent final : public MetaStore, public Compiler {
 
 }  // namespace
 
-/// What was found, and who waits for more. The thread that scans keeps it when it hangs.
-/// Thread-safe.
+/// The result of the last scan, and the callers that wait for more. Shared with the scanning
+/// thread, which keeps it alive if it hangs. Thread-safe.
 class ToolchainRegistry::Scans {
  public:
   using Waiting = std::vector<std::function<void()>>;
@@ -131,12 +131,12 @@ class ToolchainRegistry::Scans {
                   [this](const ToolchainReport& told) { lent_.Report(told); }},
                  lent_, lent_) {}
 
-  /// The last scan's; null before the first is done.
+  /// Returns the result of the last scan; null before the first is done.
   SnapshotPtr Current() {
     const std::lock_guard lock(mutex_);
     return snapshot_;
   }
-  /// Waits for the first scan; without toolchains if it was stopped.
+  /// Waits for the first scan. Returns a result without toolchains if it was stopped.
   SnapshotPtr FirstOrCurrent() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return snapshot_ != nullptr || stopped_; });
@@ -163,7 +163,7 @@ class ToolchainRegistry::Scans {
     done();
   }
 
-  /// Returns when a scan is to begin; false: at a stop.
+  /// Returns true when a scan is due, and false at a stop.
   bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, stop, [this] { return !scanning_; });
@@ -177,7 +177,7 @@ class ToolchainRegistry::Scans {
     return true;
   }
 
-  /// On a thread that may hang. A scan that was stopped leaves everything as it was.
+  /// Runs on a thread that may hang. A scan that was stopped changes nothing.
   void Scan() {
     const SnapshotPtr former = Current();
     auto snapshot = std::make_shared<Snapshot>();
@@ -189,7 +189,7 @@ class ToolchainRegistry::Scans {
     const std::lock_guard lock(mutex_);
     if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
   }
-  /// After a hang its callers are gone.
+  /// Ends the scan and calls back its callers. After a hang there are none left.
   void Ended() {
     Waiting served;
     {
@@ -203,7 +203,7 @@ class ToolchainRegistry::Scans {
     changed_.notify_all();
     CallBack(std::move(served));
   }
-  /// It could not begin, or not in time, and never will: the next one is due soon.
+  /// The scan could not begin, or not in time, and never will: the next one is due soon.
   void NotBegun() {
     {
       const std::lock_guard lock(mutex_);
@@ -211,7 +211,7 @@ class ToolchainRegistry::Scans {
     }
     Ended();
   }
-  /// It hangs: nobody waits for it any more, nor for the next one.
+  /// The scan hangs: calls back its waiters and those of the next scan.
   void Hang() {
     Waiting waiting;
     {
@@ -225,7 +225,8 @@ class ToolchainRegistry::Scans {
     CallBack(std::move(waiting));
   }
 
-  /// Returns when the scan has ended, or uses nothing any more that it was lent.
+  /// Stops the scan. Returns when it has ended, or else after a second; it then uses nothing that
+  /// it was lent.
   void StopScan() {
     static constexpr std::chrono::milliseconds kCourtesy{1'000};
     stop_.request_stop();
@@ -234,8 +235,8 @@ class ToolchainRegistry::Scans {
     changed_.wait_for(lock, kCourtesy, [this] { return !scanning_; });
   }
 
-  /// For a caller that waits for a look: who is called back by its number, or at a stop. None after
-  /// a stop: called already.
+  /// Keeps the callback of a caller that waits for a comparison. It is called by CallBack with the
+  /// returned number, or at a stop. After a stop it is called at once, and none is returned.
   std::optional<uint64_t> Hold(std::function<void()> done) {
     {
       const std::lock_guard lock(mutex_);
@@ -260,7 +261,7 @@ class ToolchainRegistry::Scans {
     CallBack(std::move(held_back));
   }
 
-  /// From now on nobody waits: everybody has been called back when this returns.
+  /// Calls back all waiters. From then on no caller waits.
   void End() {
     Waiting waiting;
     {
@@ -278,7 +279,7 @@ class ToolchainRegistry::Scans {
   }
 
  private:
-  /// After calling_back_ has counted it.
+  /// Call it after calling_back_ was incremented for it.
   void CallBack(Waiting waiting) {
     for (const auto& done : waiting) done();
     waiting.clear();
@@ -287,22 +288,22 @@ class ToolchainRegistry::Scans {
   }
 
   Lent lent_;
-  ToolchainScanner scanner_;  ///< used by the thread that scans
+  ToolchainScanner scanner_;  ///< used by the scanning thread only
   std::stop_source stop_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  SnapshotPtr snapshot_;  ///< guarded by mutex_, as all below; null before the first scan
-  Waiting waiting_;       ///< for a scan that has not begun
-  Waiting served_;        ///< by the one that runs
-  std::map<uint64_t, std::function<void()>> held_;  ///< for a look at one toolchain
+  SnapshotPtr snapshot_;  ///< guarded by mutex_, like all below; null before the first scan
+  Waiting waiting_;       ///< callers that wait for a scan that has not begun
+  Waiting served_;        ///< callers that wait for the running scan
+  std::map<uint64_t, std::function<void()>> held_;  ///< for a comparison of one toolchain
   uint64_t last_held_ = 0;
-  int calling_back_ = 0;  ///< calls of CallBack
-  bool tried_ = false;    ///< a scan was to begin
-  bool begun_ = false;    ///< the last of these did, as far as is known
+  int calling_back_ = 0;  ///< number of calls of CallBack in progress
+  bool tried_ = false;    ///< whether a scan was ever due
+  bool begun_ = false;    ///< whether the last due scan began, as far as is known
   bool scanning_ = false;
-  bool hangs_ = false;    ///< the scan that runs
-  bool stopped_ = false;  ///< nobody waits any more
+  bool hangs_ = false;    ///< whether the running scan hangs
+  bool stopped_ = false;  ///< whether callers are called back at once
 };
 
 ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
@@ -327,7 +328,8 @@ void ToolchainRegistry::Stop() {
 
 void ToolchainRegistry::Run(const std::stop_token& stop) {
   while (scans_->UntilDue(stop, options_.rescan_interval)) {
-    // A look that is late before it begins is never called. Set by whichever of the two is first.
+    // A look that times out before it begins must never run. The flag is set by whichever comes
+    // first.
     const auto settled = std::make_shared<std::atomic_flag>();
     const auto look = [scans = scans_, settled] {
       if (settled->test_and_set()) return;

@@ -28,51 +28,52 @@ namespace cccl_cache::daemon {
 
 struct RegistryOptions {
   SearchPlaces places;
-  /// Files that others than root and this user can write are not used.
+  /// The uid of the daemon. Files that others than root and this uid can write are not used.
   uid_t own_uid = 0;
-  /// How often installations that came without a request asking for them are looked for.
+  /// Time between scans that no request asked for.
   std::chrono::milliseconds rescan_interval{30'000};
-  /// How soon after a scan a request that names something unknown causes another; at once if files
-  /// changed during that one.
+  /// Least time from a scan to another one caused by a request that names something unknown. There
+  /// is no such wait if files changed during the scan.
   std::chrono::milliseconds unknown_interval{1'000};
-  /// A scan that takes longer hangs in a file system: nobody waits for it any more.
+  /// A scan that takes longer counts as hanging in a file system: its waiters are called back.
   std::chrono::milliseconds scan_time{30'000};
-  /// The same of a look at one toolchain's files.
+  /// The same limit for a comparison of one toolchain's files.
   std::chrono::milliseconds look_time{10'000};
 };
 
 /// Finds, identifies, probes and watches the toolchains of this node.
 ///
-/// Thread-safe. Scans happen at once, then every `rescan_interval` and when asked for, on a thread
-/// that may hang; so do looks at the files of toolchains whose changes the kernel does not tell,
-/// one thread for each. No caller reads a file or waits for one that does, but for Unchanged, and
-/// that for a bounded time. `meta`, `compiler` and what `report` refers to must outlive the
-/// registry. `report` must not call back.
+/// Thread-safe. Scans run at the start, then every `rescan_interval` and on request, on a thread
+/// that may hang. If the kernel does not report changes of a toolchain's files, further threads
+/// compare them, one thread for each toolchain. No caller reads a file or waits for a thread that
+/// does, except in Unchanged, where the wait is bounded. `meta`, `compiler` and all that `report`
+/// refers to must outlive the registry. `report` must not call back.
 class ToolchainRegistry final : public Toolchains {
  public:
   using ReportFunction = ToolchainScanner::ReportFunction;
 
   ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,
                     ReportFunction report);
-  /// Stops. No other call may be in progress. A thread that hangs in a file system is left behind.
+  /// Stops the registry. No other call may be in progress. A thread that hangs in a file system is
+  /// left behind.
   ~ToolchainRegistry() override;
   ToolchainRegistry(const ToolchainRegistry&) = delete;
   ToolchainRegistry& operator=(const ToolchainRegistry&) = delete;
 
-  /// Ends a scan that is running, with what it probes, calls back those who wait for one, and
-  /// returns. From then on nothing is looked for: what was known before still serves. Once.
+  /// Ends a running scan with its probes, calls back all waiters, and returns. There are no scans
+  /// from then on; the toolchains that were known before still serve. Call it once.
   void Stop();
 
-  /// Looks at everything anew and then calls `done`, once, on another thread; earlier, if the scan
-  /// hangs; after a stop, at once on this one. Calls that come during a scan share the next one.
+  /// Starts a scan and then calls `done`, once, on another thread. Calls it earlier if the scan
+  /// hangs; after a stop, at once on this thread. Calls that come during a scan share the next one.
   void Rescan(std::function<void()> done);
 
   std::optional<Result<ToolchainPtr>> Select(const ToolchainSelector& selector,
                                              uint32_t driver_version, BuildKind kind) override;
   void WhenKnown(const ToolchainSelector& selector, uint32_t driver_version, BuildKind kind,
                  std::function<void()> done) override;
-  /// Goes by the object, not by its id: false for one that has been identified anew since, even if
-  /// its files are what they were again.
+  /// Compares the object, not its id. Returns false for a toolchain that was identified again
+  /// since, even if its files are what they were before.
   bool Unchanged(const Toolchain& toolchain) override;
   bool Looked() override;
   std::vector<ToolchainPtr> Present() override;
@@ -81,14 +82,14 @@ class ToolchainRegistry final : public Toolchains {
  private:
   class Scans;
 
-  /// Orders scans until told to stop.
+  /// Starts scans until told to stop.
   void Run(const std::stop_token& stop);
 
   const RegistryOptions options_;
-  FileChecks looks_;    ///< threads that compare the files of one toolchain each
+  FileChecks looks_;    ///< threads that compare files, one toolchain each
   FileChecks scanner_;  ///< the thread that scans
   const std::shared_ptr<Scans> scans_;
-  std::jthread thread_;  ///< last: ends before what it uses
+  std::jthread thread_;  ///< last: its thread ends before the members that it uses
 };
 
 }  // namespace cccl_cache::daemon

@@ -24,7 +24,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A toolchain with what is needed to notice that it is no longer what was identified. Thread-safe.
+/// A toolchain, and what is needed to notice that its files changed since it was identified.
+/// Thread-safe.
 class IdentifiedToolchain {
  public:
   struct Parts {
@@ -39,19 +40,19 @@ class IdentifiedToolchain {
 
   [[nodiscard]] const ToolchainPtr& toolchain() const { return toolchain_; }
   [[nodiscard]] const Installation& installation() const { return installation_; }
-  /// Whether a changed file is noticed without looking at all of them.
+  /// Returns whether a changed file is noticed without looking at all files.
   [[nodiscard]] bool watched() const { return watched_; }
 
-  /// What is known without looking at a file. Where the kernel's events tell, every change that
-  /// ended before the call; else what the last comparison found, which `threads` repeat while
-  /// somebody asks.
+  /// Returns what is known without looking at a file. If the kernel reports changes, that includes
+  /// every change that ended before the call. Otherwise it is the result of the last comparison,
+  /// which `threads` repeat while there are callers.
   [[nodiscard]] Verdict Known(FileChecks& threads);
-  /// Calls `done` once Known says what is so at this moment: at once, or after a comparison of all
-  /// files on one of the threads (StampComparison::Begin).
+  /// Calls `done` once Known has a current result: at once, or after a comparison of all files on
+  /// one of the threads (StampComparison::Begin).
   void Look(FileChecks& threads, std::function<void()> done);
-  /// Whether the kernel told of a change; looks at no file.
+  /// Returns whether the kernel reported a change; looks at no file.
   [[nodiscard]] bool NotedChange() { return watch_->Changed(); }
-  /// Looks at all files on this thread, whatever the events say.
+  /// Compares the stamps of all files on this thread, whatever the events say.
   [[nodiscard]] bool StampsDiffer();
 
  private:
@@ -62,24 +63,24 @@ class IdentifiedToolchain {
   const std::shared_ptr<StampComparison> comparison_;
 };
 
-/// For the log: one line for a person.
+/// One line for the log, for a person.
 struct ToolchainReport {
   bool warning = false;
   std::string text;
 };
 
-/// What one scan found.
+/// The result of one scan.
 struct ScanResult {
   using IdentifiedPtr = std::shared_ptr<IdentifiedToolchain>;
 
   std::vector<IdentifiedPtr> present;     ///< newest first; equal versions in search order
-  std::vector<IdentifiedPtr> duplicates;  ///< same contents as one of `present`, elsewhere
+  std::vector<IdentifiedPtr> duplicates;  ///< same contents as one of `present`, in another place
   std::vector<RejectedToolchain> rejected;
-  bool unsettled = false;  ///< one was rejected whose files changed while they were looked at
+  bool unsettled = false;  ///< whether a toolchain was rejected because its files changed meanwhile
 };
 
-/// Finds, identifies and probes all toolchains. What a former scan identified and did not change
-/// since is taken over as it is. Not thread-safe.
+/// Finds, identifies and probes all toolchains. Entries of the former scan that did not change are
+/// reused. Not thread-safe.
 class ToolchainScanner {
  public:
   using ReportFunction = std::function<void(const ToolchainReport&)>;
@@ -92,7 +93,7 @@ class ToolchainScanner {
 
   ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler);
 
-  /// Means nothing once it was told to stop.
+  /// The result means nothing once `stop` was requested.
   ScanResult Scan(const ScanResult& former, const std::stop_token& stop);
 
  private:
@@ -100,9 +101,9 @@ class ToolchainScanner {
 
   struct Look {
     Result<IdentifiedPtr> entry;
-    bool unsettled = false;  ///< none, and the files changed meanwhile
+    bool unsettled = false;  ///< no entry, because the files changed meanwhile
   };
-  /// The former entry if it is still true; else a new one.
+  /// Returns the former entry if it is still valid, otherwise a new one.
   Look EntryOf(const Installation& installation, const ScanResult& former,
                const std::stop_token& stop);
   Look IdentifyAnew(const Installation& installation, const std::stop_token& stop);

@@ -33,14 +33,15 @@ Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::mo
 
 Error Missing(std::string message) { return {ErrorCode::kToolchainNotFound, std::move(message)}; }
 
-/// A client's own word, cut to what fits into a message.
+/// Returns a client's own word in quotes, cut to what fits into a message.
 std::string Quoted(std::string_view word) {
   std::string quoted = "\"";
   for (const char c : word.substr(0, kMaxShown)) quoted += c < ' ' || c == 0x7f ? '?' : c;
   return quoted + "\"";
 }
 
-/// The first of those that `fits` which also has the library; says which of the two is missing.
+/// Returns the first toolchain that `fits` and has the library. The error says which of the two is
+/// missing.
 Result<ToolchainPtr> First(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                            const std::string& what,
                            const std::function<bool(const Toolchain&)>& fits) {
@@ -94,8 +95,8 @@ Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const Tool
                });
 }
 
-/// The first that fits and whose PTX the driver takes, which knows none above its own version; else
-/// the first that fits, whose cubins it may take.
+/// Returns the first that fits and whose PTX the driver accepts: the driver knows no PTX above its
+/// own version. Otherwise returns the first that fits, whose cubins the driver may accept.
 Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                                const std::string& what,
                                const std::function<bool(const Toolchain&)>& fits) {

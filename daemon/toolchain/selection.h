@@ -11,23 +11,23 @@
 
 namespace cccl_cache::daemon {
 
-/// What one request needs of a toolchain.
+/// The toolchain that one request asks for.
 struct ToolchainWish {
   const ToolchainSelector& selector;
   uint32_t driver_version = 0;
   BuildKind kind = BuildKind::kNvrtc;
 };
 
-/// An id may be named by so many of its hexadecimal digits.
+/// The least number of hexadecimal digits that may abbreviate an id.
 inline constexpr size_t kShortestId = 8;
 
-/// The toolchain that serves a request, as Toolchains::Select has it. `present` is newest first; of
-/// equal versions the first in search order wins. kInvalidRequest: the selector is malformed or
-/// ambiguous; kToolchainNotFound: nothing fits, without saying what there is.
+/// Returns the toolchain that serves a request, as described at Toolchains::Select. `present` is
+/// newest first; of equal versions the first in search order wins. kInvalidRequest: the selector is
+/// malformed or ambiguous. kToolchainNotFound: nothing fits; the error does not list what there is.
 [[nodiscard]] Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present,
                                           const ToolchainWish& wish);
 
-/// kToolchainNotFound for `why`, with those that are there, those that are not used, and the way
+/// Returns kToolchainNotFound for `why`, with the present and the rejected toolchains and the way
 /// out.
 [[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
                              std::span<const RejectedToolchain> rejected);

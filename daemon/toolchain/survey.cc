@@ -21,8 +21,8 @@ namespace {
 
 int64_t Nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
-/// File systems where the local kernel sets ctime: ext, xfs, btrfs, zfs, f2fs, bcachefs, tmpfs,
-/// overlay, squashfs, erofs.
+/// Returns whether the local kernel sets ctime on the path's file system: ext, xfs, btrfs, zfs,
+/// f2fs, bcachefs, tmpfs, overlay, squashfs, erofs.
 bool StampsAreLocal(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
       0xef53,     0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010,
@@ -97,7 +97,7 @@ class Surveyor {
         });
   }
 
-  /// Other spellings count only if nobody else can make them lead elsewhere.
+  /// Other spellings count only if no other user can make them lead elsewhere.
   std::vector<std::string> TrustedAliases(const HeaderDirectory& headers,
                                           const struct stat& status) {
     std::vector<std::string> trusted;
@@ -144,7 +144,7 @@ class Surveyor {
   const uid_t own_uid_;
   LookupObserver* const observer_;
   Survey survey_;
-  std::set<uint64_t> devices_;  ///< those asked already
+  std::set<uint64_t> devices_;  ///< devices that were queried already
 };
 
 struct DirectoryCloser {
@@ -157,7 +157,7 @@ OpenDirectory Open(const std::string& path) {
   return OpenDirectory(fd < 0 ? nullptr : fdopendir(fd));
 }
 
-/// Where the walk stands: the directory's real path, and its name from the top ("" or "cub/").
+/// The position of the walk: the directory's real path, and its name from the top ("" or "cub/").
 struct Place {
   std::string path;
   std::string prefix;
@@ -211,8 +211,8 @@ class HeaderWalk {
     return VisitTarget(place, entry, name);
   }
 
-  /// What a link leads to counts under the link's name, wherever it lies. One that leads nowhere is
-  /// no header; the observer has seen which names would make it one.
+  /// The target of a link counts under the link's name, wherever it lies. A dangling link is no
+  /// header; the observer has seen the names that would make it one.
   Status VisitLink(const Place& place, const std::string& link, const char* name) {
     Result<TrustedPath> target = FollowTrusted(link, own_uid_, PathRole::kHolder, observer_);
     if (target.ok()) return VisitTarget(place, *target, name);
@@ -256,7 +256,7 @@ Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid, LookupObserve
 
 /// One comparison, and the callers that wait for it.
 struct StampComparison::Round {
-  /// Guarded by mutex_ while the round is next_; then of the thread that ends it.
+  /// Guarded by mutex_ while the round is next_; then used only by the thread that ends it.
   std::vector<std::function<void()>> waiting;
 };
 
@@ -298,7 +298,7 @@ void StampComparison::Begin(FileChecks& threads, uint64_t serial, std::function<
     round->waiting.push_back(std::move(done));
   }
   const auto end = [this, self = shared_from_this(), round] {
-    Forget(round);  // if it never began
+    Forget(round);  // in case it never began
     for (const auto& call : std::exchange(round->waiting, {})) call();
   };
   const Status added = threads.Add(Account(static_cast<uid_t>(serial)),

@@ -23,7 +23,7 @@
 
 namespace cccl_cache::daemon {
 
-/// What tells one state of a file from another without reading it.
+/// The metadata that tell one state of a file from another without reading it.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -36,18 +36,18 @@ struct FileStamp {
 };
 
 struct SurveyedFile {
-  std::string name;  ///< what it is within its part: "builtins", "0/cub/cub.cuh"; not where it lies
-  std::string path;  ///< absolute, symlinks resolved but those inside a header directory
+  std::string name;  ///< name within its part: "builtins", "0/cub/cub.cuh"; not where it lies
+  std::string path;  ///< absolute, symlinks resolved, except those inside a header directory
   FileStamp stamp;
 };
 
 /// The files that are hashed together.
 struct SurveyedPart {
-  /// What identifies the part besides its files: which header directory lies in which other.
+  /// The part of the identity besides the files: which header directory lies in which other.
   std::string shape;
   std::vector<SurveyedFile> files;  ///< sorted by name
-  bool linked = false;              ///< of headers: some lie elsewhere than their names say
-  Digest stamps;                    ///< over names and stamps
+  bool linked = false;              ///< of headers: some files lie elsewhere than their names say
+  Digest stamps;                    ///< digest of names and stamps
 };
 
 /// All files of one installation with their stamps, each found to be trusted.
@@ -56,69 +56,71 @@ struct Survey {
   SurveyedPart headers;
   SurveyedPart nvjitlink;
   SurveyedPart nvvm;                                ///< library and libdevice
-  std::vector<HeaderDirectory> header_directories;  ///< with those aliases that can be trusted
+  std::vector<HeaderDirectory> header_directories;  ///< with the aliases that can be trusted
   int64_t newest_change_ns = 0;
-  /// Whether the local kernel sets the stamps of all files: only then do they prove anything later.
+  /// Whether the local kernel sets the stamps of all files. Only then does a stamp prove anything
+  /// later.
   bool stamps_are_local = true;
-  Digest stamps;  ///< over all parts and aliases
+  Digest stamps;  ///< digest over all parts and aliases
 };
 
-/// Looks at every file of an installation without reading any. The error says which file or
-/// directory can't be trusted, or is gone. A header directory named __pycache__ is no header
-/// directory: what lies in it depends on when Python ran, so the worker must not hand it to a
-/// compiler either.
+/// Reads the stamp of every file of an installation, not the files. The error names the file or
+/// directory that can't be trusted, or is gone. A header directory named __pycache__ is skipped:
+/// its contents depend on when Python ran, so the worker must not hand it to a compiler either.
 [[nodiscard]] Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                                         LookupObserver* observer);
 
-/// What is looked at at most in one header directory, and how deep.
+/// Limits of the files in one header directory, and of its depth.
 inline constexpr int kMaxHeaderFiles = 100'000;
 inline constexpr int kMaxHeaderDepth = 32;
 
-/// Called with each regular file: its name below the directory, its path, its status.
+/// Called with each regular file: its name relative to the directory, its path, its status.
 using HeaderVisitor =
     std::function<void(std::string name, std::string path, const struct stat& status)>;
 
-/// Visits all regular files below a trusted directory in no order, through symlinks too. An error
-/// if anything in it can't be trusted or the tree is too large.
+/// Visits all regular files below a trusted directory in no order, through symlinks too. Returns an
+/// error if anything in it can't be trusted or the tree is too large.
 [[nodiscard]] Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid,
                                     LookupObserver* observer, const HeaderVisitor& visit);
 
-/// Compares the files of one toolchain with what was identified, on threads that may hang, and
+/// Compares the files of one toolchain with their identified state, on threads that may hang, and
 /// publishes the result for threads that may not. For toolchains whose changes the kernel does not
-/// tell. Thread-safe; owned by shared_ptr, for a thread that hangs keeps it.
+/// report. Thread-safe; owned by shared_ptr, because a hanging thread keeps it alive.
 class StampComparison : public std::enable_shared_from_this<StampComparison> {
  public:
-  /// A result counts for so long, from the comparison's end.
+  /// How long a result is valid, from the comparison's end.
   static constexpr std::chrono::milliseconds kCounts{1'000};
-  /// After so long another comparison is due, so that busy callers never wait for one.
+  /// The age of a result at which another comparison is due, so that busy callers never wait for
+  /// one.
   static constexpr std::chrono::milliseconds kDue{500};
 
   enum class Verdict {
     kSame,
-    kChanged,  ///< for ever
-    kExpired,  ///< the last result is too old, and the next one not there yet
-    kHangs,    ///< the file system has not answered for so long that it counts as hanging
+    kChanged,  ///< permanent
+    kExpired,  ///< the last result is too old, and the next is not there yet
+    kHangs,    ///< the file system did not answer in time and counts as hanging
   };
 
-  /// `differ` looks at the files and may hang; it uses only what it owns.
+  /// `differ` compares the files and may hang; it uses only what it owns.
   explicit StampComparison(std::function<bool()> differ) : differ_(std::move(differ)) {}
 
-  /// Reads what was published; never waits.
+  /// Returns the published result; never waits.
   [[nodiscard]] Verdict Known() const;
-  /// Whether nobody compares and the last result is old enough for another comparison.
+  /// Returns whether no comparison is queued and the last result is old enough for another.
   [[nodiscard]] bool Due() const;
 
-  /// Compares on this thread, and publishes.
+  /// Compares on this thread and publishes the result. Returns whether the files differ.
   bool Differ();
-  /// Compares on a thread of `threads`, whose users are toolchains here, and publishes. `done` is
-  /// called once, on another thread or this one: after a comparison that began after this call, or
-  /// when the file system hangs. Calls that come before a comparison begins share it.
+  /// Compares on a thread of `threads`, where a toolchain stands for a user, and publishes the
+  /// result. `done` is called once, on another thread or this one: after a comparison that began
+  /// after this call, or when the file system hangs. Calls that come before a comparison begins
+  /// share it.
   void Begin(FileChecks& threads, uint64_t serial, std::function<void()> done);
 
  private:
   struct Round;
 
-  /// The round takes no more callers.
+  /// Closes the round to further callers.
   void Forget(const std::shared_ptr<Round>& round);
   [[nodiscard]] std::chrono::steady_clock::duration Age() const;
 
@@ -128,7 +130,7 @@ class StampComparison : public std::enable_shared_from_this<StampComparison> {
   std::atomic<std::chrono::steady_clock::time_point> compared_at_{std::chrono::steady_clock::now()};
 
   mutable std::mutex mutex_;
-  std::shared_ptr<Round> next_;  ///< guarded by mutex_; ordered and not begun
+  std::shared_ptr<Round> next_;  ///< queued and not begun; guarded by mutex_
 };
 
 }  // namespace cccl_cache::daemon

@@ -16,10 +16,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// As many as the kernel follows.
+/// The kernel's own limit.
 constexpr int kMaxSymlinks = 40;
 
-/// The names of a path, last first, so that the next one is at the back.
+/// Returns the names of a path, last first, so that the next one is at the back.
 std::vector<std::string> ReversedNames(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
@@ -134,8 +134,8 @@ class PathWalk {
   const uid_t own_uid_;
   LookupObserver* const observer_;
   std::vector<std::string> pending_;
-  std::string current_;    ///< where the walk stands, no symlinks; empty: /
-  struct stat status_ {};  ///< of current_
+  std::string current_;    ///< directory of the walk, no symlinks; empty: /
+  struct stat status_ {};  ///< status of current_
   std::string holder_path_;
   struct stat holder_status_ {};
   bool holder_is_sticky_ = false;
