@@ -44,8 +44,8 @@ class ByteReader {
     return length ? Take(*length) : std::nullopt;
   }
 
-  /// A count of items of at least `minimum` bytes each: none if they can't all be there, so that it
-  /// is safe to reserve memory for them.
+  /// Returns a count of items of at least `minimum` bytes each. None if the remaining bytes can't
+  /// hold them, so that it is safe to reserve memory for them.
   std::optional<uint32_t> TakeCount(size_t minimum) {
     const auto count = TakeInteger<uint32_t>();
     if (!count || *count > rest_.size() / minimum) return std::nullopt;

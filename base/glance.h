@@ -5,12 +5,12 @@
 namespace cccl_cache {
 
 /// Looks at a socket for a moment before its thread sleeps: an answer from the daemon's memory, or
-/// a file from its disk cache, comes sooner than an idle processor wakes. Looks that were in vain
-/// are left out for a while, more and more of them: who waits for compiles, or for a processor,
-/// sleeps at once. Not thread-safe.
+/// a file from its disk cache, comes sooner than an idle processor wakes. Looks that find nothing
+/// are skipped for a while, with exponential backoff: a thread that waits for compiles, or for a
+/// processor, sleeps at once. Not thread-safe.
 class Glance {
  public:
-  /// True: there is something to read. False: sleep.
+  /// Returns whether there is something to read. False: the caller should sleep.
   [[nodiscard]] bool SeesReadable(int socket);
 
  private:

@@ -25,11 +25,11 @@ class JsonWriter {
 
   JsonWriter& String(std::string_view text);
   JsonWriter& Integer(int64_t number);
-  /// Without a fraction where it has none.
+  /// Writes a number, without a fraction if it is integral.
   JsonWriter& Number(double number);
   JsonWriter& Boolean(bool value);
 
-  /// The text so far, with a newline at its end.
+  /// Returns the text with a newline at its end.
   [[nodiscard]] std::string Finish();
 
  private:

@@ -13,7 +13,7 @@ namespace cccl_cache {
 /// text, which is not empty; 0 if there is none.
 [[nodiscard]] size_t Utf8Length(std::string_view text);
 
-/// Whether the text is well-formed UTF-8.
+/// Returns whether the text is well-formed UTF-8.
 [[nodiscard]] bool IsUtf8(std::string_view text);
 
 /// The text with each byte that is not part of well-formed UTF-8 replaced by '?': fields of type

@@ -7,7 +7,7 @@
 
 namespace cccl_cache {
 
-/// Allows so many of something at once, and so many a second. Not thread-safe.
+/// Rate limiter: allows a burst, and a number of events per second. Not thread-safe.
 class TokenBucket {
  public:
   using Clock = std::chrono::steady_clock;
@@ -15,13 +15,13 @@ class TokenBucket {
   TokenBucket(double at_once, double per_second, Clock::time_point now)
       : at_once_(at_once), per_second_(per_second), left_(at_once), refilled_(now) {}
 
-  /// Whether one more is allowed at this time, which never goes back.
+  /// Returns whether one more event is allowed at `now`, which never decreases.
   [[nodiscard]] bool Take(Clock::time_point now) {
     if (!HasAny(now)) return false;
     left_ -= 1;
     return true;
   }
-  /// So many happened, allowed or not. Nothing is allowed until they are made up for.
+  /// Charges `count` events, allowed or not. No event is allowed until they are paid off.
   void Charge(double count, Clock::time_point now) {
     Refill(now);
     left_ -= count;

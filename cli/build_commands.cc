@@ -79,7 +79,7 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   build.options = CompilerOptions(arguments, *plan);
   build.name_expressions = arguments.name_expressions;
   build.append_toolchain_headers = true;
-  // What NVRTC would read if it ran in this process.
+  // The variables that NVRTC would read if it ran in this process.
   for (const char* variable : {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"}) {
     if (const char* value = std::getenv(variable)) build.environment.push_back({variable, value});
   }

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::cli {
 
-/// What `build`, `link` and `nvvm` have in common.
+/// The options that `build`, `link` and `nvvm` share.
 struct CompileOptions {
   std::string architecture;
   std::string emit;
@@ -38,13 +38,13 @@ inline constexpr const char* kNamedAfterInput =
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
                          std::vector<std::string>* values, const std::string& help);
 
-/// Which compiler is asked.
+/// The compiler of a command.
 enum class Compiler { kNvrtc, kNvJitLink, kNvvm };
 
-/// How much is said of a build that succeeded, on standard error.
+/// How much a successful build prints to standard error.
 enum class Summary : uint8_t { kNone, kLine, kDetails };
 
-/// What to print where, once the options are understood.
+/// The parsed options: what to build, and what to print where.
 struct CompilePlan {
   Compiler compiler = Compiler::kNvrtc;
   std::string architecture;  ///< "sm_90": `native` is resolved
@@ -59,7 +59,8 @@ struct CompilePlan {
 /// status is CCCL_CACHE_INVALID_REQUEST the command line is wrong.
 Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler);
 
-/// Sends the build and writes what came, or says why it would be compiled; returns the exit code.
+/// Runs the build and writes its result, or explains why it would be compiled; returns the exit
+/// code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
 
@@ -68,10 +69,11 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
            std::chrono::microseconds time);
 
-/// As Fail; where no daemon is there, with what compiles without one.
+/// Like Fail. Without a daemon it also names the options that compile without one.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 
-/// Says what is wrong with the command line, kUsage, or with the machine, kOther.
+/// Reports an error of the command line (kUsage) or of the machine (kOther); returns that exit
+/// code.
 int FailPlan(const Error& error, const CommonOptions& common);
 
 template <typename Build>

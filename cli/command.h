@@ -11,7 +11,7 @@
 
 namespace cccl_cache::cli {
 
-/// What scripts rely on; design and meaning in docs/guide-shell.md.
+/// Exit codes that scripts rely on; docs/guide-shell.md explains them.
 enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
@@ -44,19 +44,18 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 
 /// "cccl-cache-cli: MESSAGE" on stderr.
 void Complain(const std::string& message);
-/// Says what went wrong, on stderr and with --json as an object on stdout as well; returns the exit
-/// code that belongs to it.
+/// Reports the error on stderr, with --json also as an object on stdout; returns its exit code.
 int Fail(const Error& error, const CommonOptions& common);
-/// The same of a command line that asks for nothing that can be done; returns kUsage.
+/// Reports an invalid command line like Fail; returns kUsage.
 int FailUsage(const std::string& message, const CommonOptions& common);
-/// All of it to stdout; not kDone if that fails.
+/// Writes all of the text to stdout; returns an exit code other than kDone if that fails.
 int Print(std::string_view text);
 
 /// The key "error" of the object that --json prints: what went wrong, for scripts.
 void WriteError(const Error& error, JsonWriter* json);
 
-/// What is wrong with a command line that `app` did not take, and the way out: names the word that
-/// nobody knows and the known one that it resembles.
+/// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the
+/// known one that it resembles.
 [[nodiscard]] std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace cccl_cache::cli

@@ -9,8 +9,8 @@
 
 namespace cccl_cache::cli {
 
-/// As cuDriverGetVersion says (13000 for 13.0); 0: this machine has no driver. Cheap where there is
-/// none.
+/// Returns the version as cuDriverGetVersion does (13000 for 13.0); 0: this machine has no driver.
+/// Cheap without a driver.
 [[nodiscard]] uint32_t DriverVersion();
 
 /// "90" for the first device that this process may use.

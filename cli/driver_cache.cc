@@ -16,7 +16,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// More than a path for libraries has that anybody uses.
+/// Maximum size of the file in bytes; larger than any library path in use.
 constexpr size_t kMaxBytes = 16 << 10;
 constexpr const char* kFile = "driver";
 
@@ -46,8 +46,8 @@ std::string Directory() {
   return {};
 }
 
-/// A directory into which nobody but this user and root puts anything. Not valid if it is not that:
-/// somebody else's word about what this user's programs load is not asked for.
+/// Opens a directory that only this user and root can write. Returns an invalid descriptor for any
+/// other: another user must not decide what this user's programs load.
 FileDescriptor OwnDirectory(const std::string& path) {
   FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found = {};

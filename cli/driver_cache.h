@@ -17,13 +17,13 @@ class DriverMemory {
   /// for, and which are loaded before all others.
   [[nodiscard]] static DriverMemory OfThisProcess();
 
-  /// What is kept in `directory`, which has to be this user's alone, is believed where it was kept
-  /// under the same `surroundings`. One of them empty: nothing is kept.
+  /// An entry in `directory`, which only this user may write, is valid under the same
+  /// `surroundings`. If either is empty, nothing is kept.
   DriverMemory(std::string directory, std::string surroundings)
       : directory_(std::move(directory)), surroundings_(std::move(surroundings)) {}
 
-  /// What was kept, or else what `ask` answers, which is then kept unless it is 0. A file that
-  /// can't be read, understood or written is no error.
+  /// Returns the kept version, or else that of `ask`, which is then kept unless it is 0. A file
+  /// that can't be read, parsed or written is not an error.
   [[nodiscard]] uint32_t Version(const std::function<uint32_t()>& ask) const;
 
  private:

@@ -62,7 +62,8 @@ Error CantCreate(const std::string& path) {
   return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
 }
 
-// What a link leads to, so that the link stays and its target is replaced; else the path itself.
+// Returns the target of a link, so that the link stays and its target is replaced; else the path
+// itself.
 std::string BehindLinks(const std::string& path) {
   struct stat there;
   if (lstat(path.c_str(), &there) != 0 || !S_ISLNK(there.st_mode)) return path;
@@ -76,7 +77,8 @@ bool SyncDirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const FileDescriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Who may write to it but not read it can do no more; some file systems know no such thing.
+  // A user who may write but not read the directory can't sync it; some file systems don't support
+  // it.
   if (!opened.valid()) return errno == EACCES;
   return fsync(opened.get()) == 0 || errno == EINVAL;
 }

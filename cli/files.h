@@ -10,7 +10,7 @@
 
 namespace cccl_cache::cli {
 
-/// All bytes of a file; "-": of standard input.
+/// Returns all bytes of a file; "-": of standard input.
 [[nodiscard]] Expected<std::string> ReadFile(const std::string& path);
 
 /// Puts a file in place at once, as OutputFile says.
@@ -19,9 +19,9 @@ namespace cccl_cache::cli {
 /// Absolute; empty if it is gone.
 [[nodiscard]] std::string WorkingDirectory();
 
-/// What follows the last '/', less its last extension, with `extension` ("cubin") instead.
+/// Returns the part after the last '/', with its last extension replaced by `extension` ("cubin").
 [[nodiscard]] std::string WithExtension(const std::string& path, std::string_view extension);
-/// What follows the last '.' of the last component, empty if there is none.
+/// Returns the part after the last '.' of the last component, or an empty view.
 [[nodiscard]] std::string_view ExtensionOf(std::string_view path);
 
 /// A file that is written piece by piece and stands in its place once it is whole; until then a
@@ -31,7 +31,7 @@ class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
   OutputFile(OutputFile&& other) noexcept;
-  /// What was not put in place is gone.
+  /// Removes a file that was not put in place.
   ~OutputFile();
 
   [[nodiscard]] int fd() const;

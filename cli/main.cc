@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   common.explain = TakeExplain(&words);
   DropMark(&words);
-  // What is read of a line that is wrong is not told.
+  // CLI11 does not report the options that it read from a wrong command line.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   AddCommonOptions(&app, &common);

@@ -89,7 +89,7 @@ Expected<FileDescriptor> OpenInput(const std::string& path) {
   return Error{CCCL_CACHE_UNAVAILABLE, "can't read " + path + ": " + std::strerror(errno)};
 }
 
-// Where the file itself goes to standard output, nothing else does.
+// If the snapshot goes to standard output, nothing else is written there.
 CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common) {
   common.json = common.json && options.file != "-";
   return common;
@@ -101,7 +101,7 @@ int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summ
   return Print(common.json ? SummaryJson(summary) : SummaryText(summary, "written", left_out));
 }
 
-/// Whoever asks for a snapshot wants something in it, and would lose what the file held before.
+/// An empty snapshot is an error: it would replace the previous contents of the file.
 Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
   std::string message =
       "nothing fits the options that narrow the snapshot: without them it holds "

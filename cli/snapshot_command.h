@@ -12,7 +12,7 @@
 
 namespace cccl_cache::cli {
 
-/// What snapshot commands are given. Must outlive the app.
+/// The options of the snapshot commands. Must outlive the app.
 struct SnapshotOptions {
   std::string file;
   std::string since_snapshot;
@@ -20,7 +20,7 @@ struct SnapshotOptions {
   std::string before;
   SnapshotFilter filter;
 
-  /// Whether less is asked for than all that this user was answered.
+  /// Returns whether the filter selects less than all of this user's entries.
   [[nodiscard]] bool Narrows() const;
   /// Whether others' entries are asked for as well: then what users inserted for themselves is not.
   [[nodiscard]] bool AsksForOthers() const { return filter.all_users || !filter.uids.empty(); }
@@ -35,11 +35,11 @@ void AddFilterOptions(CLI::App* command, SnapshotOptions* options);
 [[nodiscard]] std::optional<std::chrono::sys_seconds> ParseMoment(const std::string& text,
                                                                   std::chrono::sys_seconds now);
 
-/// What `snapshot list` prints: the items of an open file.
+/// Returns the output of `snapshot list`: the items of an open file.
 [[nodiscard]] Expected<std::string> ListText(int fd);
 [[nodiscard]] Expected<std::string> ListJson(int fd);
 
-/// What the other commands print. `done`: "written", ...
+/// Returns the output of the other commands. `done`: "written", ...
 [[nodiscard]] std::string SummaryText(const cccl_cache_snapshot_summary& summary,
                                       std::string_view done, std::string_view left_out);
 [[nodiscard]] std::string SummaryJson(const cccl_cache_snapshot_summary& summary);

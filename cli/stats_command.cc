@@ -102,7 +102,7 @@ std::string Duration(double seconds) {
   return Fixed(seconds, "s");
 }
 
-/// What was served without a compile, of all that was.
+/// Returns the share of builds that were served without a compile.
 std::string HitRate(const std::vector<Statistic>& all) {
   const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
   const double asked = saved + Sum(all, "compiles_total");

@@ -14,7 +14,7 @@ namespace cccl_cache {
 /// bumps it.
 inline constexpr uint32_t kDepositKeyLayout = 2;
 
-/// To whom a deposit exists.
+/// The user or group that may see a deposit.
 struct DepositScope {
   enum class Kind : uint8_t { kUser = 1, kGroup = 2 };  // stored: values never change
 
@@ -34,7 +34,8 @@ struct DepositField {
 /// counts.
 [[nodiscard]] Digest DepositFieldsDigest(const std::vector<DepositField>& fields);
 
-/// What a deposit is, whosever it is: by this it is carried from one user to another.
+/// Returns the identity of a deposit, independent of its owner. Snapshots use it to carry a deposit
+/// from one user to another.
 [[nodiscard]] Digest DepositIdentity(const std::string& name_space, const Digest& fields);
 
 /// The key of what is deposited for this scope. Equal inputs give equal keys on every machine.

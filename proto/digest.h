@@ -55,7 +55,7 @@ class Hasher {
   void AppendValue(std::string_view tag, std::string_view value);
   void AppendValue(std::string_view tag, uint64_t value);
 
-  /// Ends the hash; the object starts anew.
+  /// Returns the digest and resets the object.
   [[nodiscard]] Digest Finish();
 
  private:

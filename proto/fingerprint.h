@@ -37,7 +37,7 @@ struct FingerprintInput {
   bool path_dependent = false;
 };
 
-/// Hash of what the request says. Names nothing of who asks.
+/// Returns the hash of the request. It contains nothing about the caller.
 [[nodiscard]] Digest Fingerprint(const FingerprintInput& input);
 
 /// The fingerprint of an NVRTC build some of whose roots are one directory, which compilers notice.

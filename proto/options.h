@@ -25,7 +25,7 @@ enum class OptionValue : uint8_t {
               ///< `joined`
 };
 
-/// What the option does to the build. Exactly one.
+/// The effect of an option on the build. Each option has exactly one.
 enum class OptionEffect : uint8_t {
   kEntersKey,    ///< can change the output
   kRefused,      ///< the compiler itself would read or write a file, or worse: `reason` says
@@ -85,7 +85,7 @@ struct RefusedOption {
 [[nodiscard]] std::variant<std::vector<ParsedOption>, RefusedOption> ParseOptions(
     BuildKind kind, std::span<const std::string> options);
 
-// What the three tables share. Only they and options.cc use it.
+// Shared by the three tables. Only they and options.cc use it.
 
 /// A string literal as a template argument.
 template <size_t size>

@@ -131,7 +131,7 @@ struct BuildRequest {
   [[nodiscard]] BuildKind kind() const { return static_cast<BuildKind>(program.index() + 1); }
 };
 
-/// What the request's texts and contents take.
+/// Returns the size in bytes of the request's texts and contents.
 [[nodiscard]] size_t BytesOf(const BuildRequest& request);
 
 }  // namespace cccl_cache

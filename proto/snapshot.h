@@ -20,7 +20,7 @@ enum class SnapshotKind : uint8_t {
   kDeposit = 2,   ///< what a client made itself
 };
 
-/// What the index says of one record.
+/// The index entry of one record.
 struct SnapshotItem {
   SnapshotKind kind = SnapshotKind::kArtifact;
   Digest key;
@@ -60,10 +60,10 @@ inline constexpr uint64_t kMaxSnapshotRecordBytes = 256ull << 20;
 /// All records of a file.
 inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
-/// What can be a text of an item: else it is left empty by who writes it.
+/// Returns whether the text is valid in an item; a writer leaves an invalid one empty.
 [[nodiscard]] bool IsSnapshotText(std::string_view text);
 
-/// Whether `one` stands before `other` in a file.
+/// Returns whether `one` precedes `other` in a file.
 [[nodiscard]] bool SnapshotOrder(const SnapshotItem& one, const SnapshotItem& other);
 
 void AppendSnapshotItem(const SnapshotItem& item, std::string* out);
@@ -85,7 +85,7 @@ struct SnapshotTail {
 /// equal bytes. Not thread-safe.
 class SnapshotWriter {
  public:
-  /// Takes the next bytes. False: nobody wants more, the snapshot is abandoned.
+  /// Takes the next bytes. Returns false to abandon the snapshot.
   using Sink = std::function<bool(std::string_view)>;
 
   explicit SnapshotWriter(Sink sink) : sink_(std::move(sink)) {}

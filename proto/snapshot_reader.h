@@ -14,7 +14,7 @@
 
 namespace cccl_cache {
 
-/// Where the bytes of a snapshot lie. They come from anybody, and must not change meanwhile.
+/// The source of a snapshot's bytes. They are untrusted, and must not change meanwhile.
 class SnapshotBytes {
  public:
   virtual ~SnapshotBytes() = default;
@@ -40,7 +40,7 @@ class SnapshotFile final : public SnapshotBytes {
   uint64_t size_;
 };
 
-/// Reads a snapshot without holding more of it than a buffer. Believes no length. Not thread-safe.
+/// Reads a snapshot with one buffer of memory. Checks every length. Not thread-safe.
 class SnapshotReader {
  public:
   /// Sees an item and the place of its stored bytes. False ends the visit.

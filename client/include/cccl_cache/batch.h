@@ -18,12 +18,12 @@
 
 namespace cccl_cache {
 
-/// Many builds at once, answered as they finish. Without a thread: they go on while one of its
-/// functions runs, and fd() tells an event loop when to call Next. Used by one thread at a time,
-/// and only by the process that opened it; the client must outlive it.
+/// A batch of concurrent builds, answered as they finish. It starts no thread: builds advance only
+/// while one of its functions runs, and fd() tells an event loop when to call Next. It is used by
+/// one thread at a time, and only by the process that opened it. The client must outlive it.
 class Batch {
  public:
-  /// One build's end. The tag is the program's own name for it.
+  /// One finished build. The program chooses the tag.
   struct Finished {
     uint64_t tag = 0;
     Expected<BuildResult> result;
@@ -38,8 +38,8 @@ class Batch {
     return Batch(batch);
   }
 
-  /// Next will answer once for each build that was added. Contents are copied. Fails only for what
-  /// can't be sent at all.
+  /// Adds a build; Next returns it once when it finishes. Contents are copied. Fails only for a
+  /// request that can't be sent at all.
   Expected<Done> Add(const NvrtcBuild& build, uint64_t tag, const BuildOptions& options = {}) {
     return AddWith(cccl_cache_batch_add_nvrtc, build, tag, options);
   }
@@ -50,19 +50,19 @@ class Batch {
     return AddWith(cccl_cache_batch_add_nvvm, build, tag, options);
   }
 
-  /// The next that finishes; none: none is left.
+  /// Returns the next finished build, or nullopt if none is left.
   std::optional<Finished> Next() { return NextWithin(CCCL_CACHE_NO_TIMEOUT); }
-  /// The same; none also if none finishes in time. Zero: does not wait.
+  /// Like Next(), but returns nullopt also if no build finishes in time. Zero: does not wait.
   std::optional<Finished> Next(std::chrono::milliseconds timeout) {
     return NextWithin(c::Milliseconds(timeout));
   }
 
-  /// The builds with this tag that have not finished do so as CCCL_CACHE_CANCELLED.
+  /// Cancels the unfinished builds with this tag: they finish with CCCL_CACHE_CANCELLED.
   void Cancel(uint64_t tag) { cccl_cache_batch_cancel(batch_.get(), tag); }
 
-  /// Builds that Next has still to answer for.
+  /// Returns the number of builds that Next has not returned yet.
   [[nodiscard]] size_t pending() const { return cccl_cache_batch_pending(batch_.get()); }
-  /// Readable when Next should be called; belongs to the batch.
+  /// Returns a descriptor that is readable when Next should be called. It belongs to the batch.
   [[nodiscard]] int fd() const { return cccl_cache_batch_fd(batch_.get()); }
 
  private:

@@ -30,7 +30,7 @@ enum class Kind : uint8_t {
   kOptixIr = CCCL_CACHE_OPTIXIR,
 };
 
-/// A name with contents, which the caller keeps alive: a header, a variable.
+/// A header or a variable: a name with contents, which the caller keeps alive.
 struct NamedText {
   std::string name{};
   std::string_view contents{};
@@ -53,7 +53,7 @@ struct LinkFile {
   std::string_view contents{};
 };
 
-/// Inputs for nvJitLink in link order. Contents must outlive the call.
+/// A link with nvJitLink, inputs in link order. Contents must outlive the call.
 struct LinkBuild {
   std::vector<LinkFile> inputs{};
   std::vector<std::string> options{};
@@ -65,22 +65,22 @@ struct NvvmFile {
   bool lazy = false;
 };
 
-/// NVVM IR for libNVVM, modules in order. Contents must outlive the call.
+/// A libNVVM program, modules in order. Contents must outlive the call.
 struct NvvmBuild {
   std::vector<NvvmFile> modules{};
   std::vector<std::string> options{};
   bool add_libdevice = false;
 };
 
-/// What all kinds of builds have in common.
+/// The options that all kinds of builds share.
 struct BuildOptions {
-  std::string toolchain_id{};  ///< at most one of the three
+  std::string toolchain_id{};  ///< set at most one of the three
   std::string toolchain_version{};
   uint32_t toolchain_major = 0;
-  uint32_t driver_version = 0;           ///< as cuDriverGetVersion says, 0: no driver
+  uint32_t driver_version = 0;           ///< as cuDriverGetVersion returns it; 0: no driver
   std::string working_directory{};       ///< absolute, or empty: unknown
-  std::vector<Kind> wanted{};            ///< none: all
-  std::chrono::milliseconds timeout{0};  ///< zero: the library's own
+  std::vector<Kind> wanted{};            ///< kinds to receive; none: all
+  std::chrono::milliseconds timeout{0};  ///< zero: the library's default
 };
 
 }  // namespace cccl_cache

@@ -22,7 +22,7 @@ struct LoweredName {
   std::string_view lowered;
 };
 
-/// The answer to a build. All views live as long as it.
+/// The result of a build. All views are valid as long as it lives.
 class BuildResult {
  public:
   using Handle = cccl_cache::Handle<cccl_cache_result, cccl_cache_result_free>;
@@ -33,7 +33,7 @@ class BuildResult {
   }
 
   [[nodiscard]] Outcome outcome() const { return static_cast<Outcome>(info_.outcome); }
-  /// There are artifacts: the code compiles.
+  /// Returns whether the code compiles, that is, whether there are artifacts.
   [[nodiscard]] bool compiled() const { return outcome() != Outcome::kFailed; }
   [[nodiscard]] std::string_view tier() const { return cccl_cache_tier_name(info_.tier); }
   [[nodiscard]] std::string_view key() const { return View(info_.key); }
@@ -42,7 +42,7 @@ class BuildResult {
   [[nodiscard]] std::string_view toolchain_version() const { return View(info_.toolchain_version); }
   [[nodiscard]] std::string_view log() const { return View(info_.log); }
   [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
-  /// Everything else: codes, flags, timings.
+  /// Returns all other fields: codes, flags, timings.
   [[nodiscard]] const cccl_cache_result_info& info() const { return info_; }
 
   [[nodiscard]] std::vector<Artifact> artifacts() const {
@@ -51,7 +51,7 @@ class BuildResult {
     for (size_t i = 0; i < info_.artifact_count; ++i) artifacts.push_back(At(i));
     return artifacts;
   }
-  /// The contents of that kind; empty if there are none.
+  /// Returns the contents of the artifact of that kind, or an empty view.
   [[nodiscard]] std::string_view artifact(Kind kind) const {
     for (size_t i = 0; i < info_.artifact_count; ++i) {
       if (const Artifact found = At(i); found.kind == kind) return found.contents;

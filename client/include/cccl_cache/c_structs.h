@@ -14,11 +14,11 @@
 #include "cccl_cache/expected.h"
 #include "cccl_cache/handle.h"
 
-/// Between the values of the C++ interface and the structs of the C interface: what the classes of
-/// the former are made with, not for programs.
+/// Converts the C++ interface's values to the C interface's structs. Internal to these headers:
+/// programs don't use it.
 namespace cccl_cache::c {
 
-/// As near as there is a number for it; CCCL_CACHE_NO_TIMEOUT is none.
+/// Returns the timeout clamped to the values of uint32_t other than CCCL_CACHE_NO_TIMEOUT.
 inline uint32_t Milliseconds(std::chrono::milliseconds timeout) {
   constexpr int64_t kMax = int64_t{UINT32_MAX} - 1;
   return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, kMax));
@@ -31,7 +31,7 @@ inline std::vector<cccl_cache_bytes> All(const std::vector<std::string>& texts) 
   return all;
 }
 
-// Each calls `then` with the build as the C interface takes it.
+// Each calls `then` with the struct of the C interface, and returns what it returns.
 template <typename Then>
 std::invoke_result_t<Then, const cccl_cache_nvrtc&> With(const NvrtcBuild& build, Then then) {
   const std::vector<cccl_cache_bytes> flags = All(build.options);

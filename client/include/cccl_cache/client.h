@@ -18,11 +18,11 @@
 #include "cccl_cache/lease.h"
 #include "cccl_cache/snapshot.h"
 
-/// The C interface of libcccl_cache.so.1 for C++20: values own what they hold, nothing throws.
-/// Header-only.
+/// The C++20 interface of libcccl_cache.so.1, a header-only wrapper of the C interface. Values own
+/// their contents. Nothing throws.
 namespace cccl_cache {
 
-/// How a client is opened; as cccl_cache_open_options has it.
+/// Options of Client::Open. The fields are those of cccl_cache_open_options.
 struct ClientOptions {
   std::string_view socket{};
   cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
@@ -32,11 +32,11 @@ struct ClientOptions {
   uint64_t process_cache_bytes = 0;
 };
 
-/// A client of the daemon. Any number of threads may use one at once; moving it is not one of the
-/// uses.
+/// A client of the daemon. Thread-safe, except for moving it.
 class Client {
  public:
-  /// Empty: the default socket (see cccl_cache_open_options). Connects at the first call.
+  /// Opens a client, which connects at the first call. Empty: the default socket (see
+  /// cccl_cache_open_options).
   static Expected<Client> Open(std::string_view socket = {}) {
     return Open(ClientOptions{.socket = socket});
   }
@@ -74,7 +74,7 @@ class Client {
     });
   }
 
-  /// What this client did by itself.
+  /// Returns the counters of the client's own cache.
   [[nodiscard]] cccl_cache_client_info info() const {
     cccl_cache_client_info info = {};
     info.struct_size = sizeof(info);
@@ -82,7 +82,7 @@ class Client {
     return info;
   }
 
-  /// Whether the build would be a hit, and why not. Compiles nothing.
+  /// Returns whether the build would be a hit, and if not, why. Compiles nothing.
   Expected<Explanation> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
     return c::With(build, [&](const cccl_cache_nvrtc& program) {
       return Call<Explanation>(cccl_cache_explain_nvrtc, program, options);
@@ -98,7 +98,7 @@ class Client {
       return Call<Explanation>(cccl_cache_explain_nvvm, program, options);
     });
   }
-  /// Why this user's last build with that key was compiled.
+  /// Returns why this user's last build with that key was compiled.
   Expected<Explanation> ExplainKey(std::string_view key, std::chrono::milliseconds timeout = {}) {
     cccl_cache_explanation* explanation = nullptr;
     cccl_cache_error* error = nullptr;
@@ -109,7 +109,7 @@ class Client {
     return Explanation(explanation);
   }
 
-  /// What was deposited under a key, or the lease to make it: see cccl_cache_acquire.
+  /// Returns the deposit of a key, or the lease to make it: see cccl_cache_acquire.
   Expected<Acquired> Acquire(const DepositKey& key, std::chrono::milliseconds timeout = {}) {
     std::vector<cccl_cache_deposit_field> fields;
     for (const DepositField& field : key.fields) {
@@ -127,7 +127,7 @@ class Client {
     if (hit != nullptr) return Acquired(Deposit(hit));
     return Acquired(Lease(lease));
   }
-  /// What this user deposited.
+  /// Returns this user's deposits.
   Expected<DepositList> ListDeposits(std::chrono::milliseconds timeout = {}) {
     cccl_cache_deposits* deposits = nullptr;
     cccl_cache_error* error = nullptr;
@@ -137,7 +137,7 @@ class Client {
     }
     return DepositList(deposits);
   }
-  /// False: this user deposited nothing under the key.
+  /// Removes a deposit. Returns false if this user has none under the key.
   Expected<bool> RemoveDeposit(std::string_view key, std::chrono::milliseconds timeout = {}) {
     int32_t removed = 0;
     cccl_cache_error* error = nullptr;
@@ -148,10 +148,10 @@ class Client {
     return removed != 0;
   }
 
-  /// Files of what was compiled. Valid as long as the client.
+  /// Returns the calls about snapshots. Valid as long as the client.
   [[nodiscard]] Snapshots snapshots() { return Snapshots(client_.get()); }
 
-  /// Whether the daemon says that it serves.
+  /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {
     int32_t serving = 0;
     cccl_cache_error* error = nullptr;
@@ -169,7 +169,8 @@ class Client {
   Expected<Stats> GetStats(std::chrono::milliseconds timeout = {}) {
     return Get<Stats>(cccl_cache_get_stats, timeout);
   }
-  /// `driver_version` as in BuildOptions: what is selected by default depends on it.
+  /// Returns the daemon's toolchains. `driver_version` is as in BuildOptions: the default toolchain
+  /// depends on it.
   Expected<Toolchains> GetToolchains(uint32_t driver_version = 0,
                                      std::chrono::milliseconds timeout = {}) {
     return Get<Toolchains>(

@@ -15,7 +15,7 @@
 #include "cccl_cache/build_result.h"
 #include "cccl_cache/expected.h"
 
-// The driver's own names: what is handed out goes straight into cuLaunchKernel, and this header
+// The driver's own types, so that a CUfunction goes straight into cuLaunchKernel and this header
 // needs no cuda.h.
 struct CUctx_st;
 struct CUfunc_st;
@@ -23,15 +23,15 @@ struct CUkern_st;
 struct CUlib_st;
 struct CUmod_st;
 
-/// From a build to a kernel that can be launched, with the CUDA driver's API. Header-only; libcuda
-/// is opened at run time, so that a program links nothing for it and starts without a GPU.
+/// Loads the kernels of a build with the CUDA driver API. Header-only. libcuda is opened at run
+/// time, so a program does not link it and starts without a GPU.
 namespace cccl_cache {
 
 /// The driver of this machine. A value; thread-safe.
 class Driver {
  public:
-  /// Opens libcuda.so.1, for as long as the process runs: unloading it is not safe.
-  /// CCCL_CACHE_UNAVAILABLE: there is none.
+  /// Opens libcuda.so.1. It stays loaded until the process ends, because unloading it is not safe.
+  /// CCCL_CACHE_UNAVAILABLE: there is no driver.
   static Expected<Driver> Open() {
     const Driver driver(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL));
     if (driver.library_ == nullptr) {
@@ -42,7 +42,7 @@ class Driver {
     return driver;
   }
 
-  /// As cuDriverGetVersion says: 13000 for 13.0.
+  /// Returns the version as cuDriverGetVersion does: 13000 for 13.0.
   [[nodiscard]] Expected<uint32_t> Version() const {
     int version = 0;
     if (auto done = Call("cuDriverGetVersion", &version); !done.ok()) {
@@ -51,8 +51,9 @@ class Driver {
     return static_cast<uint32_t>(version);
   }
 
-  /// 90 for compute capability 9.0: of the device of the calling thread's context, or where there
-  /// is none, of the first that this process may use. Initializes the driver if nobody did.
+  /// Returns 90 for compute capability 9.0. The device is that of the calling thread's context, or
+  /// without a context the first one that this process may use. Initializes the driver if
+  /// necessary.
   [[nodiscard]] Expected<int> ComputeCapability() const {
     int device = 0;
     CUctx_st* context = nullptr;
@@ -69,7 +70,7 @@ class Driver {
     return major * 10 + minor;
   }
 
-  /// Calls a function of the driver. What it answers other than CUDA_SUCCESS is an error with the
+  /// Calls a function of the driver. A result other than CUDA_SUCCESS becomes an error with the
   /// driver's name for it.
   template <typename... Arguments>
   Expected<Done> Call(const char* name, Arguments... arguments) const {
@@ -104,7 +105,8 @@ class Driver {
   void* library_;
 };
 
-/// "sm_90": what to compile for, to launch it here (see Driver::ComputeCapability).
+/// Returns the architecture to compile for on this machine, "sm_90" (see
+/// Driver::ComputeCapability).
 inline Expected<std::string> NativeArch() {
   const Expected<Driver> driver = Driver::Open();
   if (!driver.ok()) return driver.error();
@@ -113,13 +115,13 @@ inline Expected<std::string> NativeArch() {
   return "sm_" + std::to_string(*capability);
 }
 
-/// The kernels of one build, loaded; unloaded with it. Used by one thread at a time. Where the
-/// driver knows libraries (12.0 and later) it serves every context, else the one that was current
-/// when it was loaded.
+/// The loaded kernels of one build. The destructor unloads them. Used by one thread at a time. With
+/// a driver that has libraries (12.0 and later) the kernels work in every context, otherwise only
+/// in the context that was current at Load.
 class LoadedKernels {
  public:
-  /// The cubin, or else the PTX, which the driver then compiles. A context must be current, the
-  /// program's own: none is made. CCCL_CACHE_INVALID_REQUEST: the build has neither.
+  /// Loads the cubin, or else the PTX, which the driver then compiles. The program must have made a
+  /// context current; Load creates none. CCCL_CACHE_INVALID_REQUEST: the build has neither.
   static Expected<LoadedKernels> Load(const Driver& driver, const BuildResult& result) {
     std::string_view image = result.artifact(Kind::kCubin);
     if (image.empty()) image = result.artifact(Kind::kPtx);
@@ -157,8 +159,8 @@ class LoadedKernels {
     if (module_ != nullptr) static_cast<void>(driver_.Call("cuModuleUnload", module_));
   }
 
-  /// A CUfunction for the current context. `name`: a name expression of the build, as it was given
-  /// there, or the name of something extern "C".
+  /// Returns a CUfunction for the current context. `name` is a name expression of the build,
+  /// spelled as in the build, or the name of an extern "C" kernel.
   [[nodiscard]] Expected<CUfunc_st*> Function(std::string_view name) const {
     const auto found = lowered_.find(std::string(name));
     const std::string lowered = found != lowered_.end() ? found->second : std::string(name);
@@ -186,7 +188,7 @@ class LoadedKernels {
   static const void* Pointer(const char* bytes) { return bytes; }
 
   Driver driver_;
-  CUlib_st* library_ = nullptr;  // one of the two is not null
+  CUlib_st* library_ = nullptr;  // exactly one of the two is not null
   CUmod_st* module_ = nullptr;
   std::unordered_map<std::string, std::string> lowered_;
 };

@@ -13,23 +13,24 @@
 
 namespace cccl_cache {
 
-/// Why a call failed. A build that does not compile is no error: see Outcome.
+/// The reason of a failed call. A build that does not compile is not an error: see Outcome.
 struct Error {
   cccl_cache_status status = CCCL_CACHE_UNAVAILABLE;
-  /// The cause and the way out, for a person.
+  /// The cause and the remedy, for people.
   std::string message;
-  /// When to come back; 0: no hint.
+  /// Retry after this many milliseconds. 0: no hint.
   uint32_t retry_after_ms = 0;
 };
 
-/// Takes over what a function of the C interface said was wrong.
+/// Converts an error of the C interface and frees it.
 inline Error TakeError(cccl_cache_error* error) {
   const Handle<cccl_cache_error, cccl_cache_error_free> owned(error);
   return {cccl_cache_error_status(error), std::string(View(cccl_cache_error_message(error))),
           cccl_cache_error_retry_after_ms(error)};
 }
 
-/// A value or an Error. Nothing throws; looking at the wrong side is a bug and stops the program.
+/// A value or an Error. Nothing throws. Access to the wrong alternative is a bug that an assertion
+/// catches.
 template <typename T>
 class [[nodiscard]] Expected {
  public:
@@ -70,7 +71,7 @@ class [[nodiscard]] Expected {
   std::variant<T, Error> state_;
 };
 
-/// For operations without a value.
+/// The value of operations that return none.
 struct Done {};
 
 }  // namespace cccl_cache

@@ -11,7 +11,7 @@
 
 namespace cccl_cache {
 
-/// In what a build is another than an earlier one.
+/// One difference between a build and an earlier one.
 struct Difference {
   cccl_cache_difference_field field;
   std::string_view name;
@@ -21,7 +21,7 @@ struct Difference {
   uint64_t is_lines;
 };
 
-/// Why a build is a miss. All views live as long as it.
+/// The reason why a build is a miss. All views are valid as long as it lives.
 class Explanation {
  public:
   using Handle = cccl_cache::Handle<cccl_cache_explanation, cccl_cache_explanation_free>;
@@ -34,7 +34,7 @@ class Explanation {
   [[nodiscard]] std::string_view verdict() const { return cccl_cache_verdict_name(info_.verdict); }
   [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
   [[nodiscard]] std::string_view nearest_key() const { return View(info_.nearest_key); }
-  /// Everything else: times, the tier.
+  /// Returns all other fields: times, the tier.
   [[nodiscard]] const cccl_cache_explanation_info& info() const { return info_; }
 
   [[nodiscard]] std::vector<Difference> differences() const {

@@ -17,7 +17,7 @@ namespace cccl_cache {
 inline std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 inline cccl_cache_bytes Bytes(std::string_view view) { return {view.data(), view.size()}; }
 
-/// Calls the function that frees a handle.
+/// Deleter that calls the handle's free function.
 template <auto Free>
 struct HandleDeleter {
   template <typename T>

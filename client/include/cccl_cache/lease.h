@@ -17,7 +17,7 @@
 
 namespace cccl_cache {
 
-/// One thing that decides whether two deposits are the same. The caller keeps the value alive.
+/// One field of a deposit's key. The caller keeps the value alive.
 struct DepositField {
   std::string name{};
   std::string_view value{};
@@ -30,7 +30,7 @@ struct DepositKey {
   std::string group{};
 };
 
-/// What was deposited. The views live as long as it.
+/// The contents of a deposit. The views are valid as long as it lives.
 class Deposit {
  public:
   explicit Deposit(cccl_cache_deposit* deposit) : deposit_(deposit) {}
@@ -44,7 +44,7 @@ class Deposit {
   Handle<cccl_cache_deposit, cccl_cache_deposit_free> deposit_;
 };
 
-/// The lease to make a deposit; abandoned at its end unless it was published.
+/// The lease to make a deposit. The destructor abandons it unless it was published.
 class Lease {
  public:
   explicit Lease(cccl_cache_lease* lease) : lease_(lease) {}
@@ -70,13 +70,13 @@ class Lease {
 
 using Acquired = std::variant<Deposit, Lease>;
 
-/// What a user deposited.
+/// The deposits of a user.
 class DepositList {
  public:
   explicit DepositList(cccl_cache_deposits* deposits) : deposits_(deposits) {}
 
   [[nodiscard]] size_t size() const { return cccl_cache_deposits_count(deposits_.get()); }
-  /// Its texts live as long as the list.
+  /// Returns one deposit's description. Its texts are valid as long as the list.
   [[nodiscard]] cccl_cache_deposit_info operator[](size_t index) const {
     cccl_cache_deposit_info info = {};
     info.struct_size = sizeof(info);

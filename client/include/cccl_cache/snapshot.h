@@ -17,20 +17,20 @@
 
 namespace cccl_cache {
 
-/// What of all that this user was answered goes into a snapshot. What is empty narrows nothing.
+/// Selects which of this user's entries go into a snapshot. An empty field selects everything.
 struct SnapshotFilter {
   std::string toolchain;  ///< a major ("13"), a version ("12.9"), the beginning of an id
   std::string arch;       ///< "sm_90"
-  std::optional<std::chrono::sys_seconds> since;  ///< last answered then or later
-  std::optional<std::chrono::sys_seconds> until;  ///< last answered before
-  std::string name_space;                         ///< of deposits: then no artifacts
-  std::vector<uint32_t> uids;  ///< root and the daemon's user alone: what these were answered
-  bool all_users = false;      ///< the same: what anybody was answered
+  std::optional<std::chrono::sys_seconds> since;  ///< last used at or after this time
+  std::optional<std::chrono::sys_seconds> until;  ///< last used before this time
+  std::string name_space;      ///< only deposits of this name space, no artifacts
+  std::vector<uint32_t> uids;  ///< the entries of these users; only for root and the daemon's user
+  bool all_users = false;      ///< the entries of all users; only for the same two
 };
 
-/// As the C interface takes it; valid as long as the filter.
+/// Returns the struct of the C interface. Valid as long as the filter.
 inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter) {
-  // 0 stands for none, and nothing was answered before 1970.
+  // 0 stands for no limit, and no entry is older than 1970.
   const auto seconds = [](const std::optional<std::chrono::sys_seconds>& time) {
     return time ? static_cast<uint64_t>(std::max<int64_t>(time->time_since_epoch().count(), 1)) : 0;
   };
@@ -47,7 +47,7 @@ inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter) {
   return narrowed;
 }
 
-/// What a call of the C interface says that it did.
+/// Returns the summary that a call of the C interface fills in.
 template <typename Function>
 Expected<cccl_cache_snapshot_summary> SummaryOf(Function function) {
   cccl_cache_snapshot_summary summary = {};
@@ -57,15 +57,14 @@ Expected<cccl_cache_snapshot_summary> SummaryOf(Function function) {
   return summary;
 }
 
-/// A client's calls about files of what was compiled, valid as long as the client. Descriptors stay
-/// the caller's.
+/// A client's calls about snapshots. Valid as long as the client. Descriptors stay the caller's.
 class Snapshots {
  public:
   using Summary = cccl_cache_snapshot_summary;
 
   explicit Snapshots(cccl_cache_client* client) : client_(client) {}
 
-  /// Writes what this user was answered to a descriptor, from its position on.
+  /// Writes a snapshot of this user's entries to a descriptor, from its position on.
   Expected<Summary> Create(int fd, const SnapshotFilter& filter = {},
                            std::chrono::milliseconds timeout = {}) {
     const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
@@ -73,7 +72,7 @@ class Snapshots {
       return cccl_cache_snapshot_create(client_, fd, &narrowed, c::Milliseconds(timeout), rest...);
     });
   }
-  /// The same without what the snapshot in `since_fd`, a regular file, holds already.
+  /// Like Create, without the entries that the snapshot in `since_fd`, a regular file, holds.
   Expected<Summary> Delta(int since_fd, int fd, const SnapshotFilter& filter = {},
                           std::chrono::milliseconds timeout = {}) {
     const cccl_cache_snapshot_filter narrowed = Narrowed(filter);
@@ -82,8 +81,8 @@ class Snapshots {
                                        rest...);
     });
   }
-  /// Hands the snapshot in a regular file to the daemon: for everybody if this is root or the
-  /// daemon's user, else for this user alone. All of it is kept, or it is refused.
+  /// Inserts the snapshot in a regular file into the daemon's cache: for all users if the caller is
+  /// root or the daemon's user, else for this user only. The daemon keeps all of it, or refuses it.
   Expected<Summary> Insert(int fd, std::chrono::milliseconds timeout = {}) {
     return SummaryOf([&](auto... rest) {
       return cccl_cache_snapshot_insert(client_, fd, c::Milliseconds(timeout), rest...);
@@ -94,10 +93,11 @@ class Snapshots {
   cccl_cache_client* client_;
 };
 
-/// Sees an item, valid during the call. False ends the list.
+/// Receives an item, valid during the call. Returns false to stop.
 using SnapshotVisit = std::function<bool(const cccl_cache_snapshot_item&)>;
 
-/// The items of a snapshot in a regular file. Reads its index alone; asks no daemon.
+/// Calls `visit` for each item of a snapshot in a regular file. Reads only its index. Needs no
+/// daemon.
 inline Expected<Done> ListSnapshot(int fd, const SnapshotVisit& visit) {
   const auto each = [](const cccl_cache_snapshot_item* item, void* context) {
     return (*static_cast<const SnapshotVisit*>(context))(*item) ? 0 : 1;
@@ -110,7 +110,7 @@ inline Expected<Done> ListSnapshot(int fd, const SnapshotVisit& visit) {
   return Done{};
 }
 
-/// Whether every byte of a snapshot in a regular file is as it was written. Asks no daemon.
+/// Verifies all checksums of a snapshot in a regular file. Needs no daemon.
 inline Expected<cccl_cache_snapshot_summary> VerifySnapshot(int fd) {
   return SummaryOf([fd](auto... rest) { return cccl_cache_snapshot_verify(fd, rest...); });
 }

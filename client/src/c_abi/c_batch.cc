@@ -26,7 +26,7 @@ struct cccl_cache_batch {
 
 namespace {
 
-// Every build in a batch has a deadline, so nobody waits for longer than the longest of these.
+// Every build in a batch has a deadline, so no wait is longer than the longest of these.
 constexpr std::chrono::hours kForever{24 * 365};
 
 template <typename Program>

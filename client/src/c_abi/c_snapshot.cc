@@ -140,7 +140,7 @@ cccl_cache_status cccl_cache_snapshot_delta(cccl_cache_client* client, int since
 cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, uint32_t timeout_ms,
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
-  // What is plainly none is not sent.
+  // A file that is plainly not a snapshot is not sent.
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
   const Expected<SnapshotSummary> kept = InsertSnapshot(

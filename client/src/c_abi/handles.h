@@ -15,7 +15,7 @@
 #include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 
-// What the handles of the C interface are, and the few steps that all of its functions share.
+// The types behind the handles of the C interface, and the steps that all of its functions share.
 
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
@@ -49,7 +49,8 @@ struct cccl_cache_explanation {
 
 namespace cccl_cache {
 
-/// A struct of the caller's as this library knows it: what the caller's version lacks is zero.
+/// Returns a caller's struct in this library's version: fields that the caller's version lacks are
+/// zero.
 template <typename T>
 T ReadStruct(const T* given) {
   T known = {};

@@ -33,9 +33,8 @@ class AsThisProcess {
   std::array<char, PATH_MAX> working_directory_;
 };
 
-/// How many bytes of answers a client keeps whose program asked for `given`
-/// (cccl_cache_open_options); 0: none. CCCL_CACHE_INVALID_REQUEST: the environment says something
-/// that is no number.
+/// Returns the capacity in bytes of a client's result cache for `given` (cccl_cache_open_options);
+/// 0: no cache. CCCL_CACHE_INVALID_REQUEST: the environment variable is not a number.
 Expected<uint64_t> MemoryLimit(uint64_t given);
 
 }  // namespace cccl_cache

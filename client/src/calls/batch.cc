@@ -19,7 +19,7 @@ Error NotOurs() {
 }  // namespace
 
 LocalBuilds::Running::~Running() {
-  // The parent goes on to watch what a forked child lets go of.
+  // A forked child must not remove the socket from the parent's epoll set.
   if (compiler->owned()) readiness.Forget(compiler->socket());
 }
 
@@ -48,7 +48,7 @@ void LocalBuilds::Start(Waiting next) {
 
 bool LocalBuilds::TryToEnd(Running* running) {
   const uint64_t number = running->what.number;
-  // Dropped: so is the process.
+  // A dropped build ends its process.
   if (builds_.Find(number) == nullptr) return true;
   LocalCompiler& compiler = *running->compiler;
   if (!compiler.Advance()) {
@@ -149,7 +149,7 @@ void BuildBatch::Rearm() {
 
 void BuildBatch::Fail(uint64_t number, Error error) {
   const BuildLedger::Build& build = *builds_.Find(number);
-  // A daemon that said that it has no room was not silent.
+  // A daemon that answered that it has no room is not unresponsive.
   const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
   if (!build.here && !postponed) fallback_.Failed(error.status, Clock::now() - build.start);
   if (build.here || !fallback_.MayDoBetter(error.status, build.deadline)) {

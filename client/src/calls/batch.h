@@ -27,15 +27,15 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon did not do: compiled in processes of their own, as many at
-/// once as there are processors. Not thread-safe; the others must outlive it.
+/// The builds of a batch that the daemon did not complete. Each is compiled by a child process, at
+/// most one per processor at once. Not thread-safe; the constructor's arguments must outlive it.
 class LocalBuilds {
  public:
   LocalBuilds(const Fallback* fallback, BuildLedger* builds, Readiness* readiness);
 
-  /// `why` the daemon did not do it. It finishes in GoOn.
+  /// Adds a build; `why` is the daemon's error. The build finishes in GoOn.
   void Add(uint64_t number, Error why) { waiting_.push_back({number, std::move(why)}); }
-  /// Goes on as far as needs no wait.
+  /// Advances the compiles as far as possible without waiting.
   void GoOn();
 
  private:
@@ -43,7 +43,7 @@ class LocalBuilds {
     uint64_t number;
     Error why;
   };
-  /// One that is compiled now. Its end is that of its process.
+  /// A build that is being compiled. Its destructor ends the child process.
   struct Running {
     Running(Waiting for_whom, std::shared_ptr<RequestMessage> asked,
             std::unique_ptr<LocalCompiler> started, Readiness& watching)
@@ -54,13 +54,13 @@ class LocalBuilds {
     ~Running();
 
     Waiting what;
-    std::shared_ptr<RequestMessage> request;  ///< what the compiler refers to
+    std::shared_ptr<RequestMessage> request;  ///< the compiler refers to it
     std::unique_ptr<LocalCompiler> compiler;
-    Readiness& readiness;  ///< which watches the compiler's socket
+    Readiness& readiness;  ///< watches the compiler's socket
   };
 
   void Start(Waiting next);
-  /// False: it goes on.
+  /// Finishes the build if its compiler has ended. False: it still runs.
   bool TryToEnd(Running* running);
 
   const Fallback& fallback_;
@@ -71,10 +71,11 @@ class LocalBuilds {
   std::list<Running> running_;
 };
 
-/// Many builds at once, with the daemon, and without where Fallback says so. No thread: things go
-/// on while one of its functions runs, and the descriptor is readable when that is worth while.
-/// None of them waits but Next. Belongs to the process that opened it: in a forked child it is
-/// empty. Not thread-safe; the daemon's stub, the fallback and the memory must outlive it.
+/// A batch of builds, done by the daemon, or by the fallback where Fallback allows it. It starts no
+/// thread: builds advance only while one of its functions runs. The descriptor is readable when a
+/// call can make progress. Only Next waits. It belongs to the process that opened it: in a forked
+/// child it is empty. Not thread-safe; the daemon's stub, the fallback and the result cache must
+/// outlive it.
 class BuildBatch {
  public:
   static Expected<std::unique_ptr<BuildBatch>> Open(DaemonStub* daemon, Fallback* fallback,
@@ -82,17 +83,17 @@ class BuildBatch {
   BuildBatch(const BuildBatch&) = delete;
   BuildBatch& operator=(const BuildBatch&) = delete;
 
-  /// The request must own its contents.
+  /// Adds a build. The request must own its contents.
   Expected<Done> Add(std::shared_ptr<RequestMessage> request, RequestName name, uint64_t tag,
                      Deadline deadline);
-  /// What this process knows already.
+  /// Adds a build whose reply this process has cached.
   Expected<Done> AddKnown(std::shared_ptr<const BuildReply> reply, uint64_t tag);
-  /// All builds with that tag that have no answer yet finish as cancelled.
+  /// Cancels the unfinished builds with that tag.
   void Cancel(uint64_t tag);
-  /// The next that finished; none: there was none until the deadline, or none is left.
+  /// Returns the next finished build. None: none finished before the deadline, or none is left.
   std::optional<BuildLedger::Finished> Next(const Deadline& deadline);
 
-  /// Builds for which Next has still to be called.
+  /// Returns the number of builds that Next has not returned yet.
   [[nodiscard]] size_t pending() const { return owned() ? builds_.size() : 0; }
   [[nodiscard]] int fd() const { return readiness_.fd(); }
 
@@ -100,11 +101,12 @@ class BuildBatch {
   using Clock = std::chrono::steady_clock;
   BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memory, Readiness readiness);
 
-  /// Does what can be done without waiting.
+  /// Advances all builds as far as possible without waiting.
   void GoOn();
   void EndLate();
   void Rearm();
-  /// The daemon does not do this build: it is compiled here, or has failed.
+  /// Handles a build that the daemon did not complete: starts the local compiler, or fails the
+  /// build.
   void Fail(uint64_t number, Error error);
   [[nodiscard]] bool owned() const { return getpid() == owner_; }
 

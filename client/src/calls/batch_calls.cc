@@ -17,7 +17,7 @@
 namespace cccl_cache {
 namespace {
 
-// Numbers in build.proto: BuildManyReply and BuildError.
+// Field numbers of BuildManyReply and BuildError in build.proto.
 constexpr uint32_t kTag = 1;
 constexpr uint32_t kError = 2;
 constexpr uint32_t kReply = 15;

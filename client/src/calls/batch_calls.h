@@ -26,21 +26,21 @@
 
 namespace cccl_cache {
 
-/// What is said and heard in one call of BuildMany. Not thread-safe.
+/// The messages sent and received in one call of BuildMany. Not thread-safe.
 class BatchStream final : public MessageSink, public MessageSource {
  public:
-  /// Called for each answer as it comes: the build's number on the wire, and its answer.
+  /// Called for each reply as it arrives, with the build's number on the wire.
   using Answered = std::function<void(uint64_t, Expected<BuildReply>)>;
 
   explicit BatchStream(Answered answered) : answered_(std::move(answered)) {}
 
-  /// The request is not copied: shared until it has been sent.
+  /// Queues a request. It is not copied, but shared until it has been sent.
   void Ask(uint64_t number, std::shared_ptr<const RequestMessage> request);
-  /// The daemon is to forget a build, if it was asked for it; its answer is not told.
+  /// Cancels a build. The daemon is told if it has the request; a late reply is ignored.
   void Cancel(uint64_t number);
-  /// What was asked and has no answer yet.
+  /// Returns the builds that have no reply yet.
   [[nodiscard]] const std::set<uint64_t>& awaited() const { return awaited_; }
-  /// No more will be asked.
+  /// Ends the requests: half-closes the stream.
   void Close() { closed_ = true; }
   [[nodiscard]] bool closed() const { return closed_; }
 
@@ -58,17 +58,17 @@ class BatchStream final : public MessageSink, public MessageSource {
   const Answered answered_;
   std::set<uint64_t> awaited_;
   std::deque<OutgoingMessage> outbox_;
-  OutgoingMessage said_;  ///< what message_ refers to
+  OutgoingMessage said_;  ///< message_ refers to it
   ByteChain message_;
   bool closed_ = false;
 };
 
-/// One call on one connection, for who waits for several at once. What it is made from must outlive
-/// it. Its end is the end of the call, in a forked child only of that process' descriptor. Not
-/// thread-safe, does not move.
+/// One call on one connection, for a caller that waits for several calls at once. The constructor's
+/// arguments must outlive it. The destructor ends the call; in a forked child it only closes the
+/// descriptor. Not thread-safe; does not move.
 class Exchange {
  public:
-  /// What is said and heard. The body comes first.
+  /// The request and the reply. The body is sent first.
   struct Talk {
     std::string_view path;
     const ByteChain& body;
@@ -82,37 +82,37 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Goes on as far as needs no wait; true: it has ended.
+  /// Advances the call as far as possible without waiting. Returns true when it has ended.
   bool Advance();
 
   // Once it has ended:
-  /// The daemon answered, and found nothing wrong.
+  /// Returns whether the daemon answered without an error.
   [[nodiscard]] bool went_well() const {
     return call_.end() == CallEnd::kAnswered && call_.status().ok();
   }
-  /// The connection ended instead, or was refused: another may do.
+  /// Returns whether the connection was lost or refused; a retry on another may succeed.
   [[nodiscard]] bool lost() const;
-  /// It was lost when the daemon may have begun with the call.
+  /// Returns whether it was lost after the daemon may have started the call.
   [[nodiscard]] bool lost_in_the_middle() const {
     return call_.end() == CallEnd::kLost && !reused_;
   }
-  /// The daemon does not even say that it is there.
+  /// Returns whether the daemon did not answer HTTP/2 PING.
   [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
-  /// What to tell of one that neither went well nor was lost.
+  /// Returns the error of a call that neither went well nor was lost.
   [[nodiscard]] Error ToError(const std::string& socket) const;
-  /// It is to bring something within that time, besides what was waited for already.
+  /// Shortens the keep-alive: the call now also waits for something that is due within that time.
   void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
-  /// Something is to be done then, whatever is heard: Advance.
+  /// Returns when to call Advance even if nothing is received.
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }
-  /// Once it has ended, for another call.
+  /// Releases the connection of an ended call for another one.
   std::unique_ptr<Connection> TakeConnection();
 
  private:
   void Leave();
 
   std::unique_ptr<Connection> connection_;  ///< null: taken
-  const bool reused_;                       ///< it had been idle, and may have been stale
+  const bool reused_;                       ///< it had been idle, so it may have been stale
   Readiness* const readiness_;
   Call call_;
 };
@@ -121,13 +121,13 @@ class Exchange {
 class OwnCall {
  public:
   enum class Step {
-    kLearnLimit,  ///< asks how large a message may be
-    kSendAhead,   ///< sends the next of the contents that make the request too large for one
-    kBuild,       ///< answers the daemon's questions about files, takes an answer of any size
+    kLearnLimit,  ///< asks for the message size limit
+    kSendAhead,   ///< uploads the next contents that make the request too large for one message
+    kBuild,       ///< answers the daemon's questions about files, takes a reply of any size
     kBuildAlone,  ///< the same without questions, for a daemon that asks none
   };
 
-  /// The stub must outlive it.
+  /// Prepares one step. The stub must outlive this object.
   OwnCall(uint64_t number, Step step, std::shared_ptr<RequestMessage> request,
           const DaemonStub& daemon);
 
@@ -135,13 +135,13 @@ class OwnCall {
 
   [[nodiscard]] uint64_t number() const { return number_; }
   [[nodiscard]] Step step() const { return step_; }
-  /// Once it is started.
+  /// Valid once the call is started.
   [[nodiscard]] Exchange& exchange() { return *exchange_; }
   [[nodiscard]] const Exchange& exchange() const { return *exchange_; }
 
   // Once the exchange has ended well:
   [[nodiscard]] const Message& message() { return single_.message(); }
-  /// The request names what was sent ahead from now on.
+  /// Replaces the uploaded contents in the request by their digest.
   Expected<Done> NameUpload();
   Expected<BuildReply> TakeReply();
 
@@ -150,7 +150,7 @@ class OwnCall {
 
   const uint64_t number_;
   const Step step_;
-  const std::shared_ptr<RequestMessage> request_;  // what the body refers to
+  const std::shared_ptr<RequestMessage> request_;  // the body refers to it
   std::optional<RequestMessage::BlobUse> sent_ahead_;
   ByteChain body_;
   SingleMessage single_;

@@ -20,28 +20,28 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch: those without an answer by their numbers, which are never used twice, and
-/// the answers that nobody has taken. Answers go into the memory, which must outlive it. Not
-/// thread-safe.
+/// The builds of a batch: the unfinished ones by number, and the finished ones that the caller has
+/// not taken. Numbers are never reused. Results go into the result cache, which must outlive it.
+/// Not thread-safe.
 class BuildLedger {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Build {
-    uint64_t tag;  ///< the program's name for it
+    uint64_t tag;  ///< chosen by the program
     std::shared_ptr<RequestMessage> request;
-    RequestName name;  ///< under which the answer is remembered
+    RequestName name;  ///< key in the result cache
     Deadline deadline;
     Deadline patience;  ///< how long the daemon may take
     Clock::time_point start = Clock::now();
-    bool here = false;      ///< the daemon has nothing to do with it any more
-    bool apart = false;     ///< the stream does not do for it: it needs calls of its own
-    bool no_files = false;  ///< in which the daemon can't ask for files
-    int losses = 0;         ///< connections that were lost in the middle of it
-    int repeats = 0;        ///< calls of its own that failed for what is mended before the next
-    std::optional<Error> too_large = {};   ///< why the limit for one message is to be learned
-    std::optional<BuildReply> reply = {};  ///< whose contents are still to be fetched
-    std::string postponed = {};            ///< why the daemon wanted to be asked again later
+    bool here = false;      ///< the daemon is no longer asked for it
+    bool apart = false;     ///< it can't use the stream and needs calls of its own
+    bool no_files = false;  ///< its own calls don't support questions about files
+    int losses = 0;         ///< connections lost in the middle of it
+    int repeats = 0;        ///< own calls that failed for a cause that the next one repairs
+    std::optional<Error> too_large = {};   ///< why the message size limit must be asked for
+    std::optional<BuildReply> reply = {};  ///< a reply whose contents are still to be fetched
+    std::string postponed = {};            ///< why the daemon asked for a later retry
   };
   struct Finished {
     uint64_t tag;
@@ -50,30 +50,30 @@ class BuildLedger {
 
   explicit BuildLedger(ResultCache* memory) : memory_(*memory) {}
 
-  /// The build's number.
+  /// Adds a build and returns its number.
   uint64_t Add(Build build);
   void AddFinished(Finished finished) { finished_.push_back(std::move(finished)); }
-  /// Null: it has its answer.
+  /// Returns the unfinished build, or null if it has finished.
   [[nodiscard]] Build* Find(uint64_t number);
-  /// Null, too, if the daemon has nothing to do with it.
+  /// Like Find, but returns null also if the daemon is no longer asked for it.
   [[nodiscard]] Build* FindAsked(uint64_t number);
-  /// Those without an answer,
+  /// Returns the unfinished builds with this tag.
   [[nodiscard]] std::vector<uint64_t> WithTag(uint64_t tag) const;
-  /// and those that have had their time with the daemon, or all of it.
+  /// Returns the unfinished builds whose patience or deadline has passed.
   [[nodiscard]] std::vector<uint64_t> Late(Clock::time_point now);
 
-  // For one without an answer.
+  // Finishes an unfinished build.
   void Finish(uint64_t number, Expected<BuildReply> reply);
-  /// The daemon is not waited for any more: only its deadline counts.
+  /// Stops the wait for the daemon: from now on only the build's deadline counts.
   void KeepHere(uint64_t number);
   void FinishHere(uint64_t number, BuildReply reply, std::string why_local);
-  /// The first that finished; none: none has.
+  /// Returns the first finished build, or none if none has finished.
   std::optional<Finished> Take();
 
   [[nodiscard]] bool any_finished() const { return !finished_.empty(); }
   [[nodiscard]] bool any_open() const { return !builds_.empty(); }
   [[nodiscard]] size_t size() const { return builds_.size() + finished_.size(); }
-  /// None is late before it.
+  /// Returns a moment before which no build is late.
   [[nodiscard]] Clock::time_point soonest() const { return soonest_; }
 
  private:

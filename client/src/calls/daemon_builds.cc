@@ -13,9 +13,9 @@ namespace {
 
 // A stream lives as long as there are builds; each of these has a deadline of its own.
 constexpr std::chrono::hours kStreamTimeout{24};
-// A build that a daemon died over twice is not given to a third one.
+// A build during which the connection was lost twice is not retried.
 constexpr int kMaxLosses = 2;
-// What failed for what a further call mends: an upload forgotten, a limit not known.
+// Retries for causes that a further call repairs: an expired upload, an unknown limit.
 constexpr int kMaxRepeats = 3;
 
 }  // namespace
@@ -53,7 +53,7 @@ void DaemonBuilds::GoOn() {
     streams_.remove_if([this](Stream& stream) { return TryToEnd(&stream); });
     StartOwnCalls();
     own_calls_.remove_if([this](OwnCall& call) { return TryToEnd(&call); });
-    // What one answered, another may have waited for.
+    // The reply of one call may unblock another.
   } while ((may_ask() || may_start_own_call()) && !backoff_.waiting(Clock::now()));
 }
 
@@ -90,7 +90,7 @@ void DaemonBuilds::AskOnStream() {
 }
 
 DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
-  // One that ends takes no more: the others are not to wait for its last answer.
+  // A closing stream takes no more builds, so that new ones do not wait for its last reply.
   if (!streams_.empty() && !streams_.back().talk.closed() &&
       !streams_.back().exchange.going_away()) {
     return &streams_.back();
@@ -106,7 +106,7 @@ DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
 bool DaemonBuilds::TryToEnd(Stream* stream) {
   bool ended = stream->exchange.Advance();
   if (!ended && stream->talk.awaited().empty()) {
-    // The daemon has few such streams for each user.
+    // The daemon allows only a few such streams per user.
     stream->talk.Close();
     ended = stream->exchange.Advance();
   }
@@ -131,7 +131,7 @@ void DaemonBuilds::EndOf(Stream* stream) {
     for (const uint64_t number : left) Lose(number, exchange.lost_in_the_middle(), back);
     return;
   }
-  // Whatever is wrong with the stream is not with each of its builds.
+  // An error of the stream is not an error of each of its builds.
   backoff_.Answered(Clock::now());
   for (const uint64_t number : left) {
     builds_.FindAsked(number)->apart = true;
@@ -161,7 +161,7 @@ OwnCall::Step DaemonBuilds::NextStep(BuildLedger::Build* build) const {
 }
 
 bool DaemonBuilds::TryToEnd(OwnCall* call) {
-  // Finished, or compiled here: the call ends.
+  // The build has finished, or is compiled locally: the call ends.
   if (builds_.FindAsked(call->number()) == nullptr) return true;
   if (!call->exchange().Advance()) return false;
   EndOf(call);

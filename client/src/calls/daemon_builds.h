@@ -21,26 +21,26 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon is asked for, over a call of BuildMany; where that won't
-/// do, over calls of their own: if it can't open their files, if request or answer are too large
-/// for a message, or if it takes no such stream. What a lost connection left unanswered, and what
-/// the daemon has no room for now, is asked again, until the build's patience ends. Not
-/// thread-safe; the others must outlive it.
+/// The builds of a batch that the daemon does, over a call of BuildMany. A build gets calls of its
+/// own if the daemon can't open its files, if the request or reply is too large for a message, or
+/// if the daemon takes no such stream. After a lost connection, or when the daemon has no room, a
+/// build is retried until its patience ends. Not thread-safe; the constructor's arguments must
+/// outlive it.
 class DaemonBuilds {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Called for each build that the daemon does not do, with the reason.
+  /// Called with the reason for each build that the daemon does not complete.
   using Failed = std::function<void(uint64_t, Error)>;
 
   DaemonBuilds(DaemonStub* daemon, Fallback* fallback, BuildLedger* builds, Readiness* readiness,
                Failed failed);
 
   void Add(uint64_t number);
-  /// Its answer is not waited for any more.
+  /// Stops waiting for a build's reply.
   void Drop(uint64_t number);
-  /// Goes on as far as needs no wait. Answers go into the ledger.
+  /// Advances all builds as far as possible without waiting. Replies go into the ledger.
   void GoOn();
-  /// There is something to go on with then, whatever is heard; none: there is not.
+  /// Returns when to call GoOn even if nothing is received; none: no such time.
   [[nodiscard]] std::optional<Clock::time_point> wakes_at() const;
 
  private:
@@ -54,7 +54,7 @@ class DaemonBuilds {
 
   void AskOnStream();
   void StartOwnCalls();
-  // False: it goes on.
+  // Ends the stream if its call has ended. False: it goes on.
   bool TryToEnd(Stream* stream);
   bool TryToEnd(OwnCall* call);
   void EndOf(Stream* stream);
@@ -65,17 +65,17 @@ class DaemonBuilds {
     return !apart_.empty() && own_calls_.size() < kMaxOwnCalls;
   }
   [[nodiscard]] size_t asked() const;
-  /// The stream that takes more builds; null: none does.
+  /// Returns the stream that takes more builds, or null.
   [[nodiscard]] Stream* OpenStream();
   [[nodiscard]] const Stream* open_stream() const;
-  /// None: not now, or never; then what waited for it has failed.
+  /// Returns a connection. None: retry later, or all builds that waited for it have failed.
   std::optional<Channel::Taken> Connect();
   void FailWaiting(const Error& error);
 
   void Answer(uint64_t number, Expected<BuildReply> reply);
-  /// True: it is asked for again, although this was answered.
+  /// Returns whether the build is retried after this error.
   bool MayAskAgain(uint64_t number, const Error& error);
-  /// Its connection is gone. `back`: the daemon may be back in time.
+  /// Handles a lost connection of a build. `back`: the daemon may return in time.
   void Lose(uint64_t number, bool in_the_middle, bool back);
   [[nodiscard]] OwnCall::Step NextStep(BuildLedger::Build* build) const;
 
@@ -88,9 +88,9 @@ class DaemonBuilds {
   const Failed failed_;
   const ByteChain nothing_;
   Backoff backoff_;
-  std::deque<uint64_t> unsent_;  ///< wait for a stream; some may have finished
-  std::deque<uint64_t> apart_;   ///< wait for a call of their own; some may have finished
-  std::list<Stream> streams_;    ///< the last one may take more builds, the others end
+  std::deque<uint64_t> unsent_;  ///< numbers that wait for a stream; some may have finished
+  std::deque<uint64_t> apart_;   ///< numbers that wait for an own call; some may have finished
+  std::list<Stream> streams_;    ///< the last one may take more builds, the others are closing
   std::list<OwnCall> own_calls_;
 };
 

@@ -12,10 +12,10 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's bound for a chunk's data, and room for what stands around it.
+// The protocol's limit for a chunk's data, and room for the fields around it.
 constexpr size_t kMaxChunk = size_t{1} << 20;
 constexpr size_t kChunkHead = 16;
-// What a blob costs in a request at the most once it is sent ahead.
+// Maximum size of an uploaded blob's reference in a request.
 constexpr size_t kUploadName = 64;
 
 // ExplainRequest.key
@@ -62,7 +62,7 @@ Expected<TimedReply> DaemonStub::Build(RequestMessage* request, Deadline deadlin
   if (!reply.ok() && reply.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
     reply = BuildOnce(request, deadline);
   }
-  // A daemon that was restarted in between knows no uploads.
+  // A daemon that was restarted in between has lost the uploads.
   if (!reply.ok() && reply.error().status == CCCL_CACHE_UPLOAD_NEEDED) {
     reply = BuildOnce(request, deadline);
   }
@@ -99,8 +99,8 @@ Expected<BuildReply> DaemonStub::BuildByPath(const RequestMessage& request, Dead
   Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
   if (!reply.ok() || !reply->needs_chunks()) return reply;
   Expected<BuildReply> chunked = BuildInChunks(body, deadline);
-  // The second answer is a hit of what the first one made: what happened is what the first one
-  // says.
+  // The second reply is a hit of the artifact that the first one made. The first reply states the
+  // outcome.
   if (!chunked.ok() || !reply->SameArtifacts(*chunked)) return chunked;
   reply->TakeContents(*std::move(chunked));
   return reply;

@@ -19,15 +19,16 @@
 
 namespace cccl_cache {
 
-/// A build's answer with the time that it took, from the call to here.
+/// A build's reply with its duration, from the call to its return.
 struct TimedReply {
   std::shared_ptr<const BuildReply> reply;
   std::chrono::microseconds total;
-  std::string why_local{};   ///< if the daemon did not do it
-  bool from_memory = false;  ///< it lay in this process: what it says of how it was made is past
+  std::string why_local{};  ///< why the daemon did not do it; empty: it did
+  bool from_memory =
+      false;  ///< from this process' cache: the reply's timings describe an earlier build
 };
 
-/// Frees what protobuf-c unpacked.
+/// Deleter of messages that protobuf-c unpacked.
 struct MessageDeleter {
   void operator()(CcclCache__V1__ExplainReply* reply) const;
   void operator()(CcclCache__V1__StatsReply* reply) const;
@@ -37,22 +38,22 @@ struct MessageDeleter {
 template <typename T>
 using MessagePtr = std::unique_ptr<T, MessageDeleter>;
 
-/// The calls of the contract as functions. Thread-safe.
+/// The daemon's RPCs as functions. Thread-safe.
 class DaemonStub {
  public:
-  /// As Channel takes it.
+  /// Opens a stub; `socket` is as in Channel.
   explicit DaemonStub(Expected<std::string> socket) : channel_(std::move(socket)) {}
 
-  /// Where the daemon can't open the files of this process, it is sent them as it asks for them.
-  /// Sends ahead what makes the request too large for one message, and fetches in chunks what is
-  /// too large for the answer. How large a message may be is learned from the daemon that refuses
-  /// one.
+  /// Runs a build. Sends files as the daemon asks for them, if it can't open the files of this
+  /// process. Uploads contents that make the request too large for one message, and fetches
+  /// artifacts in chunks if the reply is too large. Learns the message size limit from a daemon
+  /// that refuses a message.
   Expected<TimedReply> Build(RequestMessage* request, Deadline deadline);
 
-  /// Why a build is a miss, without building; large contents are sent ahead as for a build.
+  /// Returns why a build is a miss, without building. Uploads large contents as for a build.
   Expected<MessagePtr<CcclCache__V1__ExplainReply>> Explain(RequestMessage* request,
                                                             Deadline deadline);
-  /// Why the build that was answered with this key was one.
+  /// Returns why the build that was answered with this key was a miss.
   Expected<MessagePtr<CcclCache__V1__ExplainReply>> ExplainKey(std::string_view key,
                                                                Deadline deadline);
 
@@ -60,37 +61,38 @@ class DaemonStub {
   Expected<MessagePtr<CcclCache__V1__ToolchainsReply>> Toolchains(uint32_t driver_version,
                                                                   Deadline deadline);
   Expected<MessagePtr<CcclCache__V1__InfoReply>> Info(Deadline deadline);
-  /// Whether the daemon says that it serves.
+  /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(Deadline deadline);
 
-  // For who makes calls by itself (DaemonBuilds).
+  // For DaemonBuilds, which makes calls itself.
   static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
   static constexpr const char* kUploadPath = "/cccl_cache.v1.Build/Upload";
   static constexpr const char* kWithFilesPath = "/cccl_cache.v1.Build/BuildWithFiles";
   static constexpr const char* kInChunksPath = "/cccl_cache.v1.Build/BuildInChunks";
   static constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
-  /// Whether the request, with `around` bytes besides, may go as one message.
+  /// Returns whether the request and `around` further bytes fit into one message.
   [[nodiscard]] bool Fits(const RequestMessage& request, size_t around) const;
-  /// What has to be sent ahead next, before the request may; none: nothing, or nothing would help.
+  /// Returns the next blob to upload before the request. None: no upload is needed, or none would
+  /// help.
   [[nodiscard]] std::optional<RequestMessage::BlobUse> NextToSendAhead(RequestMessage* request,
                                                                        size_t around) const;
-  /// What is said to send it ahead, and the digest that is answered.
+  /// Appends the messages that upload `contents`, which must outlive `body`.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
-  /// What Info says of how large a message may be. True: it is less than was thought.
+  /// Stores the message size limit of an InfoReply. Returns whether it is lower than assumed.
   bool NoteLimit(const Message& info);
-  /// The daemon could not open this client's files once: it is to ask for them.
+  /// Returns whether the daemon once could not open this client's files, so it must ask for them.
   [[nodiscard]] bool elsewhere() const { return elsewhere_; }
   void NoteElsewhere() { elsewhere_ = true; }
 
-  /// For calls that go on: see DaemonBuilds and DepositCalls.
+  /// Returns the channel, for the long calls of DaemonBuilds and DepositCalls.
   [[nodiscard]] Channel& channel() { return channel_; }
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
-  /// Sends ahead what makes the request, with `around` bytes besides, too large for one message.
+  /// Uploads blobs until the request and `around` further bytes fit into one message.
   Expected<Done> SendAhead(RequestMessage* request, size_t around, Deadline deadline);
-  /// Asks for the daemon's limit for one message. True: it is lower than was thought.
+  /// Asks for the daemon's message size limit. Returns whether it is lower than assumed.
   bool LearnLimit(Deadline deadline);
   Expected<BuildReply> BuildOnce(RequestMessage* request, Deadline deadline);
   Expected<BuildReply> BuildByPath(const RequestMessage& request, Deadline deadline);
@@ -101,9 +103,9 @@ class DaemonStub {
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
 
   Channel channel_;
-  /// What the daemon takes in one message; the default until it is known to be less.
+  /// The daemon's message size limit in bytes; the default until a lower one is known.
   std::atomic<size_t> message_limit_{size_t{16} << 20};
-  /// The daemon could not open this client's files once: it will ask for them.
+  /// Set once the daemon could not open this client's files, so it must ask for them.
   std::atomic<bool> elsewhere_{false};
 };
 

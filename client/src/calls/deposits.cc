@@ -27,7 +27,7 @@ Error NotUnderstood(std::string_view what) {
           "the daemon's answer to " + std::string(what) + " can't be understood"};
 }
 
-/// A DepositKey with what it refers to; does not move.
+/// A DepositKey with the data it refers to; does not move.
 class PackedQuestion {
  public:
   PackedQuestion(const DepositQuestion& question, std::chrono::milliseconds wait)
@@ -141,7 +141,7 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
     if (!sink.received() || reply == nullptr) return NotUnderstood("a question for deposits");
     for (size_t i = 0; i < reply->n_deposits; ++i) all.push_back(Describe(*reply->deposits[i]));
     if (reply->more == 0) return all;
-    // A page that brings nothing new would be followed by the same one for ever.
+    // Without this check, a page that does not advance would repeat for ever.
     if (all.empty() || all.back().key <= after) return NotUnderstood("a question for deposits");
   }
 }

@@ -19,7 +19,7 @@
 
 namespace cccl_cache {
 
-/// What is asked for; all views must outlive the call.
+/// The arguments of an acquire. All views must outlive the call.
 struct DepositQuestion {
   struct Field {
     std::string_view name;
@@ -35,7 +35,7 @@ struct FoundDeposit {
   std::string contents;
 };
 
-/// As cccl_cache_deposit_info has it.
+/// The fields of cccl_cache_deposit_info.
 struct DepositDescription {
   std::string key;
   std::string name_space;
@@ -45,14 +45,14 @@ struct DepositDescription {
   uint64_t used_at = 0;
 };
 
-/// The calls of the service Deposit as functions. Thread-safe; a view of a channel.
+/// The RPCs of the service Deposit as functions. Thread-safe. The channel must outlive it.
 class DepositCalls {
  public:
   using Acquired = std::variant<FoundDeposit, std::unique_ptr<HeldLease>>;
 
   explicit DepositCalls(Channel& channel) : channel_(channel) {}
 
-  /// Waits for `timeout` at the most.
+  /// Waits for at most `timeout`.
   Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
   Expected<std::vector<DepositDescription>> List(Deadline deadline);
   Expected<bool> Remove(std::string_view key, Deadline deadline);
@@ -61,7 +61,7 @@ class DepositCalls {
   Channel& channel_;
 };
 
-/// The number of a group, given by its name on this machine or as a number.
+/// Returns the number of a group, given by its name on this machine or as a number.
 /// CCCL_CACHE_INVALID_REQUEST: there is no such group.
 [[nodiscard]] Expected<uint32_t> FindGroup(const std::string& name);
 

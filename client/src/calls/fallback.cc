@@ -45,14 +45,15 @@ Deadline Fallback::PatienceFor(Deadline deadline) const {
 }
 
 void Fallback::Failed(cccl_cache_status status, Clock::duration waited) {
-  // A deadline of the caller's own says nothing of the daemon, which may compile all the time.
+  // The caller's own deadline says nothing about the daemon, which may still be compiling.
   const bool bound_passed = status == CCCL_CACHE_DEADLINE && policy_.local_after.count() > 0 &&
                             waited >= policy_.local_after;
-  // What cost the caller time, and would cost the next one as much.
+  // These failures cost the caller time, and would cost the next one as much.
   if (bound_passed || status == CCCL_CACHE_UNAVAILABLE) rest_.Failed(Clock::now(), waited);
 }
 
-// Where the same compiler may do better here. On what it died of, it would die here too.
+// Returns whether the same compiler may succeed here. An input that crashed it would crash it here
+// too.
 bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
   return policy_.local && status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
 }
@@ -104,7 +105,7 @@ void Fallback::Note(const std::string& why) const {
   if (policy_.quiet || noted.exchange(true)) return;
   const std::string line = "cccl-cache: compiled without cccl-cached, which keeps nothing: " + why +
                            " (said once in each process)\n";
-  // Nowhere to say that stderr can't be written to.
+  // A failed write to stderr can't be reported.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

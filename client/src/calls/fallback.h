@@ -15,38 +15,40 @@
 
 namespace cccl_cache {
 
-/// What is done with builds that the daemon does not do.
+/// Says what happens to builds that the daemon does not complete.
 struct FallbackPolicy {
-  bool local = true;                         ///< they are compiled here
-  std::chrono::milliseconds local_after{0};  ///< so too what took it longer than this; 0: nothing
-  std::string compiler;                      ///< path of cccl-cache-compile; empty: found
-  bool quiet = false;                        ///< no line on standard error about the first one
+  bool local = true;  ///< compile them in this client's child process
+  std::chrono::milliseconds local_after{
+      0};                ///< also compile builds that take the daemon longer than this; 0: no limit
+  std::string compiler;  ///< path of cccl-cache-compile; empty: the installed one
+  bool quiet = false;    ///< write no line to standard error about the first one
 };
 
-/// Builds with the daemon, and without one where that can't be helped. Thread-safe and fork-safe.
+/// Builds with the daemon, and with the local compiler where the policy allows it. Thread-safe and
+/// fork-safe.
 class Fallback {
  public:
   explicit Fallback(FallbackPolicy policy) : policy_(std::move(policy)) {}
 
   Expected<TimedReply> Build(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
 
-  // The same in steps, for who has many builds under way (BuildBatch).
+  // The same in steps, for BuildBatch, which has many builds in progress.
 
-  /// Why the daemon at this socket is not asked now; none: it is.
+  /// Returns why the daemon at this socket must not be asked now; none: ask it.
   [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;
-  /// How long the daemon may take for a build with that deadline.
+  /// Returns how long the daemon may take for a build with that deadline.
   [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
-  // What the daemon made of a build, which waited for it so long.
+  // Record the daemon's result for a build, and how long the build waited.
   void Answered() { rest_.Answered(); }
   void Failed(cccl_cache_status status, CircuitBreaker::Clock::duration waited);
-  /// Whether what the daemon did not do, for this reason, is compiled here.
+  /// Returns whether a build that failed in the daemon with this status is compiled here.
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
-  /// Begins with it. `why` the daemon did not: for the person who wonders. The request must outlive
+  /// Starts the local compiler. `why` is the daemon's error, for messages. The request must outlive
   /// the compiler.
   Expected<std::unique_ptr<LocalCompiler>> Start(RequestMessage* request, const Error& why) const;
-  /// What to say of a build that was compiled here, and failed.
+  /// Returns the error of a build for which the local compile failed too.
   [[nodiscard]] static Error AfterLocal(Error error, const Error& why);
-  /// Something was compiled here, because of that.
+  /// Records a local compile and its reason; may write the line to standard error.
   void Note(const std::string& why) const;
 
  private:

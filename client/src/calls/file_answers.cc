@@ -31,8 +31,8 @@ namespace {
 // Of the names that are kept. A whole CCCL has some 100 KB.
 constexpr size_t kMaxNameBytes = size_t{16} << 20;
 
-// Without what makes two spellings of one name: "." and repeated slashes. ".." stays: where it
-// leads only the kernel knows.
+// Returns the name without "." and repeated slashes, so that both spellings are equal. ".." stays,
+// because only the kernel can resolve it.
 std::string Tidy(std::string_view name) {
   std::string tidy(name.starts_with('/') ? "/" : "");
   while (!name.empty()) {
@@ -73,9 +73,9 @@ std::string Absolute(std::string_view path, std::string_view working_directory) 
   return Tidy(std::string(working_directory).append("/").append(path));
 }
 
-// As much as a daemon reads of one file by itself.
+// The limit in bytes that a daemon has for one file that it reads itself.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
-// How often a file is read that is written to at the same time.
+// Maximum reads of a file that changes while it is read.
 constexpr int kMaxAttempts = 5;
 
 OwnFile Refused(std::string reason) {
@@ -85,7 +85,7 @@ OwnFile Refused(std::string reason) {
   return file;
 }
 
-// What a failed system call on the path means.
+// Returns the answer for a failed system call on the path.
 OwnFile AfterError(int error) {
   if (error == EACCES) {
     return Refused(std::string(std::strerror(error)) +
@@ -122,7 +122,7 @@ bool IsPseudoFile(int file) {
   }
 }
 
-// 0, or the errno. Stops once there is more than is sent.
+// Returns 0 or the errno. Stops when the file exceeds the limit.
 int ReadWhole(int file, uint64_t expected, std::string* bytes) {
   size_t length = 0;
   while (length <= kMaxBytes) {
@@ -140,9 +140,10 @@ int ReadWhole(int file, uint64_t expected, std::string* bytes) {
   return 0;
 }
 
-// None: it changed meanwhile.
+// Returns none if the file changed during the read.
 std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
-  // It was a regular file a moment ago; should it be a FIFO now, nobody waits for its writer.
+  // It was a regular file a moment ago. If it is a FIFO now, O_NONBLOCK avoids a wait for its
+  // writer.
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!opened.valid()) return errno == ENOENT ? std::nullopt : std::optional(AfterError(errno));
   struct statx before {};
@@ -177,10 +178,11 @@ constexpr uint32_t kMore = 3;
 
 // The protocol's bound for the contents in one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
-// Enough for a message: what is small goes together.
+// Small contents share a message up to this size in bytes.
 constexpr size_t kEnoughContents = size_t{256} << 10;
 constexpr size_t kEnoughAnswers = 512;
-// Where files are slow to be read the daemon hears of each in time, and does not give up.
+// If files are slow to read, a message is sent after this time, so that the daemon does not give
+// up.
 constexpr std::chrono::seconds kLongEnough{1};
 // Many more than a daemon asks before it has heard an answer.
 constexpr size_t kMaxQuestions = 1'000'000;

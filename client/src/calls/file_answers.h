@@ -18,32 +18,35 @@
 
 namespace cccl_cache {
 
-/// Which files of this process a daemon may ask about for one build: what lies below the
-/// directories that the build names, and names that stand in the program or in a file that was
-/// answered before. A compiler asks for no others, so a question for another file comes from
-/// somebody else's build, or from a compiler that was taken over. Not thread-safe.
+/// Decides which files of this process a daemon may ask about for one build. Allowed are files
+/// below the directories that the build names, and names that occur in the program or in a file
+/// that was answered before. A compiler asks for no others. A question for another file comes from
+/// another user's build, or from a compromised compiler. Not thread-safe.
 class AskableFiles {
  public:
   /// The files that a build names.
   struct Program {
     std::string working_directory;
     std::string name;
-    std::vector<std::string> options;     ///< with those that its environment adds
-    std::vector<std::string_view> texts;  ///< its source and inline headers, which outlive this
+    std::vector<std::string> options;  ///< including those that its environment adds
+    std::vector<std::string_view>
+        texts;  ///< its source and inline headers, which must outlive this object
   };
-  /// None: a link or the like, which asks for no file.
+  /// None: a build that asks for no file, such as a link.
   explicit AskableFiles(std::optional<Program> program);
 
-  /// `path`: absolute. May read the files that were answered before, to look for the name there.
+  /// Returns whether the daemon may ask for `path`, which is absolute. May read the files that were
+  /// answered before, to search them for the name.
   [[nodiscard]] bool May(const std::string& path);
-  /// A regular file of these contents was answered.
+  /// Records that a regular file with these contents was answered.
   void NoteAnswered(const std::string& path, std::string_view contents);
 
  private:
   [[nodiscard]] bool IsBelowDirectories(std::string_view path) const;
   [[nodiscard]] bool IsNamed(std::string_view path) const;
   void AddDirectories();
-  /// Reads what was not worth reading before: nearly all builds ask for nothing outside.
+  /// Reads the texts on the first question that needs it. Nearly all builds ask for nothing
+  /// outside.
   void StartToLearn();
   /// Keeps the names in a text that lead out of the directories; `all`: others as well.
   void Learn(std::string_view text, bool all);
@@ -51,14 +54,16 @@ class AskableFiles {
 
   const std::optional<Program> program_;
   std::vector<std::string> directories_;
-  std::vector<std::string> answered_;  ///< below the directories, until learning starts
+  std::vector<std::string>
+      answered_;  ///< answered files below the directories, until learning starts
   bool learns_ = false;
   std::unordered_set<std::string> names_;
   size_t name_bytes_ = 0;
-  std::unordered_set<std::string> others_;  ///< directories of files that were answered elsewhere
+  std::unordered_set<std::string>
+      others_;  ///< directories of answered files outside the program's directories
 };
 
-/// What lies under a name of this process's, as a daemon is told.
+/// The answer to a daemon's question about one path of this process.
 struct OwnFile {
   enum class Kind { kAbsent, kRegular, kDirectory, kRefused };
   Kind kind = Kind::kAbsent;
@@ -69,14 +74,14 @@ struct OwnFile {
   std::string reason;    ///< why refused
 };
 
-/// Looks as this process may, symlinks followed. Only regular files are opened, and none that the
-/// kernel makes up (/proc): the rest is refused. `contents` are read in any case; the digest is
-/// computed only where they are not wanted.
+/// Looks at a path with this process' rights; follows symlinks. Opens only regular files, and none
+/// of the kernel's pseudo files (/proc); the rest is refused. The contents are read in any case.
+/// The digest is computed only if `contents` is false.
 [[nodiscard]] OwnFile LookAtOwnFile(const std::string& path, bool contents);
 
-/// The answer of BuildWithFiles: the daemon's questions about this process's files, each answered
-/// in its turn, and at the end what BuildInChunks answers. Files are looked at as the connection
-/// has room for what they hold; one that no compiler of this build would ask for is refused. Not
+/// The client side of BuildWithFiles. It answers the daemon's questions about this process' files
+/// in order, then takes the reply as in BuildInChunks. It reads files as the connection has room
+/// for their contents. It refuses a file that no compiler of this build would ask for. Not
 /// thread-safe.
 class BuildConversation final : public MessageSink, public MessageSource {
  public:
@@ -103,10 +108,10 @@ class BuildConversation final : public MessageSink, public MessageSource {
   std::optional<AskableFiles> askable_;  ///< always there
   ChunkedReply reply_;
   std::deque<Question> questions_;
-  /// The message that is being sent, and what it refers to.
+  /// The message that is being sent, and the data it refers to.
   ByteChain message_;
   std::deque<std::string> contents_;
-  std::string_view rest_;  ///< of the last contents: not yet in a message
+  std::string_view rest_;  ///< the part of the last contents that is not in a message yet
 };
 
 }  // namespace cccl_cache

@@ -32,12 +32,13 @@ constexpr uint32_t kRequestContents = 3;
 
 // The protocol's bound for the contents in one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
-// Beyond this it is no daemon of ours.
+// Maximum size of a deposit in bytes; a larger one is a protocol error.
 constexpr uint64_t kMaxDeposit = uint64_t{2} << 30;
-// So much memory is taken for what is only announced.
+// Maximum memory in bytes that is reserved for announced contents.
 constexpr uint64_t kReserved = uint64_t{16} << 20;
 
-/// For the daemon to hear that a lease was abandoned; it would notice by the connection's end.
+/// Timeout for telling the daemon about an abandoned lease. It would also notice the closed
+/// connection.
 constexpr std::chrono::seconds kFarewell{1};
 
 }  // namespace
@@ -129,12 +130,12 @@ HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> convers
       socket_(std::move(socket)),
       owner_(getpid()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  // No signal of the program's is handled on a thread of ours.
+  // The library's thread blocks all signals, so that it never runs the program's handlers.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without a thread the daemon takes the lease away by and by, as from one that is stopped.
+  // Without a thread no heartbeats are sent, and the lease expires as for a stopped process.
   has_thread_ = wake_.valid() && pthread_create(&thread_, nullptr, RunThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

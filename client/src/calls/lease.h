@@ -21,17 +21,17 @@
 
 namespace cccl_cache {
 
-/// What is said on an Acquire after its key: by the daemon what was found, or the lease; by its
-/// holder signs of life, and at last what was made. Not thread-safe.
+/// The messages of an Acquire call after its key. The daemon sends the deposit, or the lease. The
+/// holder sends heartbeats, and at the end the contents. Not thread-safe.
 class DepositConversation final : public MessageSink, public MessageSource {
  public:
   void Restart() override { *this = DepositConversation(); }
   bool Take(Message message) override;
   const ByteChain* Next() override;
 
-  /// The caller holds the lease; until then nothing may be said.
+  /// Returns whether the caller was granted the lease; before that it must send nothing.
   [[nodiscard]] bool granted() const { return granted_; }
-  /// All that was announced has come.
+  /// Returns whether the whole deposit was received.
   [[nodiscard]] bool found() const { return announced_ && contents_.size() == size_; }
   [[nodiscard]] bool published() const { return published_; }
 
@@ -60,31 +60,31 @@ class DepositConversation final : public MessageSink, public MessageSource {
   bool published_ = false;
 
   bool heartbeat_due_ = false;
-  std::string_view rest_;  ///< of what is published: not yet in a message
+  std::string_view rest_;  ///< the part of the publication that is not in a message yet
   bool publication_due_ = false;
   uint64_t published_size_ = 0;
   bool abandonment_due_ = false;
-  ByteChain message_;  ///< what is being sent
+  ByteChain message_;  ///< the message that is being sent
 };
 
-/// A lease of this process, with the connection on which it was granted and a thread that says on
-/// it that the holder lives. Belongs to the process that acquired it: a forked child holds nothing.
-/// Not thread-safe, but for held().
+/// A lease of this process. It owns the connection on which it was granted, and a thread that sends
+/// heartbeats on it. It belongs to the process that acquired it: a forked child holds nothing. Only
+/// held() is thread-safe.
 class HeldLease {
  public:
-  /// The call was granted the lease; the conversation is the call's.
+  /// `open` is the call that was granted the lease; `conversation` is its messages.
   HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation, std::string socket);
-  /// Abandons it if it is held.
+  /// Abandons the lease if it is held.
   ~HeldLease();
   HeldLease(const HeldLease&) = delete;
   HeldLease& operator=(const HeldLease&) = delete;
 
-  /// As far as is known.
+  /// Returns whether the lease is held, as far as the client knows.
   [[nodiscard]] bool held() const;
   [[nodiscard]] const std::string& key() const { return conversation_->key(); }
   [[nodiscard]] uint64_t fence() const { return conversation_->fence(); }
 
-  /// Whatever comes of it, the lease is not held afterwards.
+  /// Publishes the contents. The lease is not held afterwards, also after an error.
   Expected<Done> Publish(std::string_view contents, Deadline deadline);
   void Abandon();
 
@@ -92,9 +92,9 @@ class HeldLease {
   static void* RunThread(void* self);
   void KeepAlive();
   void StopThread();
-  /// Talks until the call has ended.
+  /// Sends and receives until the call has ended.
   void Converse(const Deadline& deadline);
-  /// What came of a publication; `said`: something of it went out.
+  /// Returns the result of a publication. `said`: some of it was sent.
   [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;

@@ -28,7 +28,7 @@ constexpr size_t kMaxReply = size_t{1} << 31;
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
                                                 CCCL_CACHE_BUILT_COMPILER};
 
-/// The file of which `code` is part, by its name from the root; empty if the kernel does not tell.
+/// Returns the absolute path of the file that contains `code`; empty if the kernel does not tell.
 std::string MappedFile(const void* code) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return {};
@@ -54,7 +54,7 @@ std::string OwnDirectory() {
   Dl_info own = {};
   std::string path;
   if (dladdr(own_code, &own) != 0 && own.dli_fname != nullptr) path = own.dli_fname;
-  // The loader keeps the name that it was given, and the working directory may be another by now.
+  // The loader keeps the name as it was given, and the working directory may have changed since.
   if (!path.starts_with('/')) path = MappedFile(own_code);
   return path.substr(0, path.rfind('/') + 1);
 }
@@ -66,7 +66,7 @@ Error Missing(const std::string& tried) {
 
 }  // namespace
 
-// daemon/local/request_io.h says what goes over the socket.
+// daemon/local/request_io.h describes the messages on the socket.
 
 Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
                                                               RequestMessage* request) {

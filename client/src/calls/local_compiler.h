@@ -19,28 +19,28 @@
 
 namespace cccl_cache {
 
-/// One build in a process of its own (cccl-cache-compile), with no daemon, in steps, for who waits
-/// for several things at once. The process and what it started are gone, or ending, once this is;
-/// a forked child only lets go of it. Errors are those that a daemon gives;
-/// CCCL_CACHE_WORKER_CRASHED too if the process died. Not thread-safe, does not move.
+/// One build in a child process (cccl-cache-compile), without a daemon. It works in steps, for a
+/// caller that waits for several things at once. The destructor ends the child and its children; in
+/// a forked child it only closes descriptors. Errors are those of a daemon, and
+/// CCCL_CACHE_WORKER_CRASHED if the child died. Not thread-safe; does not move.
 class LocalCompiler {
  public:
-  /// Sends all contents along; the request must outlive it.
+  /// Starts the child. All contents are sent to it; the request must outlive this object.
   static Expected<std::unique_ptr<LocalCompiler>> Start(const std::string& path,
                                                         RequestMessage* request);
   LocalCompiler(const LocalCompiler&) = delete;
   LocalCompiler& operator=(const LocalCompiler&) = delete;
 
-  /// Goes on as far as that needs no wait. True: it has ended.
+  /// Advances the build as far as possible without waiting. Returns true when it has ended.
   bool Advance();
-  /// To wait for where Advance has not ended: until it can be written to, or until it can be read.
+  /// Returns the socket to poll between calls of Advance, for writing or for reading.
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool wants_to_write() const { return unsent_ > 0; }
-  /// Whether this process started it.
+  /// Returns whether this process started the child.
   [[nodiscard]] bool owned() const { return process_.owned(); }
-  /// Once, after it has ended.
+  /// Returns the reply. Call it once, after the build has ended.
   Expected<BuildReply> TakeReply();
-  /// All of that in one go, by the deadline: CCCL_CACHE_DEADLINE.
+  /// Runs the build to its end and returns the reply. CCCL_CACHE_DEADLINE: the deadline passed.
   Expected<BuildReply> Finish(Deadline deadline);
 
  private:
@@ -49,9 +49,9 @@ class LocalCompiler {
   LocalCompiler(FileDescriptor socket, SpawnedProcess process, const RequestMessage& request);
 
   Step Send();
-  /// The next message of the answer.
+  /// Receives the next message of the reply.
   Step Receive(Message* message);
-  /// A large message goes straight to its place.
+  /// Receives bytes; those of a large message go straight into its memory.
   Step ReceiveSome(std::span<char> room);
 
   const FileDescriptor socket_;
@@ -62,14 +62,14 @@ class LocalCompiler {
   MessageAssembler assembler_;
   std::array<char, 16384> buffer_;
   std::string_view rest_;
-  Message error_name_;  ///< comes first; without bytes: has not come
+  Message error_name_;  ///< received first; without bytes: not received yet
   Message answer_;
   Step end_ = Step::kDone;
 };
 
-/// The cccl-cache-compile that belongs to this library: installed with it, beside it, or built with
-/// it. `named`: that one instead, unless empty. CCCL_CACHE_UNAVAILABLE says where it was looked
-/// for.
+/// Returns the path of the cccl-cache-compile that belongs to this library: installed with it,
+/// beside it, or built with it. A `named` path takes precedence, unless it is empty.
+/// CCCL_CACHE_UNAVAILABLE: not found; the message lists the places.
 [[nodiscard]] Expected<std::string> FindLocalCompiler(const std::string& named);
 
 }  // namespace cccl_cache

@@ -9,9 +9,9 @@
 namespace cccl_cache {
 namespace {
 
-// What an entry takes besides the bytes that it holds.
+// Estimated overhead of an entry in bytes.
 constexpr uint64_t kOverhead = 512;
-// One answer is not to drive out all others.
+// One entry may take at most this fraction of the cache, so that it does not evict all others.
 constexpr uint64_t kMaxShare = 4;
 
 }  // namespace
@@ -19,8 +19,8 @@ constexpr uint64_t kMaxShare = 4;
 class ResultCache::Lock {
  public:
   explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-    // It is held for less than a microsecond, or for ever: then by a thread that a fork left
-    // behind.
+    // The lock is held for less than a microsecond, or for ever by a thread that does not exist
+    // after a fork.
     constexpr int kAttempts = 1000;
     for (int i = 0; i < kAttempts && !held_; ++i) {
       held_ = !flag_.test_and_set(std::memory_order_acquire);
@@ -33,7 +33,7 @@ class ResultCache::Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  /// False: not to be had, so nothing may be touched.
+  /// Returns whether the lock was acquired. If not, nothing may be accessed.
   [[nodiscard]] bool held() const { return held_; }
 
  private:
@@ -45,7 +45,8 @@ ResultCache::ResultCache(uint64_t bytes) : limit_(bytes), contents_(std::make_un
 
 ResultCache::~ResultCache() {
   const Lock lock(held_);
-  // A thread that a fork left behind was in the middle of it: nobody knows what it looks like.
+  // A thread that does not exist after a fork was changing the contents. Their state is unknown, so
+  // they are leaked.
   if (!lock.held()) static_cast<void>(contents_.release());
 }
 

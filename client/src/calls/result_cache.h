@@ -15,17 +15,17 @@
 
 namespace cccl_cache {
 
-/// What tells a request from every other, and lives longer than it.
+/// Identifies a request, and may outlive it.
 struct RequestName {
   size_t hash = 0;
   std::string bytes;
 };
 
-/// Answers that this process was given lately, for who asks the same again: those that the daemon
-/// calls closed, so that nothing but the request and the toolchain decides on them. Each is good
-/// for a while after the daemon was asked, then it is asked again, for the toolchain may be another
-/// one by then. Bounded in bytes; the one longest unused goes first. Thread-safe, and
-/// safe to use in a forked child, whatever the parent's threads were at.
+/// A cache of this process' recent results. It keeps only replies that the daemon marks closed,
+/// which depend on nothing but the request and the toolchain. An entry expires some time after the
+/// daemon was asked, because the toolchain may change. Bounded in bytes; evicts the least recently
+/// used entry first. Thread-safe, and safe to use in a forked child, whatever the parent's threads
+/// were doing.
 class ResultCache {
  public:
   using Clock = std::chrono::steady_clock;
@@ -38,19 +38,19 @@ class ResultCache {
 
   static constexpr std::chrono::seconds kGoodFor{10};
 
-  /// 0 bytes: keeps nothing.
+  /// `bytes` is the capacity; 0 disables the cache.
   explicit ResultCache(uint64_t bytes);
   ~ResultCache();
   ResultCache(const ResultCache&) = delete;
   ResultCache& operator=(const ResultCache&) = delete;
 
   [[nodiscard]] bool on() const { return limit_ > 0; }
-  /// Null: not there, or not good any more.
+  /// Returns the reply, or null if it is absent or expired.
   [[nodiscard]] std::shared_ptr<const BuildReply> Find(const RequestPieces& request,
                                                        Clock::time_point now = Clock::now());
-  /// For Keep, which may come after the request is gone.
+  /// Returns the key for Keep, which may be called after the request is gone.
   [[nodiscard]] RequestName NameOf(const RequestPieces& request) const;
-  /// The answer to what the daemon was asked at `asked` or later; kept if it is a closed one.
+  /// Keeps the reply to a request that was sent at `asked` or later, if the reply is closed.
   void Keep(RequestName request, std::shared_ptr<const BuildReply> reply, Clock::time_point asked);
 
   [[nodiscard]] Statistics statistics() const;
@@ -70,7 +70,7 @@ class ResultCache {
     uint64_t bytes = 0;
     uint64_t hits = 0;
 
-    /// Takes the entry out, into `dropped`.
+    /// Moves the entry into `dropped`.
     void Drop(Entries::iterator entry, Entries* dropped);
   };
 

@@ -19,7 +19,7 @@
 
 namespace cccl_cache {
 
-/// What a snapshot came to.
+/// The summary of a snapshot; see cccl_cache_snapshot_summary.
 struct SnapshotSummary {
   uint64_t records = 0;
   uint64_t bytes = 0;
@@ -27,35 +27,35 @@ struct SnapshotSummary {
   bool shared = false;
 };
 
-/// Of a cccl_cache.v1.SnapshotSummary. None: malformed.
+/// Decodes a cccl_cache.v1.SnapshotSummary. Returns none if it is malformed.
 [[nodiscard]] std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes);
 
-/// The answer of Snapshot.Create: a file, written as it comes, and a summary. Not thread-safe.
+/// The reply of Snapshot.Create: a file, written as it arrives, and a summary. Not thread-safe.
 class SnapshotDownload final : public MessageSink {
  public:
-  /// Written from the descriptor's position on.
+  /// Writes from the descriptor's position on.
   explicit SnapshotDownload(int fd);
 
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Once the call has ended well: what came, or why it could not be written.
+  /// Valid once the call has ended well. Returns the summary, or why the file could not be written.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
-  /// Why the call was ended from here.
+  /// Returns why this side ended the call.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
   bool Write(std::string_view bytes);
 
   const int fd_;
-  const off_t start_;  ///< of the file; negative: it has no places to go back to
+  const off_t start_;  ///< start offset in the file; negative: the file can't seek
   bool wrote_ = false;
   std::optional<SnapshotSummary> summary_;
   std::optional<Error> failure_;
 };
 
-/// Asks the daemon for a snapshot and writes it to a descriptor. `known`: keys that are not wanted,
-/// 32 bytes each. Both must outlive the call.
+/// Asks the daemon for a snapshot and writes it to a descriptor. `known`: keys to leave out, 32
+/// bytes each. Both must outlive the call.
 [[nodiscard]] Expected<SnapshotSummary> CreateSnapshot(Channel* channel,
                                                        CcclCache__V1__SnapshotFilter* filter,
                                                        std::string_view known, int fd,
@@ -65,20 +65,21 @@ class SnapshotDownload final : public MessageSink {
 [[nodiscard]] Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
                                                        Deadline deadline);
 
-/// The file of Snapshot.Insert, read as the connection has room for it, and the answer. Not
-/// thread-safe.
+/// The request and reply of Snapshot.Insert. The file is read as the connection has room for it.
+/// Not thread-safe.
 class SnapshotUpload final : public MessageSource, public MessageSink {
  public:
-  /// A regular file of so many bytes.
+  /// `fd` is a regular file of `size` bytes.
   SnapshotUpload(int fd, uint64_t size) : fd_(fd), size_(size) {}
 
   const ByteChain* Next() override;
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Once the call has ended well.
+  /// Valid once the call has ended well.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
-  /// Why the file could not be read to its end: the daemon was sent less, and refused it.
+  /// Returns why the file could not be read to its end. The daemon then received less, and refused
+  /// it.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:

@@ -28,7 +28,8 @@ bool IsSocket(const std::string& path) {
 
 bool IsOwnOrRoot(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-// A directory above the socket's own: nobody else may replace what lies in it. The sticky bit does.
+// Returns whether no other user can replace the entries of a directory above the socket's own. The
+// sticky bit is enough.
 bool IsSafeParent(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
@@ -41,8 +42,8 @@ std::string ParentOf(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-// Why the directory of a default socket can't be trusted. `given_away`: root may have given it to
-// the service's user; who else could have put it there?
+// Returns why the directory of a default socket can't be trusted. `given_away`: the directory may
+// belong to the service's user, because only root can have given it away.
 std::optional<std::string> Distrust(const std::string& socket, bool given_away) {
   const std::string directory = ParentOf(socket);
   struct stat status;
@@ -76,7 +77,8 @@ std::string Cause(const std::string& path, int error) {
   return S_ISDIR(status.st_mode) ? "it is a directory and no socket" : "it is a file and no socket";
 }
 
-// A program's own word is not known from the environment's: where both are the same, both are true.
+// The path may come from the program or from the environment. If both name the same path, both
+// statements are true.
 std::string Origin(const SocketSearch& search, const std::string& path) {
   if (path == search.named_path) return "which CCCL_CACHE_SOCKET names";
   if (path == search.system_path) return "the default where no other socket is named";

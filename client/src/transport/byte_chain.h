@@ -11,9 +11,9 @@
 
 namespace cccl_cache {
 
-/// Bytes to be written, in pieces: small ones are copied, large ones referred to, so that a blob
-/// goes from the program's memory to the socket without a copy. What is referred to must outlive
-/// the chain. Not thread-safe.
+/// Bytes to write, in pieces. Small pieces are copied, large ones are referred to, so that a blob
+/// goes from the program's memory to the socket without a copy. Referenced memory must outlive the
+/// chain. Not thread-safe.
 class ByteChain {
  public:
   /// A place in the chain; valid until the next Copy, Refer or Clear before it.
@@ -29,9 +29,9 @@ class ByteChain {
   void Clear();
 
   [[nodiscard]] size_t size() const { return size_; }
-  /// The place `bytes` further on; the end if there are fewer.
+  /// Returns the place `bytes` further on, or the end if there are fewer.
   [[nodiscard]] Position Advance(Position from, size_t bytes) const;
-  /// Describes what follows `from` for sendmsg; returns how many entries of `out` were filled.
+  /// Describes the bytes after `from` for sendmsg; returns the number of entries filled in `out`.
   [[nodiscard]] size_t Describe(Position from, std::span<iovec> out) const;
 
  private:

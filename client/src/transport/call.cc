@@ -58,8 +58,8 @@ cccl_cache_status FromGrpcCode(int code) {
   }
 }
 
-// A daemon may be configured for larger messages than the default 16 MiB; beyond this it is no
-// daemon of ours.
+// Maximum size of a reply message in bytes. A daemon may be configured for larger messages than the
+// default 16 MiB; a still larger one is a protocol error.
 constexpr size_t kMaxReply = size_t{256} << 20;
 
 }  // namespace
@@ -93,7 +93,7 @@ Error GrpcStatus::ToError() const {
 
 cccl_cache_status GrpcStatus::Classify() const {
   if (const auto named = StatusOfName(error_name_)) return *named;
-  // gRPC itself refuses with it what is larger than a message may be.
+  // gRPC itself uses this code for a message above the size limit.
   if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
   return FromGrpcCode(code_);
 }
@@ -166,7 +166,7 @@ void Call::AddData(std::string_view bytes) {
 void Call::End(CallEnd end) {
   if (ended_) return;
   ended_ = true;
-  // A message that was cut off is no answer, whatever the status says.
+  // A truncated message is not a reply, whatever the status says.
   end_ =
       end == CallEnd::kAnswered && status_.ok() && !assembler_.empty() ? CallEnd::kMalformed : end;
 }

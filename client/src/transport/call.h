@@ -21,9 +21,9 @@ class GrpcStatus {
   /// One header or trailer; those that mean nothing here are ignored.
   void AddField(std::string_view name, std::string_view value);
 
-  /// The trailers were there and the call went well.
+  /// Returns whether the trailers arrived and report success.
   [[nodiscard]] bool ok() const { return code_ == 0; }
-  /// What to tell the caller; only if not ok().
+  /// Returns the error for the caller. Call it only if not ok().
   [[nodiscard]] Error ToError() const;
 
  private:
@@ -38,52 +38,52 @@ class GrpcStatus {
   uint32_t retry_after_ms_ = 0;
 };
 
-/// What the trailer `cccl-error` calls by this name, if anything.
+/// Returns the status that the trailer `cccl-error` gives this name, if any.
 [[nodiscard]] std::optional<cccl_cache_status> StatusOfName(std::string_view name);
 
-/// Undoes gRPC's percent-encoding; what is not well-formed stays as it is.
+/// Decodes gRPC's percent-encoding. Malformed sequences stay unchanged.
 [[nodiscard]] std::string PercentDecode(std::string_view text);
 
-/// Takes the messages of an answer, one after the other.
+/// Receives the messages of a reply, one after the other.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
 
-  /// The call is sent (again): what came so far counts no longer.
+  /// Called when the call is sent, also again: discards the messages received so far.
   virtual void Restart() = 0;
-  /// False: this message should not have come; the call ends as kMalformed.
+  /// Returns false if the message is unexpected; the call then ends as kMalformed.
   virtual bool Take(Message message) = 0;
 };
 
-/// What is said after the request, as the answer goes on.
+/// The messages that follow the request while the reply arrives.
 class MessageSource {
  public:
   virtual ~MessageSource() = default;
 
-  /// The next messages; null: there is nothing to say now. What was returned before is not used any
-  /// more.
+  /// Returns the next messages, or null if there are none now. The messages returned before are no
+  /// longer used.
   virtual const ByteChain* Next() = 0;
-  /// Nothing more will be said: the server is told so.
+  /// Returns whether no more messages follow; the stream is then half-closed.
   [[nodiscard]] virtual bool done() const { return false; }
 };
 
 /// How a call ended, as far as the transport is concerned.
 enum class CallEnd {
   kAnswered,  ///< with a gRPC status
-  kRefused,   ///< before the connection was set up, or not processed: the server has too much to do
+  kRefused,   ///< before the connection was set up, or not processed: the server is overloaded
   kUnsent,    ///< the server did not process it because it goes away: safe to send on a new
               ///< connection
   kLost,      ///< the connection ended in the middle
   kDeadline,
-  kSilent,     ///< the other end does not even say that it is there
-  kMalformed,  ///< the other end does not speak gRPC, or not as agreed
+  kSilent,     ///< the other end does not answer HTTP/2 PING
+  kMalformed,  ///< the other end does not speak gRPC, or violates the protocol
 };
 
-/// One call on one connection: what is still to be sent, and the answer so far. Made anew for each
-/// attempt. Not thread-safe; body, sink and source must outlive it.
+/// One call on one connection: the unsent part of the request, and the reply so far. Each attempt
+/// has a new object. Not thread-safe; body, sink and source must outlive it.
 class Call {
  public:
-  /// Without a source the body is all that is sent.
+  /// Without a source only the body is sent.
   Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline,
        MessageSource* source = nullptr);
 
@@ -92,12 +92,12 @@ class Call {
   [[nodiscard]] const GrpcStatus& status() const { return status_; }
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
-  /// Whether more may be to be sent than what is there now.
+  /// Returns whether the source may have more messages.
   [[nodiscard]] bool goes_on() const { return source_ != nullptr && !said_all_; }
-  /// Once all was sent and nothing refers to it: takes what the source has to say. True: something,
-  /// if only that it has said all.
+  /// Takes the source's next messages. Call it once everything was sent and nothing refers to it.
+  /// True: there are new messages, or the source has ended.
   bool TakeMore();
-  /// The next bytes of the body, as references into it.
+  /// Appends the next bytes of the body to `output`, as references.
   void MoveBody(size_t bytes, ByteChain* output);
 
   /// See MessageAssembler::Room.
@@ -105,7 +105,7 @@ class Call {
   void AddField(std::string_view name, std::string_view value) { status_.AddField(name, value); }
   void AddData(std::string_view bytes);
 
-  /// The first end counts.
+  /// Ends the call. Only the first end counts.
   void End(CallEnd end);
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] CallEnd end() const { return end_; }

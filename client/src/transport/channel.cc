@@ -15,11 +15,11 @@ namespace {
 // As long as gRPC lets a call's deadline be written in milliseconds.
 constexpr std::chrono::hours kMaxCall{27};
 
-// Pauses that double, so long as less than two seconds were spent in them: what a daemon needs to
-// restart, or to get through a rush of connections.
+// Exponential backoff for less than two seconds in total. That is enough for a daemon to restart,
+// or to get through a rush of connections.
 class Backoff {
  public:
-  /// False: enough was waited.
+  /// Pauses. Returns false if the time is used up.
   bool Wait(const Deadline& deadline) {
     constexpr std::chrono::milliseconds kEnough{2000};
     if (waited_ >= kEnough || deadline.Remaining() <= pause_) return false;
@@ -36,13 +36,13 @@ class Backoff {
   std::chrono::milliseconds waited_{0};
 };
 
-// One call's way through its attempts.
+// The attempts of one call.
 class Attempts {
  public:
   Attempts(const std::string& socket, ConnectionPool* pool, Deadline deadline)
       : socket_(socket), pool_(pool), deadline_(deadline) {}
 
-  /// A connection to send the call on, or why there is none.
+  /// Returns a connection for the call, or why there is none.
   Expected<std::unique_ptr<Connection>> Connect() {
     std::unique_ptr<Connection> idle = pool_->Take();
     reused_ = idle != nullptr;
@@ -51,21 +51,21 @@ class Attempts {
       auto opened = Connection::Open(socket_);
       if (opened.ok()) return opened;
       const cccl_cache_status status = opened.error().status;
-      // A daemon that was there a moment ago restarts.
+      // A daemon that was there a moment ago may be restarting.
       const bool may_come =
           status == CCCL_CACHE_OVERLOADED || (status == CCCL_CACHE_NO_DAEMON && lost_);
       if (!may_come || !backoff_.Wait(deadline_)) return opened;
     }
   }
 
-  /// The daemon knows the deadline, too, and ends the call at it: it may be the first to notice.
+  /// The daemon also knows the deadline and ends the call at it. It may notice first.
   Error AfterStatus(Error error) const {
     const bool late = error.status == CCCL_CACHE_DEADLINE ||
                       (error.status == CCCL_CACHE_CANCELLED && deadline_.Passed());
     return late ? TooLate() : error;
   }
 
-  /// None: try again.
+  /// Returns the error, or none to try again.
   std::optional<Error> After(CallEnd end) {
     switch (end) {
       case CallEnd::kDeadline:
@@ -98,7 +98,7 @@ class Attempts {
   }
 
   std::optional<Error> AfterLoss() {
-    // It said nothing of its going: the idle connections are as stale.
+    // The connection ended without notice, so the idle connections are stale too.
     pool_->Clear();
     if (reused_) return std::nullopt;
     if (!std::exchange(lost_, true)) return std::nullopt;

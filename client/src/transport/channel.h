@@ -17,42 +17,40 @@
 
 namespace cccl_cache {
 
-/// A call that goes on, on a connection of its own: see Connection::Turn.
+/// A long call on a connection of its own: see Connection::Turn.
 struct OpenCall {
   std::unique_ptr<Call> call;
   std::unique_ptr<Connection> connection;  ///< last: it refers to the call
 };
 
-/// Calls to the daemon at one socket, over connections made as needed. Every call is safe to send
-/// again, so a connection that was lost, refused or grew stale costs a call time, not its answer.
-/// Thread-safe.
+/// Calls to the daemon at one socket, over connections made as needed. Every call is safe to retry,
+/// so a lost, refused or stale connection delays a call but does not fail it. Thread-safe.
 class Channel {
  public:
-  /// An error is that of every call.
+  /// If `socket` is an error, every call fails with it.
   explicit Channel(Expected<std::string> socket)
       : no_socket_(socket.ok() ? std::nullopt : std::optional(socket.error())),
         socket_(socket.ok() ? *std::move(socket) : std::string()) {}
 
-  /// Returns once the server's status is there: Done, or what it said was wrong.
+  /// Runs a call. Returns when the server's status has arrived: Done, or its error.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                         Deadline deadline, MessageSource* source = nullptr);
 
-  /// The same for a call that may go on: returns once `settled` holds after what has come and the
-  /// body is sent, with the call, or once it has ended well, without. Sent again, also when the
-  /// daemon said that it stops.
+  /// Opens a call that may go on. Returns the call once the body is sent and `settled` holds after
+  /// the received messages; returns without it if the call has ended well. The call is retried,
+  /// also if the daemon said that it stops.
   Expected<OpenCall> Open(std::string_view path, const ByteChain& body, MessageSink* sink,
                           MessageSource* source, Deadline deadline,
                           const std::function<bool()>& settled);
-  /// For who runs a call by itself: a connection, and whether it is one that was idle and may turn
-  /// out to be stale.
+  /// A connection for a caller that runs a call itself, and whether it was idle and may be stale.
   struct Taken {
     std::unique_ptr<Connection> connection;
     bool reused = false;
   };
   Expected<Taken> Take();
-  /// Keeps it for the next call if that makes sense.
+  /// Returns the connection to the pool if it is reusable.
   void Give(std::unique_ptr<Connection> connection);
-  /// A connection was lost: the idle ones are as stale.
+  /// Drops the idle connections. Call it when a connection was lost: they are stale too.
   void Forget() { pool_.Clear(); }
 
   /// Empty if there is none.

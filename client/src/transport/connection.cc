@@ -116,7 +116,7 @@ void Connection::CheckKeepAlive(Call* call) {
 }
 
 bool Connection::Send(Call* call) {
-  // A server that refuses a request may close before it read it all: what it said is still to be
+  // A server that refuses a request may close before it has read all of it. Its reply must still be
   // read.
   if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
   if (session_.over()) call->End(CallEnd::kMalformed);
@@ -155,7 +155,7 @@ bool Connection::Wait(const Deadline& deadline, int wake) {
 
 Connection::Progress Connection::Flush(Call* call) {
   while (true) {
-    // Again once all is out: the server may have made room for more meanwhile.
+    // Flush again once everything is sent: the server may have opened its window meanwhile.
     if (unflushed_ == 0) {
       output_.Clear();
       flushed_ = {};
@@ -205,11 +205,10 @@ CallEnd Connection::EndOfConnection() const {
 
 void Connection::Finish(Call* call) {
   session_.Forget();
-  // What is still to be sent refers to the call's body, which does not outlive the call. A call
-  // that ended before all of it was sent therefore ends the connection.
+  // Unsent bytes refer to the call's body, which does not outlive the call. A call that ended
+  // before all of it was sent therefore ends the connection.
   if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
-  // The server asked something meanwhile (PING, SETTINGS), and this connection may say nothing for
-  // a long time.
+  // Answers the server's PING and SETTINGS now: this connection may send nothing for a long time.
   if (unflushed_ == 0) Flush(nullptr);
 }
 

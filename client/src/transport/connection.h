@@ -23,52 +23,51 @@
 namespace cccl_cache {
 
 /// One connection to the daemon, for one call at a time. Belongs to the process that opened it: in
-/// a child after fork() it is only closed, without a word on the wire. Never raises SIGPIPE. Not
+/// a child after fork() it is only closed, and nothing is sent. Never raises SIGPIPE. Not
 /// thread-safe.
 class Connection {
  public:
-  /// CCCL_CACHE_NO_DAEMON: nobody listens. CCCL_CACHE_OVERLOADED: the queue of connections is full.
+  /// CCCL_CACHE_NO_DAEMON: no daemon listens. CCCL_CACHE_OVERLOADED: the listen queue is full.
   static Expected<std::unique_ptr<Connection>> Open(const std::string& path);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Sends the call and waits for its end, at most until its deadline, and not for a server that
-  /// says nothing (KeepAlive).
+  /// Sends the call and waits for its end, at most until its deadline. Gives up earlier on an
+  /// unresponsive server (KeepAlive).
   CallEnd Run(Call* call);
 
-  // The same in steps, for a call that both sides go on talking on, or for who waits for several
-  // connections at once: Start, any number of turns or advances, Finish. Between them nothing
-  // moves.
+  // The same in steps, for a bidirectional stream, or for a caller that waits for several
+  // connections at once: Start, any number of turns or advances, Finish. Between them nothing is
+  // sent or received.
 
   void Start(Call* call);
-  /// Sends what there is to be sent and receives what has come, after waiting for it; ends the call
-  /// where its end has come. False: `until` passed. Returns as well when `wake`, a descriptor, can
-  /// be read.
+  /// Waits, then sends pending bytes and receives available ones. Ends the call if its end has
+  /// arrived. False: `until` passed. Also returns when the descriptor `wake` is readable.
   bool Turn(Call* call, const Deadline& until, int wake = -1);
-  /// The same, and the call ends as kSilent where the server says nothing.
+  /// Like Turn, and ends the call as kSilent if the server does not respond.
   bool TurnOrDoubt(Call* call, const Deadline& until);
-  /// Goes on as far as that needs no wait, the call's deadline aside. True: it has ended. False: to
-  /// go on, wait for the socket to be readable, or writable too if there is more to be sent, or for
-  /// the moment at which the server's silence is to be looked at.
+  /// Advances the call as far as possible without waiting; ignores its deadline. True: it has
+  /// ended. False: wait until the socket is readable, or also writable if there is more to send, or
+  /// until doubts_at().
   bool Advance(Call* call);
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return keep_alive_.until(); }
-  /// The call waits for something more, which is to come within that time.
+  /// The call now also waits for something that is due within that time.
   void Hurry(std::chrono::milliseconds left) { keep_alive_.Hurry(KeepAlive::Clock::now(), left); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] bool wants_to_write() const { return unflushed_ > 0 && !broken_; }
-  /// Leaves the call, ended or not.
+  /// Detaches the call, ended or not.
   void Finish(Call* call);
-  /// What was to be sent is with the system, and nothing refers to it.
+  /// Returns whether all bytes were passed to the kernel, so that nothing refers to them.
   [[nodiscard]] bool flushed() const { return unflushed_ == 0; }
 
-  /// Whether this process opened it.
+  /// Returns whether this process opened the connection.
   [[nodiscard]] bool owned() const { return getpid() == owner_; }
-  /// The server takes no more calls, but finishes those that it has.
+  /// Returns whether the server takes no more calls; it finishes those that it has.
   [[nodiscard]] bool going_away() const { return session_.going_away(); }
-  /// Whether keeping it for another call makes sense.
+  /// Returns whether the connection can be kept for another call.
   [[nodiscard]] bool Reusable() const { return !broken_ && !session_.going_away(); }
-  /// Whether another call may be sent now: reads what the server said meanwhile.
+  /// Returns whether another call may be sent now. Reads what the server has sent meanwhile.
   [[nodiscard]] bool Usable();
 
  private:
@@ -76,19 +75,19 @@ class Connection {
 
   enum class Progress { kMade, kNone, kBroken };
 
-  /// Sends what there is to be sent; false: the call has ended.
+  /// Sends pending bytes. False: the call has ended.
   bool Send(Call* call);
-  /// Receives what has come, the end of the connection too, which is that of the call.
+  /// Receives available bytes. The end of the connection ends the call.
   Progress ReceiveBytes(Call* call);
-  /// Asks whether the server is there if it has said nothing for long; ends the call if it was
-  /// asked before.
+  /// Sends a PING if the server has been silent for long. Ends the call if a PING is already
+  /// unanswered.
   void CheckKeepAlive(Call* call);
   /// Waits until there is something to read or room to write; false: the deadline passed.
   bool Wait(const Deadline& deadline, int wake);
-  /// Sends what waits to be sent, as far as the socket takes it.
-  /// `call`: asked for more to be sent once all is out; may be null.
+  /// Sends pending bytes until the socket is full. `call`: asked for more once all are sent; may be
+  /// null.
   Progress Flush(Call* call);
-  /// Receives what there is; a large message goes straight to its place.
+  /// Receives available bytes; those of a large message go straight into its memory.
   Progress Receive(Call* call);
   [[nodiscard]] CallEnd EndOfConnection() const;
 
@@ -105,8 +104,8 @@ class Connection {
   std::array<char, 16384> staging_;
 };
 
-/// Idle connections of one client. Thread-safe and without a lock, so that a child forked at any
-/// moment can use it; there the connections of its parent are dropped.
+/// The idle connections of one client. Thread-safe and lock-free, so that a child forked at any
+/// moment can use it. A child drops the connections of its parent.
 class ConnectionPool {
  public:
   ConnectionPool() = default;
@@ -114,7 +113,7 @@ class ConnectionPool {
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  /// A connection that was usable a moment ago, or null.
+  /// Returns a connection that was usable a moment ago, or null.
   std::unique_ptr<Connection> Take();
   /// Keeps it for the next call if there is room.
   void Give(std::unique_ptr<Connection> connection);

@@ -11,12 +11,13 @@
 namespace cccl_cache {
 namespace {
 
-// Large windows: an artifact arrives in one go, without waiting for us to say that we read. Large
-// frames: it lies in one piece and is received straight into its place.
+// Large windows: an artifact arrives in one go, without a wait for window updates. Large frames:
+// the artifact is contiguous and is received straight into its memory.
 constexpr uint32_t kStreamWindow = 16 << 20;
 constexpr int32_t kConnectionWindow = 256 << 20;
 constexpr uint32_t kFrameSize = (1 << 24) - 1;
-// What we send: nghttp2 sets memory for a frame aside, though none is copied there.
+// Maximum size of a sent frame. nghttp2 allocates memory for a frame, though nothing is copied
+// there.
 constexpr int32_t kSentFrame = 64 << 10;
 
 nghttp2_nv Field(std::string_view name, std::string_view value) {
@@ -171,7 +172,7 @@ void Http2Session::Start(Call* call) {
   call_ = call;
   const int32_t id =
       nghttp2_submit_request(session_.get(), nullptr, fields.data(), fields.size(), &body, nullptr);
-  // Negative: the numbers for streams are used up; a new connection has them all again.
+  // Negative: the stream ids are used up; a new connection starts over.
   if (id < 0) {
     going_away_ = true;
     call->End(CallEnd::kUnsent);
@@ -191,7 +192,7 @@ void Http2Session::Forget() {
 void Http2Session::Ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
 
 void Http2Session::Resume() {
-  // Refused where the body is still being sent, which goes on by itself.
+  // nghttp2 refuses this while the body is still being sent; sending then continues by itself.
   if (call_ != nullptr && call_->stream_open) {
     nghttp2_session_resume_data(session_.get(), call_->stream_id);
   }

@@ -21,27 +21,27 @@ class Http2Session {
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
-  /// False: there was no memory for it. Then nothing else may be called.
+  /// False: out of memory. Then no other function may be called.
   [[nodiscard]] bool ok() const { return session_ != nullptr; }
 
-  /// From now on the answer goes to `call`, until Forget.
+  /// Starts a call. Its reply goes to `call` until Forget.
   void Start(Call* call);
   void Forget();
-  /// Asks the other end whether it is there.
+  /// Queues an HTTP/2 PING.
   void Ping();
-  /// The call, whose body seemed to be sent, has more of it.
+  /// Resumes the call: its body, sent so far, has more bytes.
   void Resume();
 
   /// False: the other end violates HTTP/2.
   [[nodiscard]] bool Receive(std::string_view bytes);
-  /// Adds what can be sent now to `output`; it refers to the body of the call.
+  /// Appends the bytes that can be sent now to `output`, which then refers to the body of the call.
   void Send(ByteChain* output);
 
-  /// The server's first words were there: it took the connection.
+  /// Returns whether the server's first frames arrived: it accepted the connection.
   [[nodiscard]] bool established() const { return established_; }
-  /// It takes no more calls.
+  /// Returns whether the server takes no more calls.
   [[nodiscard]] bool going_away() const { return going_away_; }
-  /// Nothing more will be said by either side.
+  /// Returns whether neither side will send more.
   [[nodiscard]] bool over() const;
 
  private:

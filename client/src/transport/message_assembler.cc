@@ -11,13 +11,13 @@
 namespace cccl_cache {
 namespace {
 
-// What is smaller, the allocator keeps by itself.
+// Smaller blocks are cached by the allocator itself.
 constexpr size_t kSmallestKept = size_t{64} << 10;
 constexpr size_t kMaxKept = size_t{4} << 20;
-// A message that needs less than this part of a block would hold too much.
+// A kept block is not used for a message that needs less than 1/kLeastUse of it.
 constexpr size_t kLeastUse = 2;
 
-/// What lies before the bytes.
+/// The header before the bytes.
 struct alignas(std::max_align_t) Block {
   size_t capacity;
 

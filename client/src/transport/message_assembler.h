@@ -18,13 +18,13 @@ struct ReleaseMessageMemory {
 
 using MessageMemory = std::unique_ptr<char[], ReleaseMessageMemory>;
 
-/// Room for a received message, its bytes undefined. One block of up to 4 MiB that was given back
-/// is kept for the next message of about its size: to the system's allocator a block of that size
-/// is one to hand back to the kernel at once, and then every answer costs a page fault for each 4
-/// KiB. Thread-safe, and safe to use in a forked child, whatever the parent's threads were at.
+/// Returns room for a received message; its bytes are undefined. One released block of up to 4 MiB
+/// is kept for the next message of about its size. Otherwise the system's allocator would return
+/// such a block to the kernel, and every reply would cost a page fault per 4 KiB. Thread-safe, and
+/// safe to use in a forked child, whatever the parent's threads were doing.
 [[nodiscard]] MessageMemory AllocateMessageMemory(size_t size);
 
-/// How large the block is that it lies in: at most twice what was asked for.
+/// Returns the size of its block: at most twice the requested size.
 [[nodiscard]] size_t CapacityOf(const MessageMemory& memory);
 
 /// The bytes of one received message, with room for a NUL behind them.
@@ -32,7 +32,7 @@ struct Message {
   MessageMemory bytes;
   size_t size = 0;
 
-  /// All but the NUL is undefined.
+  /// Returns a message whose bytes, except the NUL, are undefined.
   [[nodiscard]] static Message WithRoomFor(size_t size);
   [[nodiscard]] std::string_view View() const { return {bytes.get(), size}; }
 };
@@ -49,13 +49,13 @@ class MessageAssembler {
 
   explicit MessageAssembler(size_t limit) : limit_(limit) {}
 
-  /// Where the rest of the current message belongs; empty while its length is not known yet. Bytes
-  /// received there still have to be given to Append, which then moves them no further than needed.
+  /// Returns the memory for the rest of the current message; empty while its length is unknown.
+  /// Bytes received there must still be passed to Append, which then avoids copies.
   [[nodiscard]] std::span<char> Room();
   /// Takes from the front of `bytes`, at most up to the end of the current message.
   State Append(std::string_view* bytes);
   [[nodiscard]] Message Take();
-  /// Nothing of a message was received since the last Take.
+  /// Returns whether no byte of a message was received since the last Take.
   [[nodiscard]] bool empty() const { return prefix_size_ == 0; }
 
  private:

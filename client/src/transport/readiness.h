@@ -21,11 +21,11 @@ class Readiness {
   static Expected<Readiness> Make();
 
   [[nodiscard]] int fd() const { return epoll_.get(); }
-  /// From now on also for what this socket has to be read; `writable`: and for room to write.
+  /// Watches the socket for reading; `writable`: for writing too.
   void Watch(int socket, bool writable);
-  /// Before the socket is closed.
+  /// Stops watching the socket. Call it before the socket is closed.
   void Forget(int socket);
-  /// Readable from then on, whatever the sockets do; none: never.
+  /// Makes the descriptor readable from that moment on; none: never.
   void WakeAt(std::optional<Moment> moment);
   /// Returns at the deadline at the latest.
   void Wait(const Deadline& deadline) const;

@@ -21,7 +21,7 @@
 namespace cccl_cache {
 namespace {
 
-// Where it finds toolchains, keeps what it knows of them, and loads its own libraries from.
+// Variables that locate toolchains, the cache of their probes, and the program's own libraries.
 constexpr std::array<std::string_view, 6> kPassedOn = {
     "CCCL_CACHED_", "CUDA_HOME=", "CUDA_PATH=", "HOME=", "XDG_", "LD_LIBRARY_PATH="};
 
@@ -39,7 +39,7 @@ std::vector<char*> Environment() {
   return variables;
 }
 
-// What posix_spawn does to the child before it runs the program.
+// The attributes and file actions of posix_spawn.
 class SpawnPlan {
  public:
   explicit SpawnPlan(int standard_input) {

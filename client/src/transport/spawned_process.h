@@ -12,13 +12,13 @@
 
 namespace cccl_cache {
 
-/// A child process that ends with this object: killed if need be, and reaped. Where the program
-/// that we live in reaps all children itself, that is as good. A forked child only lets go of it.
-/// Not thread-safe.
+/// A child process that ends with this object: the destructor kills it if necessary and reaps it.
+/// It tolerates a host program that reaps all children itself. In a forked child the destructor
+/// only closes the descriptor. Not thread-safe.
 class SpawnedProcess {
  public:
-  /// Runs the program in a process group of its own, with `standard_input` as that and nothing else
-  /// of ours: of the environment only what it goes by, and a set-uid program's not at all.
+  /// Runs the program in its own process group, with `standard_input` as standard input. It
+  /// inherits only the environment variables that it uses, and none from a set-uid program.
   /// CCCL_CACHE_UNAVAILABLE: it could not be run.
   static Expected<SpawnedProcess> Start(const std::string& path, int standard_input);
   SpawnedProcess(SpawnedProcess&& other) noexcept;
@@ -27,10 +27,10 @@ class SpawnedProcess {
     if (owned()) End();
   }
 
-  /// Whether this process started it.
+  /// Returns whether this process started the child.
   [[nodiscard]] bool owned() const { return getpid() == owner_; }
 
-  /// Kills it unless it has ended, and tells how it did: "exit status 1", "signal 11".
+  /// Kills it unless it has ended, and returns how it ended: "exit status 1", "signal 11".
   std::string End();
 
  private:
@@ -39,7 +39,7 @@ class SpawnedProcess {
   pid_t pid_;  ///< 0: reaped
   const pid_t owner_ = getpid();
   FileDescriptor pidfd_;  ///< invalid on kernels without
-  bool gone_;             ///< the program that we live in reaped it: its number is anybody's
+  bool gone_;             ///< the host program reaped it: its pid may be reused
 };
 
 }  // namespace cccl_cache

@@ -43,28 +43,29 @@ class Deadline {
   Clock::time_point moment_;
 };
 
-/// When to ask the daemon again, and for how many builds at once: what it says itself where it has
-/// too many or is stopping; where it is gone, after pauses that double, for as long as it may take
-/// to restart. A value type.
+/// Says when to retry, and how many builds may be in progress at once. A daemon that is overloaded
+/// or stopping names the time itself. While it is gone, pauses double, for as long as a restart may
+/// take. A value type.
 class Backoff {
  public:
   using Moment = std::chrono::steady_clock::time_point;
 
-  /// It is there.
+  /// The daemon answered.
   void Answered(Moment now) {
     answered_ = now;
     until_.reset();
     pause_ = kShortestPause;
     if (most_ < kNoBound) ++most_;
   }
-  /// It is there, and wants to be asked again then.
+  /// The daemon answered with a retry hint.
   void Postponed(Moment now, std::chrono::milliseconds by) {
     answered_ = now;
     PauseUntil(now + by);
   }
-  /// It has so many builds of ours, and no room for more.
+  /// The daemon has `asked` builds of this client, and no room for more.
   void Full(size_t asked) { most_ = std::max<size_t>(asked, 1); }
-  /// Its connection was lost or refused, or nobody listens. False: it has been so for too long.
+  /// The connection was lost or refused, or no daemon listens. Returns false if that has lasted too
+  /// long.
   bool Missed(Moment now) {
     if (!until_) until_ = now + kPatience;
     if (now >= *until_) return false;
@@ -73,14 +74,14 @@ class Backoff {
     return true;
   }
 
-  /// Whether it may be about to come back if nobody listens.
+  /// Returns whether the daemon was there lately, so that it may come back.
   [[nodiscard]] bool was_there(Moment now) const {
     return until_ || (answered_ && now < *answered_ + kPatience);
   }
-  /// Before then there is no use in asking; none: there is.
+  /// Returns when to retry; none: now.
   [[nodiscard]] const std::optional<Moment>& next() const { return next_; }
   [[nodiscard]] bool waiting(Moment now) const { return next_ && now < *next_; }
-  /// It is not asked for more builds at once.
+  /// Returns the maximum number of builds in progress at once.
   [[nodiscard]] size_t most() const { return most_; }
 
  private:
@@ -92,47 +93,46 @@ class Backoff {
   void PauseUntil(Moment moment) { next_ = next_ ? std::max(*next_, moment) : moment; }
 
   std::optional<Moment> answered_;
-  std::optional<Moment> until_;  ///< it is to be back; none: as far as is known it is there
+  std::optional<Moment> until_;  ///< when it must be back; none: it is there as far as is known
   std::optional<Moment> next_;
   std::chrono::milliseconds pause_ = kShortestPause;
   size_t most_ = kNoBound;
 };
 
-/// How long the other end of a connection has said nothing, while something is waited for. An end
-/// that lives may have nothing to say for an hour, but answers when it is asked whether it is there
-/// (a PING of HTTP/2): who does not is stopped or hangs. What is to be done is told in turn: wait,
-/// ask, wait as long again, give up. A value type.
+/// Keep-alive timer of a connection while a reply is awaited. A live server may send nothing for an
+/// hour, but it answers an HTTP/2 PING. One that does not is stopped or hangs. At() returns the
+/// next step: wait, send a PING, wait as long again, give up. A value type.
 class KeepAlive {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Means { kNothingYet, kAsk, kGone };
 
   static constexpr std::chrono::milliseconds kMax{5000};
-  /// Shorter is what a busy machine may make of it.
+  /// A live server on a busy machine may be silent for almost as long.
   static constexpr std::chrono::milliseconds kShortest{500};
 
-  /// `left`: to the end of the call. Given up early enough that half of it is left.
+  /// `left`: time to the end of the call. The timer gives up while half of it is left.
   KeepAlive(Clock::time_point now, std::chrono::milliseconds left)
       : patience_(PatienceFor(left)), until_(now + patience_) {}
 
-  /// The call waits from now on for something that has to come within `left`, too.
+  /// The call now also waits for something that is due within `left`.
   void Hurry(Clock::time_point now, std::chrono::milliseconds left) {
     patience_ = std::min(patience_, PatienceFor(left));
     until_ = std::min(until_, now + patience_);
   }
 
-  /// Something was said.
+  /// The server sent something.
   void Broken(Clock::time_point now) {
     asked_ = false;
     until_ = now + patience_;
   }
-  /// Nothing is to be done before.
+  /// Returns the moment of the next step.
   [[nodiscard]] Clock::time_point until() const { return until_; }
   [[nodiscard]] Means At(Clock::time_point now) {
     if (now < until_) return Means::kNothingYet;
     if (asked_) return Means::kGone;
     asked_ = true;
-    // From now on, however late that is: this process itself may have been stopped.
+    // Counts from now, however late that is: this process itself may have been stopped.
     until_ = now + patience_;
     return Means::kAsk;
   }
@@ -147,17 +147,17 @@ class KeepAlive {
   bool asked_ = false;
 };
 
-/// How long a daemon that kept a caller waiting in vain is left alone: 0.1 s, twice as long each
-/// time in a row, 30 s at the most. Callers that were kept waiting together are one time: what
-/// fails while the circuit is open began before that. Thread-safe and without a lock, so that a
-/// child forked at any moment can use it.
+/// Circuit breaker: how long an unresponsive daemon is not asked. The pause is 0.1 s, doubles with
+/// each failure in a row, and is at most 30 s. Concurrent failures count once: a call that fails
+/// while the circuit is open began before it opened. Thread-safe and lock-free, so that a child
+/// forked at any moment can use it.
 class CircuitBreaker {
  public:
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
-  /// `waited`: what that cost. The pause is no shorter, so that no more than half of a program's
-  /// time is lost to a daemon that hangs.
+  /// `waited`: how long the caller waited. The pause is no shorter, so that a program loses at most
+  /// half of its time to a daemon that hangs.
   void Failed(Clock::time_point now, Clock::duration waited) {
     int64_t until = until_;
     if (Count(now) < until) return;

@@ -27,13 +27,13 @@ class BuildReply {
   [[nodiscard]] const CcclCache__V1__BuildReply& fields() const { return *fields_; }
   [[nodiscard]] size_t artifact_count() const { return fields_->n_artifacts; }
   [[nodiscard]] std::string_view contents(size_t artifact) const { return contents_[artifact]; }
-  /// An artifact was too large to come along.
+  /// Returns whether an artifact was too large for the message.
   [[nodiscard]] bool needs_chunks() const;
-  /// What it takes in memory, roughly.
+  /// Returns the approximate memory use in bytes.
   [[nodiscard]] size_t MemoryBytes() const;
-  /// The other reply holds the same artifacts, whatever else it says.
+  /// Returns whether the other reply holds the same artifacts.
   [[nodiscard]] bool SameArtifacts(const BuildReply& other) const;
-  /// Puts the contents of the other reply, which has the same artifacts, in the place of ours.
+  /// Replaces the contents by those of the other reply, which has the same artifacts.
   void TakeContents(BuildReply other);
 
  private:
@@ -45,7 +45,7 @@ class BuildReply {
 
   static Expected<BuildReply> DecodeFields(Message message);
 
-  std::vector<Message> memory_;  ///< what contents_ points into
+  std::vector<Message> memory_;  ///< contents_ points into it
   std::unique_ptr<CcclCache__V1__BuildReply, Deleter> fields_;
   std::vector<std::string_view> contents_;
 };

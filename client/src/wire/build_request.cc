@@ -133,7 +133,7 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
 }
 
 void RequestMessage::SetFilesView() {
-  // Anew for each build: a thread may enter another mount namespace at any time.
+  // Computed for each build: a thread may enter another mount namespace at any time.
   const std::optional<FilesView> view = FilesViewOfThisThread();
   if (!view) return;
   files_view_.mount_namespace = view->mount_namespace;

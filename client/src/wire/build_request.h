@@ -41,11 +41,11 @@ class RequestMessage {
   [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }
   [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
   [[nodiscard]] const std::vector<BlobUse>& blobs() const { return blobs_; }
-  /// From now on the contents are its own.
+  /// Copies the contents, so that the message owns them.
   void CopyContents();
-  /// All contents go along with the request, whatever was named as an upload before.
+  /// Sends all contents inside the request, also those uploaded before.
   void InlineAll();
-  /// The blob's contents are there already, under this SHA-256.
+  /// Replaces the blob's contents by a reference to the upload with this SHA-256.
   void NameUpload(const BlobUse& use, std::string sha256);
   void AppendTo(ByteChain* body) const;
   /// As what an ExplainRequest asks about, and as what a BuildWithFilesRequest begins with; its
@@ -99,7 +99,7 @@ class RequestPieces {
 
   /// Equal for equal requests, and for few others.
   [[nodiscard]] size_t Hash() const;
-  /// All of it in one piece, which tells each request from every other.
+  /// Returns all pieces as one string, unique to each request.
   [[nodiscard]] std::string Bytes() const;
   /// Bytes() == bytes, without making them.
   [[nodiscard]] bool Same(std::string_view bytes) const;

@@ -43,8 +43,8 @@ constexpr uint32_t kChunkData = 2;
 constexpr uint32_t kReplyArtifacts = 15;
 constexpr uint32_t kArtifactSize = 2;
 
-// Memory for what a daemon announces is taken at once: beyond this, all artifacts together, it is
-// no daemon of ours.
+// Memory for announced artifacts is allocated at once. More than this for all artifacts together is
+// a protocol error.
 constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace

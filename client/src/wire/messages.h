@@ -34,13 +34,13 @@ class SingleMessage final : public MessageSink {
   bool received_ = false;
 };
 
-/// The answer of BuildInChunks: a reply, then the contents of its artifacts in pieces.
+/// The response of BuildInChunks: a reply, then the contents of its artifacts in pieces.
 class ChunkedReply final : public MessageSink {
  public:
   void Restart() override;
   bool Take(Message message) override;
 
-  /// The reply and everything that it announced have come.
+  /// Returns whether the reply and all announced contents have arrived.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] Message& reply() { return reply_; }
   [[nodiscard]] std::vector<Message>& contents() { return contents_; }

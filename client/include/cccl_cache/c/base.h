@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The library, its errors, and how a client is opened. Part of client_c.h, which says what holds
- * for all. */
+/* The library's version, errors, and opening a client. Part of client_c.h, which states the rules
+ * that all functions share. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +14,7 @@ extern "C" {
 
 #define CCCL_CACHE_API __attribute__((visibility("default")))
 
-/* Of these headers; cccl_cache_version() tells that of the library that was loaded. */
+/* The version of these headers. cccl_cache_version() returns that of the loaded library. */
 #define CCCL_CACHE_VERSION_MAJOR 0
 #define CCCL_CACHE_VERSION_MINOR 1
 #define CCCL_CACHE_VERSION_PATCH 0
@@ -33,90 +33,93 @@ typedef struct cccl_cache_bytes {
 /* Numbers never change their meaning. */
 typedef enum cccl_cache_status {
   CCCL_CACHE_OK = 0,
-  CCCL_CACHE_NO_DAEMON = 1,       /* nobody listens on the socket, or no socket may be trusted */
-  CCCL_CACHE_OVERLOADED = 2,      /* queue or quota full: see the error's retry hint */
-  CCCL_CACHE_INVALID_REQUEST = 3, /* a field or option that can't be served; the text names it */
-  CCCL_CACHE_TOOLCHAIN_NOT_FOUND = 4, /* the text lists those present */
+  CCCL_CACHE_NO_DAEMON = 1,           /* no daemon listens on the socket, or no socket is trusted */
+  CCCL_CACHE_OVERLOADED = 2,          /* queue or quota full: see the error's retry hint */
+  CCCL_CACHE_INVALID_REQUEST = 3,     /* a field or option can't be served; the message names it */
+  CCCL_CACHE_TOOLCHAIN_NOT_FOUND = 4, /* the message lists the installed ones */
   CCCL_CACHE_FILES_NEEDED =
-      5,                    /* the build wants files that the daemon may not open for this user */
-  CCCL_CACHE_DENIED = 6,    /* not allowed to this user */
+      5,                    /* the build needs files that the daemon may not open for this user */
+  CCCL_CACHE_DENIED = 6,    /* this user may not do that */
   CCCL_CACHE_TIMED_OUT = 7, /* the daemon's own limit for one build passed */
   CCCL_CACHE_DEADLINE = 8,  /* the caller's timeout passed */
   CCCL_CACHE_WORKER_CRASHED = 9, /* the compiler died by its own signal */
-  CCCL_CACHE_OUT_OF_MEMORY = 10, /* the compiler met its memory limit */
+  CCCL_CACHE_OUT_OF_MEMORY = 10, /* the compiler exceeded its memory limit */
   CCCL_CACHE_CANCELLED = 11,     /* the daemon stopped the build */
   CCCL_CACHE_UNAVAILABLE = 12,   /* the daemon can't do it now, or the connection was lost */
   CCCL_CACHE_UPLOAD_NEEDED =
-      14, /* what was sent ahead was forgotten twice; the library sends it again once */
-  CCCL_CACHE_PROTOCOL = 13,  /* the other end does not speak as agreed */
+      14, /* the daemon dropped the uploads twice; the library uploads again once */
+  CCCL_CACHE_PROTOCOL = 13,  /* the other end violates the protocol */
   CCCL_CACHE_TOO_LARGE = 15, /* more than the daemon takes in one message, with the contents sent
                                 ahead too */
   CCCL_CACHE_LEASE_LOST = 16 /* another client may hold it by now: acquire again */
 } cccl_cache_status;
 
-/* "0.1.0" */
+/* Returns the library's version, "0.1.0". Static storage. */
 CCCL_CACHE_API const char* cccl_cache_version(void);
-/* "no-daemon", ...; never NULL. */
+/* Returns the status's name, for example "no-daemon". Never NULL; static storage. */
 CCCL_CACHE_API const char* cccl_cache_status_name(cccl_cache_status status);
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_error_status(const cccl_cache_error* error);
-/* The cause and the way out, for a person. */
+/* Returns the cause and the remedy, for people. Valid as long as the error. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_error_message(const cccl_cache_error* error);
-/* When to come back, 0: no hint. */
+/* Returns after how many milliseconds to retry. 0: no hint. */
 CCCL_CACHE_API uint32_t cccl_cache_error_retry_after_ms(const cccl_cache_error* error);
 CCCL_CACHE_API void cccl_cache_error_free(cccl_cache_error* error);
 
-/* What becomes of a build that the daemon does not do: there is none, it refuses, its answer does
- * not come. What a compiler died of is not tried again here. */
+/* Says what happens to a build that the daemon does not complete: no daemon is there, it refuses,
+ * or its answer does not come. An input that crashed a compiler is not compiled again in the
+ * client. */
 typedef enum cccl_cache_fallback {
-  CCCL_CACHE_FALLBACK_LOCAL = 0, /* compiled in a process of its own, with the same result */
-  CCCL_CACHE_FALLBACK_ERROR = 1  /* it fails */
+  CCCL_CACHE_FALLBACK_LOCAL = 0, /* compiled by a child process, with the same result */
+  CCCL_CACHE_FALLBACK_ERROR = 1  /* the build fails */
 } cccl_cache_fallback;
 
 typedef struct cccl_cache_open_options {
   size_t struct_size;
-  /* Path of the daemon's socket, taken at its word. Empty: $CCCL_CACHE_SOCKET, else
-   * $XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket. The last two only
-   * if nobody but root, the service's user or this user can write the directories they lie in; a
-   * set-uid program ignores the environment. */
+  /* Path of the daemon's socket, used without checks. Empty: $CCCL_CACHE_SOCKET, else
+   * $XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket. The last two are
+   * used only if no user other than root, the service's user and this user can write their
+   * directories. A set-uid program ignores the environment. */
   cccl_cache_bytes socket;
   cccl_cache_fallback fallback;
-  /* After so long without an answer from the daemon, in its queue, compiling or silent, a build is
-   * compiled here. 0: no such bound. A daemon that does not even say that it is there, for 10 s or
-   * half of what is left until the build's timeout, is given up in any case. */
+  /* If the daemon has not answered a build after this many milliseconds, the client compiles it.
+   * Time in the queue, compile time and silence all count. 0: no such limit. In any case the client
+   * gives up on a daemon that does not answer HTTP/2 PING for 10 s, or for half of the time left
+   * until the build's timeout. */
   uint32_t local_after_ms;
-  /* Path of cccl-cache-compile. Empty: where it was installed with this library. */
+  /* Path of cccl-cache-compile. Empty: the one installed with this library. */
   cccl_cache_bytes local_compiler;
-  /* 0: the first build of a process that is compiled here leaves a line on standard error. */
+  /* 0: the first build that a process compiles without the daemon writes a line to standard error.
+   */
   int32_t quiet_fallback;
-  /* How much this client keeps of the answers that it was given, so that it need not ask again
-   * within the next 10 seconds: those only that nothing but the request and the toolchain's own
-   * files went into. 0: $CCCL_CACHE_PROCESS_BYTES (a number of bytes, or "off"), else 64 MiB.
-   * CCCL_CACHE_OFF: nothing. To be turned off by a program that enters another mount namespace or
-   * root while it goes on with a client. */
+  /* Capacity in bytes of the client's own cache of results. The client reuses a result for 10
+   * seconds without asking the daemon. It keeps only results that depend on nothing but the request
+   * and the toolchain's own files. 0: $CCCL_CACHE_PROCESS_BYTES (a number of bytes, or "off"), else
+   * 64 MiB. CCCL_CACHE_OFF: no cache. Turn it off in a program that enters another mount namespace
+   * or root and keeps using the client. */
   uint64_t process_cache_bytes;
 } cccl_cache_open_options;
 
 #define CCCL_CACHE_OFF UINT64_MAX
 
-/* Chooses the socket; connects at the first call. `options` may be NULL. Where no socket may be
- * trusted, calls fail with CCCL_CACHE_NO_DAEMON, but for builds that are compiled here; with
- * CCCL_CACHE_FALLBACK_ERROR this does. */
+/* Opens a client: chooses the socket, and connects at the first call. `options` may be NULL. If no
+ * socket is trusted, calls fail with CCCL_CACHE_NO_DAEMON, except builds that the fallback
+ * compiles. With CCCL_CACHE_FALLBACK_ERROR this function itself fails. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_open(const cccl_cache_open_options* options,
                                                  cccl_cache_client** client,
                                                  cccl_cache_error** error);
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_client_socket(const cccl_cache_client* client);
 
-/* What a client did by itself. */
+/* Counters of the client's own cache. */
 typedef struct cccl_cache_client_info {
   size_t struct_size;
-  uint64_t process_hits;    /* builds that were answered from what this process keeps */
-  uint64_t process_entries; /* answers that it keeps now */
-  uint64_t process_bytes;   /* which they take */
+  uint64_t process_hits;    /* builds answered from this client's cache */
+  uint64_t process_entries; /* results in the cache now */
+  uint64_t process_bytes;   /* size of these results */
 } cccl_cache_client_info;
 CCCL_CACHE_API void cccl_cache_client_describe(const cccl_cache_client* client,
                                                cccl_cache_client_info* info);
-/* No call of this client may be in progress. */
+/* Closes and frees the client. No call of this client may be in progress. */
 CCCL_CACHE_API void cccl_cache_close(cccl_cache_client* client);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 
 #include "cccl_cache/c/base.h"
 
-/* CUDA C++, and what all builds have in common. Part of client_c.h. */
+/* Builds of CUDA C++, and the types that all builds share. Part of client_c.h. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,10 +16,10 @@ typedef enum cccl_cache_outcome {
   CCCL_CACHE_OUTCOME_UNKNOWN = 0,
   CCCL_CACHE_HIT = 1,
   CCCL_CACHE_BUILT = 2,
-  CCCL_CACHE_JOINED = 3,      /* waited for another caller's compile of the same thing */
-  CCCL_CACHE_UNCACHEABLE = 4, /* compiled, not kept: the reason says why */
+  CCCL_CACHE_JOINED = 3,      /* waited for another caller's compile of the same build */
+  CCCL_CACHE_UNCACHEABLE = 4, /* compiled and not cached: `reason` says why */
   CCCL_CACHE_FAILED = 5,      /* does not compile: see log and native_code */
-  CCCL_CACHE_LOCAL = 6        /* compiled without the daemon: the reason says why */
+  CCCL_CACHE_LOCAL = 6        /* compiled without the daemon: `reason` says why */
 } cccl_cache_outcome;
 
 typedef enum cccl_cache_tier {
@@ -28,7 +28,7 @@ typedef enum cccl_cache_tier {
   CCCL_CACHE_TIER_DISK = 2,
   CCCL_CACHE_TIER_REMOTE = 3,
   CCCL_CACHE_TIER_ARENA = 4,
-  CCCL_CACHE_TIER_PROCESS = 5 /* this process' own: no daemon was asked */
+  CCCL_CACHE_TIER_PROCESS = 5 /* this client's own cache: the daemon was not asked */
 } cccl_cache_tier;
 
 typedef enum cccl_cache_artifact_kind {
@@ -38,29 +38,30 @@ typedef enum cccl_cache_artifact_kind {
   CCCL_CACHE_OPTIXIR = 4
 } cccl_cache_artifact_kind;
 
-/* "hit", "built", "joined", "uncacheable", "failed", "local"; never NULL. */
+/* Returns "hit", "built", "joined", "uncacheable", "failed" or "local"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_outcome_name(cccl_cache_outcome outcome);
-/* "memory", "disk", "remote", "arena", "process"; "" where it was compiled. */
+/* Returns "memory", "disk", "remote", "arena" or "process"; "" if the build was compiled. */
 CCCL_CACHE_API const char* cccl_cache_tier_name(cccl_cache_tier tier);
-/* "ptx", "cubin", "ltoir", "optixir". */
+/* Returns "ptx", "cubin", "ltoir" or "optixir". */
 CCCL_CACHE_API const char* cccl_cache_artifact_kind_name(cccl_cache_artifact_kind kind);
 
 typedef struct cccl_cache_build_options {
   size_t struct_size;
-  /* At most one of the three; none: the newest toolchain whose PTX the driver takes, else
-   * whose cubins. */
+  /* Set at most one of the three. None: the newest toolchain whose PTX the driver accepts, else the
+   * newest whose cubins it accepts. */
   cccl_cache_bytes toolchain_id; /* hexadecimal, or an unambiguous prefix of at least 8 digits */
   cccl_cache_bytes toolchain_version; /* "12.9" */
   uint32_t toolchain_major;           /* 12 */
-  uint32_t driver_version;            /* as cuDriverGetVersion says (13000), 0: no driver */
+  uint32_t driver_version;            /* as cuDriverGetVersion returns it (13000); 0: no driver */
   cccl_cache_bytes
       working_directory; /* absolute: where relative names are looked up; empty: unknown */
-  const cccl_cache_artifact_kind* wanted; /* artifacts to receive; none: all */
+  const cccl_cache_artifact_kind* wanted; /* kinds of artifacts to receive; none: all */
   size_t wanted_count;
   uint32_t timeout_ms; /* 0: ten minutes */
-  /* Not 0: what is left out is what a compiler would find in this process at the time of the call:
-   * the toolchain is that of cccl_cache_loaded_cuda_major() if any is loaded, the working directory
-   * that of the process, NVRTC's environment its NVRTC_APPEND_FLAGS and NVRTCWIZ. */
+  /* Not 0: fields that are left empty take the values that a compiler in this process would use at
+   * the time of the call. The toolchain is that of cccl_cache_loaded_cuda_major(), if one is
+   * loaded. The working directory is that of the process. NVRTC's environment holds the process's
+   * NVRTC_APPEND_FLAGS and NVRTCWIZ. */
   uint64_t as_this_process;
 } cccl_cache_build_options;
 
@@ -92,7 +93,8 @@ typedef struct cccl_cache_nvrtc {
                                        directories */
 } cccl_cache_nvrtc;
 
-/* `options` may be NULL. Safe to call again after any error. */
+/* Builds a program, or returns its cached result. `options` may be NULL. Safe to call again after
+ * any error. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_build_nvrtc(cccl_cache_client* client,
                                                         const cccl_cache_nvrtc* program,
                                                         const cccl_cache_build_options* options,
@@ -107,14 +109,14 @@ typedef struct cccl_cache_result_info {
   cccl_cache_bytes fingerprint; /* hexadecimal */
   cccl_cache_bytes toolchain_id;
   cccl_cache_bytes toolchain_version;
-  cccl_cache_bytes log;    /* as the compiler wrote it */
-  cccl_cache_bytes reason; /* why uncacheable, failed or local */
+  cccl_cache_bytes log;    /* the compiler's log, unchanged */
+  cccl_cache_bytes reason; /* why the outcome is uncacheable, failed or local */
   int32_t native_code;     /* the compiler library's own result code */
-  int32_t remembered;      /* a failure that was not tried again */
+  int32_t remembered;      /* not 0: a remembered failure, not compiled again */
   int32_t precompiled_headers;
-  uint64_t queue_us;   /* waiting for a slot */
-  uint64_t compile_us; /* 0 where nothing was compiled */
-  uint64_t total_us;   /* from the call to its answer */
+  uint64_t queue_us;   /* time spent waiting for a slot */
+  uint64_t compile_us; /* 0 if nothing was compiled */
+  uint64_t total_us;   /* from the call to its return */
   size_t artifact_count;
   size_t lowered_name_count;
 } cccl_cache_result_info;
@@ -132,8 +134,8 @@ typedef struct cccl_cache_lowered_name {
   cccl_cache_bytes lowered;
 } cccl_cache_lowered_name;
 
-/* Each fills the struct as far as struct_size says; with zeros where `index` is not below the
-   count. */
+/* Each fills the struct up to its struct_size. The fields are zero if `index` is not below the
+ * count. */
 CCCL_CACHE_API void cccl_cache_result_describe(const cccl_cache_result* result,
                                                cccl_cache_result_info* info);
 CCCL_CACHE_API void cccl_cache_result_artifact(const cccl_cache_result* result, size_t index,
@@ -142,18 +144,18 @@ CCCL_CACHE_API void cccl_cache_result_lowered_name(const cccl_cache_result* resu
                                                    cccl_cache_lowered_name* name);
 CCCL_CACHE_API void cccl_cache_result_free(cccl_cache_result* result);
 
-/* What most callers want to know of a build. */
+/* The fields of a result that most callers need. */
 typedef struct cccl_cache_answer {
   size_t struct_size;
-  cccl_cache_result* result; /* CCCL_CACHE_OK; the caller frees it */
-  cccl_cache_error* error;   /* anything else; the caller frees it */
+  cccl_cache_result* result; /* set on CCCL_CACHE_OK; the caller frees it */
+  cccl_cache_error* error;   /* set on any other status; the caller frees it */
   cccl_cache_outcome outcome;
-  cccl_cache_artifact_kind kind; /* of the first artifact; 0: nothing was made */
-  cccl_cache_bytes contents;     /* of the first artifact; live as long as the result */
+  cccl_cache_artifact_kind kind; /* of the first artifact; 0: there is none */
+  cccl_cache_bytes contents;     /* of the first artifact; valid as long as the result */
 } cccl_cache_answer;
 
-/* As cccl_cache_build_nvrtc, with the answer in the same call: for languages whose calls into C and
- * whose structs cost microseconds. The same for links and NVVM IR is in c/link.h. */
+/* Like cccl_cache_build_nvrtc, but returns the answer in the same call, for languages in which a
+ * call into C costs microseconds. c/link.h has the same for links and NVVM IR. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_ask_nvrtc(cccl_cache_client* client,
                                                       const cccl_cache_nvrtc* program,
                                                       const cccl_cache_build_options* options,

@@ -4,7 +4,7 @@
 
 #include "cccl_cache/c/base.h"
 
-/* Questions to the daemon about itself. Part of client_c.h. timeout_ms 0: 30 seconds. */
+/* Queries about the daemon itself. Part of client_c.h. timeout_ms 0: 30 seconds. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,9 +17,9 @@ typedef struct cccl_cache_info cccl_cache_info;
 typedef struct cccl_cache_statistic {
   size_t struct_size;
   cccl_cache_bytes name;
-  cccl_cache_bytes label; /* the tier of hits_total, otherwise empty */
+  cccl_cache_bytes label; /* the tier for hits_total, otherwise empty */
   double value;
-  int32_t gauge; /* not 0: the state of this moment, not a total */
+  int32_t gauge; /* not 0: a current value, not a total */
   cccl_cache_bytes help;
 } cccl_cache_statistic;
 
@@ -27,10 +27,10 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_get_stats(cccl_cache_client* client,
                                                       uint32_t timeout_ms, cccl_cache_stats** stats,
                                                       cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_stats_count(const cccl_cache_stats* stats);
-/* Fills the struct; with zeros where `index` is not below the count. */
+/* Fills the struct. The fields are zero if `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_stats_item(const cccl_cache_stats* stats, size_t index,
                                           cccl_cache_statistic* statistic);
-/* The daemon's version. */
+/* Returns the daemon's version. Valid as long as the statistics. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_stats_version(const cccl_cache_stats* stats);
 CCCL_CACHE_API void cccl_cache_stats_free(cccl_cache_stats* stats);
 
@@ -39,7 +39,7 @@ typedef struct cccl_cache_toolchain {
   cccl_cache_bytes id;
   cccl_cache_bytes version;
   cccl_cache_bytes root;
-  int32_t selected_by_default; /* for CUDA C++, where a build names none */
+  int32_t selected_by_default; /* for CUDA C++ builds that name no toolchain */
   size_t component_count;
   size_t header_directory_count;
   size_t accepted_option_count;
@@ -53,21 +53,22 @@ typedef struct cccl_cache_component {
   cccl_cache_bytes path;
 } cccl_cache_component;
 
-/* An installation that was found and is not used. */
+/* An installation that the daemon found but does not use. */
 typedef struct cccl_cache_rejected_toolchain {
   size_t struct_size;
   cccl_cache_bytes root;
   cccl_cache_bytes reason;
 } cccl_cache_rejected_toolchain;
 
-/* `driver_version` as in cccl_cache_build_options: what is selected by default depends on it. */
+/* Returns the daemon's toolchains. `driver_version` is as in cccl_cache_build_options: the default
+ * toolchain depends on it. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_toolchains(cccl_cache_client* client,
                                                            uint32_t driver_version,
                                                            uint32_t timeout_ms,
                                                            cccl_cache_toolchains** toolchains,
                                                            cccl_cache_error** error);
 CCCL_CACHE_API size_t cccl_cache_toolchains_count(const cccl_cache_toolchains* toolchains);
-/* Where an index is not below its count: zeros, or no bytes. */
+/* If an index is not below its count, the result is zeros, or empty bytes. */
 CCCL_CACHE_API void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains,
                                                size_t index, cccl_cache_toolchain* toolchain);
 CCCL_CACHE_API void cccl_cache_toolchains_component(const cccl_cache_toolchains* toolchains,
@@ -83,7 +84,7 @@ CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* 
                                                    cccl_cache_rejected_toolchain* rejected);
 CCCL_CACHE_API void cccl_cache_toolchains_free(cccl_cache_toolchains* toolchains);
 
-/* `*serving` is not 0 if the daemon says that it serves (grpc.health.v1). */
+/* Sets `*serving` to non-zero if the daemon reports SERVING (grpc.health.v1). */
 CCCL_CACHE_API cccl_cache_status cccl_cache_check_health(cccl_cache_client* client,
                                                          uint32_t timeout_ms, int32_t* serving,
                                                          cccl_cache_error** error);
@@ -114,8 +115,8 @@ typedef struct cccl_cache_daemon {
   uint64_t bytes_in_flight_per_uid;
   uint64_t connections;
   uint64_t upload_bytes;
-  uint64_t lease_seconds;   /* how long one holder may keep others waiting */
-  cccl_cache_bytes problem; /* why it is not ready, for people; empty: it is */
+  uint64_t lease_seconds;   /* maximum time that a lease can block other callers */
+  cccl_cache_bytes problem; /* why the daemon is not ready, for people; empty: it is ready */
 } cccl_cache_daemon;
 
 CCCL_CACHE_API cccl_cache_status cccl_cache_get_info(cccl_cache_client* client, uint32_t timeout_ms,

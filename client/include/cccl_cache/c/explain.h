@@ -5,7 +5,7 @@
 #include "cccl_cache/c/build.h"
 #include "cccl_cache/c/link.h"
 
-/* Why a build is a miss. Part of client_c.h. timeout_ms 0: two minutes. */
+/* Explanations of misses. Part of client_c.h. timeout_ms 0: two minutes. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,19 +13,20 @@ extern "C" {
 
 typedef struct cccl_cache_explanation cccl_cache_explanation;
 
-/* Why a build is, or was, compiled. */
+/* The cause of a past or expected compile. */
 typedef enum cccl_cache_verdict {
   CCCL_CACHE_VERDICT_UNKNOWN = 0,
-  CCCL_CACHE_VERDICT_HIT = 1,          /* it is not: the artifact lies in `tier` */
+  CCCL_CACHE_VERDICT_HIT = 1,          /* not a miss: the artifact is in `tier` */
   CCCL_CACHE_VERDICT_NEVER_SEEN = 2,   /* no earlier build of this user resembles it */
-  CCCL_CACHE_VERDICT_DIFFERS = 3,      /* from the nearest earlier build */
-  CCCL_CACHE_VERDICT_EVICTED = 4,      /* its entry was dropped for room */
-  CCCL_CACHE_VERDICT_CORRUPT = 5,      /* its entry did not verify */
-  CCCL_CACHE_VERDICT_SHADOW_CHECK = 6, /* its entry was not what its compiler makes now */
-  CCCL_CACHE_VERDICT_UNCACHEABLE = 7,  /* it is never kept: the reason says why */
+  CCCL_CACHE_VERDICT_DIFFERS = 3,      /* differs from the nearest earlier build */
+  CCCL_CACHE_VERDICT_EVICTED = 4,      /* its entry was evicted */
+  CCCL_CACHE_VERDICT_CORRUPT = 5,      /* its entry failed verification */
+  CCCL_CACHE_VERDICT_SHADOW_CHECK = 6, /* its entry differed from a new compile */
+  CCCL_CACHE_VERDICT_UNCACHEABLE = 7,  /* never cached: `reason` says why */
   CCCL_CACHE_VERDICT_FAILED = 8,       /* it does not compile */
-  CCCL_CACHE_VERDICT_NOT_KEPT = 9,    /* the nearest is the same; where its entry went is unknown */
-  CCCL_CACHE_VERDICT_UNKNOWN_KEY = 10 /* no compiled build of this user is known by the key */
+  CCCL_CACHE_VERDICT_NOT_KEPT =
+      9, /* the nearest is identical; it is unknown why its entry is gone */
+  CCCL_CACHE_VERDICT_UNKNOWN_KEY = 10 /* no known build of this user has the key */
 } cccl_cache_verdict;
 
 typedef enum cccl_cache_difference_field {
@@ -36,46 +37,48 @@ typedef enum cccl_cache_difference_field {
   CCCL_CACHE_FIELD_SOURCE = 4,
   CCCL_CACHE_FIELD_NAME_EXPRESSION = 5,
   CCCL_CACHE_FIELD_INLINE_HEADER = 6,
-  CCCL_CACHE_FIELD_INPUT = 7, /* of a link, or a module of libNVVM */
+  CCCL_CACHE_FIELD_INPUT = 7, /* an input of a link, or a libNVVM module */
   CCCL_CACHE_FIELD_DIRECTORY = 8,
   CCCL_CACHE_FIELD_PROGRAM_NAME = 9
 } cccl_cache_difference_field;
 
-/* "hit", "never-seen", ...; never NULL. */
+/* Returns the name, for example "never-seen"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_verdict_name(cccl_cache_verdict verdict);
-/* "option", "header", ...; never NULL. */
+/* Returns the name, for example "option"; never NULL. */
 CCCL_CACHE_API const char* cccl_cache_difference_field_name(cccl_cache_difference_field field);
 
 typedef struct cccl_cache_explanation_info {
   size_t struct_size;
   cccl_cache_verdict verdict;
-  cccl_cache_tier tier;    /* where the artifact lies now */
-  cccl_cache_bytes reason; /* why uncacheable, failed, compared with nothing, or paths count */
-  uint64_t since_ms;       /* when the entry went, or a key was compiled; since 1970, 0: none */
+  cccl_cache_tier tier; /* the tier that holds the artifact now */
+  cccl_cache_bytes
+      reason; /* why it is uncacheable, failed or compared with no build, or why paths matter */
+  uint64_t
+      since_ms; /* when the entry was dropped or the key compiled, in ms since 1970; 0: unknown */
   cccl_cache_bytes nearest_key; /* hexadecimal, empty: there is no such build */
   cccl_cache_outcome nearest_outcome;
   uint64_t nearest_time_ms;
   size_t difference_count;
-  uint64_t more_differences; /* that are not listed */
+  uint64_t more_differences; /* number of differences that are not listed */
 } cccl_cache_explanation_info;
 
 typedef struct cccl_cache_difference {
   size_t struct_size;
   cccl_cache_difference_field field;
   cccl_cache_bytes name; /* which option, header, input */
-  /* An option's text, a SHA-256 in hexadecimal, "absent", "a directory"; empty: none. */
+  /* An option's text, a SHA-256 in hexadecimal, "absent" or "a directory". Empty: no value. */
   cccl_cache_bytes was;
   cccl_cache_bytes is;
-  uint64_t was_lines; /* of a source or inline header */
+  uint64_t was_lines; /* lines of a source or inline header */
   uint64_t is_lines;
 } cccl_cache_difference;
 
-/* Why this user's last build with that key (as a result has it) was compiled. */
+/* Returns why this user's last build with `key` was compiled. The key is as in a result. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_explain_key(cccl_cache_client* client,
                                                         cccl_cache_bytes key, uint32_t timeout_ms,
                                                         cccl_cache_explanation** explanation,
                                                         cccl_cache_error** error);
-/* Whether the build would be a hit, and why not. Compiles nothing. */
+/* Each returns whether the build would be a hit, and if not, why. Compiles nothing. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_explain_nvrtc(cccl_cache_client* client,
                                                           const cccl_cache_nvrtc* program,
                                                           const cccl_cache_build_options* options,
@@ -93,7 +96,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_explain_nvvm(cccl_cache_client* clie
                                                          cccl_cache_error** error);
 CCCL_CACHE_API void cccl_cache_explanation_describe(const cccl_cache_explanation* explanation,
                                                     cccl_cache_explanation_info* info);
-/* Fills the struct; with zeros where `index` is not below the count. */
+/* Fills the struct. The fields are zero if `index` is not below the count. */
 CCCL_CACHE_API void cccl_cache_explanation_difference(const cccl_cache_explanation* explanation,
                                                       size_t index,
                                                       cccl_cache_difference* difference);

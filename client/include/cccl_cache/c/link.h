@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef enum cccl_cache_link_input_type {
-  CCCL_CACHE_INPUT_ANY = 0, /* told from the contents */
+  CCCL_CACHE_INPUT_ANY = 0, /* detected from the contents */
   CCCL_CACHE_INPUT_CUBIN = 1,
   CCCL_CACHE_INPUT_PTX = 2,
   CCCL_CACHE_INPUT_LTOIR = 3,
@@ -26,7 +26,8 @@ typedef struct cccl_cache_link_input {
   cccl_cache_bytes contents;
 } cccl_cache_link_input;
 
-/* nvJitLink over LTO-IR, PTX, cubins, fatbins, objects, libraries, in link order. */
+/* A link with nvJitLink. Inputs are LTO-IR, PTX, cubins, fatbins, objects and libraries, in link
+ * order. */
 typedef struct cccl_cache_link {
   size_t struct_size;
   const cccl_cache_link_input* inputs;
@@ -41,17 +42,17 @@ typedef struct cccl_cache_nvvm_module {
   int32_t lazy; /* not 0: added as nvvmLazyAddModuleToProgram does */
 } cccl_cache_nvvm_module;
 
-/* NVVM IR for libNVVM, modules in order. */
+/* A libNVVM program. The modules are added in this order. */
 typedef struct cccl_cache_nvvm {
   size_t struct_size;
   const cccl_cache_nvvm_module* modules;
   size_t module_count;
   const cccl_cache_bytes* options;
   size_t option_count;
-  int32_t add_libdevice; /* not 0: the toolchain's own libdevice, lazily, after the modules */
+  int32_t add_libdevice; /* not 0: adds the toolchain's libdevice lazily after the modules */
 } cccl_cache_nvvm;
 
-/* As cccl_cache_build_nvrtc. */
+/* Like cccl_cache_build_nvrtc. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_build_link(cccl_cache_client* client,
                                                        const cccl_cache_link* program,
                                                        const cccl_cache_build_options* options,
@@ -62,7 +63,7 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client* client
                                                        const cccl_cache_build_options* options,
                                                        cccl_cache_result** result,
                                                        cccl_cache_error** error);
-/* As cccl_cache_ask_nvrtc. */
+/* Like cccl_cache_ask_nvrtc. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_ask_link(cccl_cache_client* client,
                                                      const cccl_cache_link* program,
                                                      const cccl_cache_build_options* options,

@@ -4,81 +4,82 @@
 
 #include "cccl_cache/c/base.h"
 
-/* Files of what was compiled, to be carried to another daemon. Part of client_c.h. Descriptors stay
- * open, and the caller's; files are written from the descriptor's position on, and read whole
- * wherever that is. timeout_ms 0: an hour. */
+/* Snapshots: files of cache entries, to be carried to another daemon. Part of client_c.h.
+ * Descriptors stay open and belong to the caller. Writing starts at the descriptor's position;
+ * reading ignores it and reads the whole file. timeout_ms 0: an hour. */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What of all that this user was answered goes into the file. Zero fields narrow nothing. */
+/* Selects which of this user's entries go into the file. A zero field selects everything. */
 typedef struct cccl_cache_snapshot_filter {
   size_t struct_size;
   cccl_cache_bytes toolchain;  /* a major ("13"), a version ("12.9"), the beginning of an id */
   cccl_cache_bytes arch;       /* "sm_90" */
-  uint64_t since;              /* last answered then or later, in seconds since 1970 */
-  uint64_t until;              /* last answered before */
-  cccl_cache_bytes name_space; /* of deposits: then no artifacts */
-  const uint32_t* uids;        /* root and the daemon's user alone: what these were answered */
+  uint64_t since;              /* last used at or after this time, in seconds since 1970 */
+  uint64_t until;              /* last used before this time */
+  cccl_cache_bytes name_space; /* only deposits of this name space, and no artifacts */
+  const uint32_t* uids;        /* only for root and the daemon's user: the entries of these users */
   size_t uid_count;
-  int32_t all_users; /* not 0, the same: what anybody was answered */
+  int32_t all_users; /* not 0: the entries of all users; only for root and the daemon's user */
 } cccl_cache_snapshot_filter;
 
 typedef struct cccl_cache_snapshot_summary {
   size_t struct_size;
-  uint64_t records;  /* in the file, or kept from it */
-  uint64_t bytes;    /* of the file; of what was kept, decompressed */
-  uint64_t left_out; /* named by the filter and not kept any more; there already */
-  int32_t shared;    /* not 0: kept for everybody */
+  uint64_t records;  /* written to the file, or kept from it */
+  uint64_t bytes;    /* size of the file; for an insert, of the kept records, decompressed */
+  uint64_t left_out; /* matched but no longer in the cache; for an insert, present already */
+  int32_t shared;    /* not 0: inserted for all users */
 } cccl_cache_snapshot_summary;
 
-/* Writes a snapshot. After an error what was written is none. `filter` and `summary` may be NULL.
- */
+/* Writes a snapshot. After an error the written bytes are not a valid snapshot. `filter` and
+ * `summary` may be NULL. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_create(
     cccl_cache_client* client, int fd, const cccl_cache_snapshot_filter* filter,
     uint32_t timeout_ms, cccl_cache_snapshot_summary* summary, cccl_cache_error** error);
-/* The same without what the snapshot in `since_fd` holds already. */
+/* Writes a snapshot without the entries that the snapshot in `since_fd` holds. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_delta(
     cccl_cache_client* client, int since_fd, int fd, const cccl_cache_snapshot_filter* filter,
     uint32_t timeout_ms, cccl_cache_snapshot_summary* summary, cccl_cache_error** error);
 
-/* Hands the snapshot in a regular file to the daemon, which verifies all of it before it keeps
- * anything. What root and the daemon's user insert is everybody's; what another user inserts is
- * that user's own, asked before what all share. `summary` may be NULL. CCCL_CACHE_INVALID_REQUEST:
- * the file is refused as a whole, and the text says why; CCCL_CACHE_OVERLOADED: a quota. */
+/* Inserts the snapshot in a regular file into the daemon's cache. The daemon verifies the whole
+ * file before it keeps anything. An insert by root or the daemon's user is for all users. An insert
+ * by any other user is private to that user and takes precedence over the shared entries. `summary`
+ * may be NULL. CCCL_CACHE_INVALID_REQUEST: the whole file is refused, and the message says why.
+ * CCCL_CACHE_OVERLOADED: a quota is full. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd,
                                                             uint32_t timeout_ms,
                                                             cccl_cache_snapshot_summary* summary,
                                                             cccl_cache_error** error);
 
 typedef enum cccl_cache_snapshot_kind {
-  CCCL_CACHE_SNAPSHOT_ARTIFACT = 1, /* what the daemon compiled */
-  CCCL_CACHE_SNAPSHOT_DEPOSIT = 2   /* what a client made itself */
+  CCCL_CACHE_SNAPSHOT_ARTIFACT = 1, /* compiled by the daemon */
+  CCCL_CACHE_SNAPSHOT_DEPOSIT = 2   /* deposited by a client */
 } cccl_cache_snapshot_kind;
 
-/* All of it lives as long as the call that it is handed to. */
+/* Describes one item. Valid during the call that receives it. */
 typedef struct cccl_cache_snapshot_item {
   size_t struct_size;
   cccl_cache_snapshot_kind kind;
   cccl_cache_bytes key;          /* hexadecimal */
   cccl_cache_bytes toolchain_id; /* hexadecimal */
   cccl_cache_bytes toolchain_version;
-  cccl_cache_bytes arch;       /* empty: the options named none */
+  cccl_cache_bytes arch;       /* empty: no option named one */
   cccl_cache_bytes name_space; /* of a deposit */
   uint64_t stored_bytes;       /* in the file */
   uint64_t bytes;              /* decompressed */
 } cccl_cache_snapshot_item;
 
-/* Not 0: no more. */
+/* Receives one item. Returns non-zero to stop. */
 typedef int (*cccl_cache_snapshot_visit)(const cccl_cache_snapshot_item* item, void* context);
 
-/* Calls `visit` for each item of a regular file, in order. Asks no daemon. Reads the index alone,
- * and says what is wrong with it; CCCL_CACHE_INVALID_REQUEST: this is no whole snapshot. */
+/* Calls `visit` for each item of a regular file, in order. Needs no daemon. Reads and checks only
+ * the index. CCCL_CACHE_INVALID_REQUEST: the file is not a complete snapshot. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_list(int fd, cccl_cache_snapshot_visit visit,
                                                           void* context, cccl_cache_error** error);
-/* Whether every byte of a regular file is as it was written. Asks no daemon.
- * CCCL_CACHE_INVALID_REQUEST: it is not, and the text says why. `summary` may be NULL. */
+/* Verifies all checksums of a regular file. Needs no daemon. CCCL_CACHE_INVALID_REQUEST: the file
+ * is corrupt, and the message says why. `summary` may be NULL. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_verify(int fd,
                                                             cccl_cache_snapshot_summary* summary,
                                                             cccl_cache_error** error);
