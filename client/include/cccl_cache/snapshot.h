@@ -21,8 +21,9 @@ namespace cccl_cache {
 struct SnapshotFilter {
   std::string toolchain;  ///< a major ("13"), a version ("12.9"), the beginning of an id
   std::string arch;       ///< "sm_90"
-  std::optional<std::chrono::sys_seconds> since;  ///< last used at or after this time
-  std::optional<std::chrono::sys_seconds> until;  ///< last used before this time
+  std::optional<std::chrono::sys_seconds>
+      since;  ///< last answered (a deposit: used) at or after this
+  std::optional<std::chrono::sys_seconds> until;  ///< last answered (a deposit: used) before this
   std::string name_space;      ///< only deposits of this name space, no artifacts
   std::vector<uint32_t> uids;  ///< the entries of these users; only for root and the daemon's user
   bool all_users = false;      ///< the entries of all users; only for the same two

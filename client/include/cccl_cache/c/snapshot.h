@@ -15,10 +15,10 @@ extern "C" {
 /* Selects which of this user's entries go into the file. A zero field selects everything. */
 typedef struct cccl_cache_snapshot_filter {
   size_t struct_size;
-  cccl_cache_bytes toolchain;  /* a major ("13"), a version ("12.9"), the beginning of an id */
-  cccl_cache_bytes arch;       /* "sm_90" */
-  uint64_t since;              /* last used at or after this time, in seconds since 1970 */
-  uint64_t until;              /* last used before this time */
+  cccl_cache_bytes toolchain; /* a major ("13"), a version ("12.9"), the beginning of an id */
+  cccl_cache_bytes arch;      /* "sm_90" */
+  uint64_t since; /* last answered (a deposit: used) at or after this, in seconds since 1970 */
+  uint64_t until; /* last answered (a deposit: used) before this time */
   cccl_cache_bytes name_space; /* only deposits of this name space, and no artifacts */
   const uint32_t* uids;        /* only for root and the daemon's user: the entries of these users */
   size_t uid_count;
