@@ -141,7 +141,7 @@ bool FrameRules::IsCheap() {
   }
   if (type == kHeaders || type == kWindowUpdate) return false;
   if (type != kData) return true;
-  if (FindCall(received_.stream()) == nullptr) return received_.size() < kFrameCost;
+  if (FindCall(received_.stream()) == calls_.end()) return received_.size() < kFrameCost;
   return received_.size() == 0 && (received_.flags() & kEndStream) == 0;
 }
 
@@ -149,7 +149,7 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   const uint32_t stream = received_.stream();
   // A client's streams are odd and rise; others open no call (RFC 9113, section 5.1.1).
   if (stream % 2 == 0 || stream <= last_stream_) {
-    const bool trailers = FindCall(stream) != nullptr;
+    const bool trailers = FindCall(stream) != calls_.end();
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;
   }
   last_stream_ = stream;
@@ -163,8 +163,8 @@ const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
 }
 
 const FrameRule* FrameRules::CountData(Clock::time_point now) {
-  Call* const found = FindCall(received_.stream());
-  if (found == nullptr) return nullptr;
+  const auto found = FindCall(received_.stream());
+  if (found == calls_.end()) return nullptr;
   Call& call = *found;
   call.earned = std::min(call.earned + received_.size(), kMaxEarned);
   if (call.earned >= kFrameCost) {
@@ -175,8 +175,8 @@ const FrameRule* FrameRules::CountData(Clock::time_point now) {
 }
 
 const FrameRule* FrameRules::TakeData(std::span<const uint8_t> payload) {
-  Call* const found = FindCall(received_.stream());
-  if (found == nullptr) return nullptr;
+  const auto found = FindCall(received_.stream());
+  if (found == calls_.end()) return nullptr;
   Call& call = *found;
   while (!payload.empty()) {
     const auto skipped = std::min<uint64_t>(call.of_message, payload.size());
@@ -200,8 +200,8 @@ void FrameRules::Sent(std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     sent_.Take(bytes);
     if (!sent_.at_head()) continue;
-    Call* const call = FindCall(sent_.stream());
-    if (call == nullptr) continue;
+    const auto call = FindCall(sent_.stream());
+    if (call == calls_.end()) continue;
     const uint8_t type = sent_.type();
     const bool ends = (type == kData || type == kHeaders) && (sent_.flags() & kEndStream) != 0;
     if (type == kData || type == kHeaders) {
@@ -212,15 +212,15 @@ void FrameRules::Sent(std::span<const uint8_t> bytes) {
   }
 }
 
-FrameRules::Call* FrameRules::FindCall(uint32_t stream) {
+FrameRules::Calls::iterator FrameRules::FindCall(uint32_t stream) {
   const auto found = std::ranges::lower_bound(calls_, stream, {}, &Call::stream);
-  return found == calls_.end() || found->stream != stream ? nullptr : &*found;
+  return found == calls_.end() || found->stream != stream ? calls_.end() : found;
 }
 
 void FrameRules::CloseCall(uint32_t stream) {
-  const Call* const call = FindCall(stream);
-  if (call == nullptr) return;
-  calls_.erase(calls_.begin() + (call - calls_.data()));
+  const auto call = FindCall(stream);
+  if (call == calls_.end()) return;
+  calls_.erase(call);
   of_user_->CloseCall();
 }
 

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/token_bucket.h"
 
@@ -177,8 +177,9 @@ class FrameRules {
   [[nodiscard]] const FrameRule* OpenCall(Clock::time_point now);
   [[nodiscard]] const FrameRule* CountData(Clock::time_point now);
   [[nodiscard]] bool IsCheap();
-  /// Returns the open call of this stream, or null.
-  [[nodiscard]] Call* FindCall(uint32_t stream);
+  using Calls = std::deque<Call>;
+  /// Returns the open call of this stream, or the end of calls_.
+  [[nodiscard]] Calls::iterator FindCall(uint32_t stream);
   void CloseCall(uint32_t stream);
 
   const std::shared_ptr<UserTraffic> of_user_;
@@ -190,7 +191,9 @@ class FrameRules {
   uint32_t pings_ = 0;  ///< PINGs still allowed for answers
   bool ended_ = false;
   uint32_t last_stream_ = 0;  ///< the highest stream that the client opened
-  std::vector<Call> calls_;   ///< opened and not answered; in the order of their streams
+  /// Opened and not answered; in the order of their streams. A deque, because it frees the memory
+  /// of calls that were closed.
+  Calls calls_;
 };
 
 }  // namespace cccl_cache::daemon

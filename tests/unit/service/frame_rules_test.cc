@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/transport/frame_rules.h"
 
+#include <malloc.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
@@ -14,8 +16,18 @@
 
 #include "tests/support/http2_frames.h"
 
+/// Of sanitizers, which replace the allocator; null without one.
+extern "C" __attribute__((weak)) size_t __sanitizer_get_current_allocated_bytes();
+
 namespace cccl_cache::daemon {
 namespace {
+
+size_t AllocatedBytes() {
+  if (__sanitizer_get_current_allocated_bytes != nullptr) {
+    return __sanitizer_get_current_allocated_bytes();
+  }
+  return mallinfo2().uordblks;
+}
 
 using std::chrono_literals::operator""s;
 
@@ -67,6 +79,19 @@ TEST_CASE("calls with large messages break no rule") {
     REQUIRE(client.Send(Frame(kDataFrame, kEndOfStream, 1'000, stream)));
     client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
   }
+}
+
+TEST_CASE("a connection keeps no memory for calls that were answered") {
+  Client client;
+  const size_t before = AllocatedBytes();
+  constexpr uint32_t kEnd = 2 * FrameRules::kMaxOpenCalls;
+  for (uint32_t stream = 1; stream < kEnd; stream += 2) REQUIRE(client.Open(stream));
+  CHECK(AllocatedBytes() - before > (32u << 10));
+  // One stays open, so that there is something left to hold it all by.
+  for (uint32_t stream = 1; stream < kEnd - 2; stream += 2) {
+    client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
+  }
+  CHECK(AllocatedBytes() - before < (8u << 10));
 }
 
 TEST_CASE("a frame may be as long as gRPC announces, and no longer") {
