@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 
@@ -121,7 +122,7 @@ std::string Json(const BuildResult& result, const Expected<Done>& written) {
 }
 
 // As it is: the compiler's own words, or the summary.
-void ShowLog(std::string_view log) {
+void ShowText(std::string_view log) {
   std::string text(log);
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
   // Nowhere to say that stderr can't be written to.
@@ -145,6 +146,29 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
           cccl_cache_artifact_kind_name(static_cast<cccl_cache_artifact_kind>(plan.kind)) +
           " for " + plan.architecture +
           ": another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit does"};
+}
+
+/// Returns the summary of a successful build: "hit (memory) 0.7 ms", "built 2.6 s", with the reason
+/// where it was not cached; in detail with its key and toolchain, a line each. `time`: as Report
+/// has it.
+std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
+                      std::chrono::microseconds time) {
+  const std::string_view tier = result.tier();
+  std::string text = cccl_cache_outcome_name(result.info().outcome);
+  if (!tier.empty() && tier != "none") text += " (" + std::string(tier) + ")";
+  const auto microseconds = static_cast<double>(time.count());
+  char took[32];
+  const bool seconds = microseconds >= 1e6;
+  std::snprintf(took, sizeof(took), seconds ? " %.1f s" : " %.1f ms",
+                microseconds / (seconds ? 1e6 : 1e3));
+  text += took;
+  if (!result.reason().empty()) text += ": " + std::string(result.reason());
+  if (plan.summary == Summary::kDetails) {
+    if (!result.key().empty()) text += "\nkey " + std::string(result.key());
+    text += "\ntoolchain " + std::string(result.toolchain_version()) + " " +
+            std::string(result.toolchain_id().substr(0, 12));
+  }
+  return text;
 }
 
 }  // namespace
@@ -174,34 +198,14 @@ std::string FailureHint(const CompilePlan& plan, std::string_view log) {
          ": `cccl-cache-cli toolchains` lists those that --toolchain can name";
 }
 
-std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
-                      std::chrono::microseconds time) {
-  const std::string_view tier = result.tier();
-  std::string text = cccl_cache_outcome_name(result.info().outcome);
-  if (!tier.empty() && tier != "none") text += " (" + std::string(tier) + ")";
-  const auto microseconds = static_cast<double>(time.count());
-  char took[32];
-  const bool seconds = microseconds >= 1e6;
-  std::snprintf(took, sizeof(took), seconds ? " %.1f s" : " %.1f ms",
-                microseconds / (seconds ? 1e6 : 1e3));
-  text += took;
-  if (!result.reason().empty()) text += ": " + std::string(result.reason());
-  if (plan.summary == Summary::kDetails) {
-    if (!result.key().empty()) text += "\nkey " + std::string(result.key());
-    text += "\ntoolchain " + std::string(result.toolchain_version()) + " " +
-            std::string(result.toolchain_id().substr(0, 12));
-  }
-  return text;
-}
-
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
            std::chrono::microseconds time) {
-  if (!result.compiled() || !common.json) ShowLog(result.log());
+  if (!result.compiled() || !common.json) ShowText(result.log());
   if (!result.compiled()) ExplainFailure(result, plan);
   const Expected<Done> written = result.compiled() ? WriteArtifact(result, plan) : Done{};
   if (!written.ok()) Complain(written.error().message);
   if (result.compiled() && written.ok() && plan.summary != Summary::kNone) {
-    ShowLog(SummaryOf(result, plan, time));
+    ShowText(SummaryOf(result, plan, time));
   }
   const int printed = common.json ? Print(Json(result, written)) : kDone;
   if (!result.compiled()) return kDoesNotCompile;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -14,11 +13,5 @@ namespace cccl_cache::cli {
 /// input. The compiler's log does not know this command's options. Without a log: the name of its
 /// error. Empty: no hint is known.
 [[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
-
-/// Returns the summary of a successful build: "hit (memory) 0.7 ms", "built 2.6 s", with the reason
-/// where it was not cached; in detail with its key and toolchain, a line each. `time`: as Report
-/// has it.
-[[nodiscard]] std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
-                                    std::chrono::microseconds time);
 
 }  // namespace cccl_cache::cli
