@@ -212,6 +212,7 @@ def test_who_leaves_many_builds_early_ends_those_that_are_left(fake, toolkit):
     finished = cccl_cache.Client(fake.socket).build_many(
         cccl_cache.Build(each, arch="sm_90") for each in ["//fake: wait-for left\n", "//fake: output-size 10\n"])
     assert next(finished)[0] == 1
+    wait_for(lambda: fake.stats()["in_flight"] == 1, "the start of the other compile")
     finished.close()
     wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the end of the compile")
 
