@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+// Clang checks these with -Wthread-safety: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
+// Other compilers see nothing.
+#if defined(__clang__)
+#define CCCL_CACHE_THREAD_ATTRIBUTE(x) __attribute__((x))
+#else
+#define CCCL_CACHE_THREAD_ATTRIBUTE(x)
+#endif
+/// The member is read and written only with the mutex held.
+#define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
+/// What the member points to is read and written only with the mutex held.
+#define PT_GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
+/// The function is called with the mutex held. On a lambda it stands behind the parameters.
+#define REQUIRES(...) CCCL_CACHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+/// The function takes the mutex itself: it is called without.
+#define EXCLUDES(...) CCCL_CACHE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+/// The function is not checked; a comment says why it may do what it does.
+#define NO_THREAD_SAFETY_ANALYSIS CCCL_CACHE_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+namespace cccl_cache {
+
+/// std::mutex, known to Clang's analysis, which libstdc++'s is not.
+class CCCL_CACHE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  // Names of the standard library, which CondVar's uses.
+  void lock() CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
+  void unlock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  bool try_lock() CCCL_CACHE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    return mutex_.try_lock();
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
+/// Holds a mutex to the end of its scope, or until it is told to let go.
+class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability(mutex))
+      : lock_(mutex) {}
+  ~MutexLock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) = default;
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  void Lock() CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
+  void Unlock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock(); }
+
+ private:
+  std::unique_lock<Mutex> lock_;
+};
+
+/// Threads that wait, with a Mutex, for a condition. The condition is a function that returns
+/// bool; it runs with the mutex held, so a lambda says `[this]() REQUIRES(mutex_) { ... }`. The
+/// waits give the mutex up meanwhile, and return what the condition said last.
+class CondVar {
+ public:
+  void NotifyOne() { changed_.notify_one(); }
+  void NotifyAll() { changed_.notify_all(); }
+
+  template <typename Condition>
+  void Wait(Mutex& mutex, Condition condition) REQUIRES(mutex) {
+    changed_.wait(mutex, std::move(condition));
+  }
+  template <typename Clock, typename Duration, typename Condition>
+  bool WaitUntil(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline,
+                 Condition condition) REQUIRES(mutex) {
+    return changed_.wait_until(mutex, deadline, std::move(condition));
+  }
+  template <typename Rep, typename Period, typename Condition>
+  bool WaitFor(Mutex& mutex, std::chrono::duration<Rep, Period> longest, Condition condition)
+      REQUIRES(mutex) {
+    return changed_.wait_for(mutex, longest, std::move(condition));
+  }
+  /// The same, ended early by a stop.
+  template <typename Condition>
+  bool Wait(Mutex& mutex, std::stop_token stop, Condition condition) REQUIRES(mutex) {
+    return changed_.wait(mutex, std::move(stop), std::move(condition));
+  }
+  template <typename Clock, typename Duration, typename Condition>
+  bool WaitUntil(Mutex& mutex, std::stop_token stop,
+                 std::chrono::time_point<Clock, Duration> deadline, Condition condition)
+      REQUIRES(mutex) {
+    return changed_.wait_until(mutex, std::move(stop), deadline, std::move(condition));
+  }
+  template <typename Rep, typename Period, typename Condition>
+  bool WaitFor(Mutex& mutex, std::stop_token stop, std::chrono::duration<Rep, Period> longest,
+               Condition condition) REQUIRES(mutex) {
+    return changed_.wait_for(mutex, std::move(stop), longest, std::move(condition));
+  }
+
+ private:
+  std::condition_variable_any changed_;
+};
+
+}  // namespace cccl_cache
