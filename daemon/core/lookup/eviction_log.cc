@@ -3,6 +3,7 @@
 #include "daemon/core/lookup/eviction_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/codec.h"
@@ -67,47 +68,34 @@ std::optional<std::vector<StoredEviction>> Parse(std::string_view bytes) {
 }  // namespace
 
 void EvictionLog::Note(const Digest& key, EvictionCause cause) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Add(key, {cause, system_clock::now()});
 }
 
 void EvictionLog::Add(const Digest& key, const Eviction& eviction) {
-  const uint64_t number = ++last_number_;
-  by_key_[key] = {eviction, number};
-  std::deque<Place>& places = oldest_first_[static_cast<size_t>(eviction.cause)];
-  places.push_back({key, number});
-  if (places.size() <= kept_per_cause_) return;
-  // A key that was evicted again since also stands further back, with a newer number.
-  const auto oldest = by_key_.find(places.front().key);
-  if (oldest != by_key_.end() && oldest->second.number == places.front().number) {
-    by_key_.erase(oldest);
-  }
-  places.pop_front();
+  ++noted_;
+  static_cast<void>(evictions_.Insert(eviction.cause, key, eviction, 0));
 }
 
 std::optional<EvictionLog::Eviction> EvictionLog::Find(const Digest& key) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return std::nullopt;
-  return found->second.eviction;
+  const MutexLock lock(mutex_);
+  const auto* const found = evictions_.Find(key);
+  return found == nullptr ? std::nullopt : std::optional(found->value);
 }
 
 uint64_t EvictionLog::noted() const {
-  const std::lock_guard lock(mutex_);
-  return last_number_;
+  const MutexLock lock(mutex_);
+  return noted_;
 }
 
 std::string EvictionLog::Serialize() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string bytes;
-  for (const std::deque<Place>& places : oldest_first_) {
-    const size_t count = std::min(places.size(), kSerialisedPerCause);
-    for (auto place = places.end() - static_cast<ptrdiff_t>(count); place != places.end();
-         ++place) {
-      const auto found = by_key_.find(place->key);
-      // A key that was evicted again since also stands further back, or under another cause.
-      if (found == by_key_.end() || found->second.number != place->number) continue;
-      Append(bytes, place->key, found->second.eviction);
+  for (const auto& [cause, share] : evictions_.users()) {
+    const size_t count = std::min(share.oldest_first.size(), kSerialisedPerCause);
+    auto eviction = std::prev(share.oldest_first.end(), static_cast<ptrdiff_t>(count));
+    for (; eviction != share.oldest_first.end(); ++eviction) {
+      Append(bytes, eviction->key, eviction->value);
     }
   }
   return bytes;
@@ -116,9 +104,9 @@ std::string EvictionLog::Serialize() const {
 void EvictionLog::Restore(std::string_view bytes) {
   const auto stored = Parse(bytes);
   if (!stored) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const StoredEviction& each : *stored) {
-    if (!by_key_.contains(each.key)) Add(each.key, each.eviction);
+    if (evictions_.Find(each.key) == nullptr) Add(each.key, each.eviction);
   }
 }
 

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "base/lru.h"
+#include "base/mutex.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
@@ -42,7 +40,8 @@ class EvictionLog {
   /// are evicted, so they must stay small beside the entries.
   static constexpr size_t kSerialisedPerCause = 2048;
 
-  explicit EvictionLog(size_t kept_per_cause = 16384) : kept_per_cause_(kept_per_cause) {}
+  explicit EvictionLog(size_t kept_per_cause = 16384)
+      : evictions_({.max_entries_per_user = kept_per_cause}) {}
 
   void Note(const Digest& key, EvictionCause cause);
   /// Returns the key's last eviction, or none.
@@ -59,23 +58,12 @@ class EvictionLog {
   void Restore(std::string_view bytes);
 
  private:
-  struct Noted {
-    Eviction eviction;
-    uint64_t number = 0;
-  };
-  struct Place {
-    Digest key;
-    uint64_t number = 0;
-  };
+  void Add(const Digest& key, const Eviction& eviction) REQUIRES(mutex_);
 
-  // Requires mutex_ held.
-  void Add(const Digest& key, const Eviction& eviction);
-
-  const size_t kept_per_cause_;
-  mutable std::mutex mutex_;
-  uint64_t last_number_ = 0;  // guarded by mutex_, as all below
-  std::unordered_map<Digest, Noted, DigestHash> by_key_;
-  std::array<std::deque<Place>, static_cast<size_t>(EvictionCause::kCount)> oldest_first_;
+  mutable Mutex mutex_;
+  uint64_t noted_ GUARDED_BY(mutex_) = 0;
+  /// Each cause has its share.
+  PerUserLru<Digest, Eviction, DigestHash, EvictionCause> evictions_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon
