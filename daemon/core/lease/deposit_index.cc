@@ -3,7 +3,6 @@
 #include "daemon/core/lease/deposit_index.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -18,68 +17,61 @@ bool DepositIndex::Fits(uint64_t size) const {
 
 std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   std::vector<Digest> gone;
-  const std::lock_guard lock(mutex_);
-  if (const auto found = by_key_.find(record.key); found != by_key_.end()) Drop(found->second);
+  const MutexLock lock(mutex_);
+  Drop(record.key);
   // The limits may have been lowered since the deposit was made.
   if (!Fits(record.size)) return {record.key};
   const uint64_t charge = Charge(record.size);
   const Account account = usage_.AccountOf(record.uid);
   if (usage_.MustGiveWay(account, charge)) usage_.FindSomeAgain();
   while (const auto loser = usage_.MustGiveWay(account, charge)) {
-    gone.push_back(users_.at(*loser).oldest_first.front().record.key);
-    Drop(by_key_.at(gone.back()));
+    gone.push_back(entries_.users().at(*loser).oldest_first.front().key);
+    Drop(gone.back());
   }
-  User& user = users_[record.uid];
-  user.oldest_first.push_back({record, ++additions_});
-  user.bytes += charge;
-  usage_.Set(record.uid, account, user.bytes);
-  by_key_[record.key] = std::prev(user.oldest_first.end());
+  static_cast<void>(entries_.Insert(record.uid, record.key, {record, ++additions_}, charge));
+  usage_.Set(record.uid, account, entries_.users().at(record.uid).bytes);
   return gone;
 }
 
 std::optional<uint64_t> DepositIndex::Find(const Digest& key) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? std::nullopt : std::optional(found->second->addition);
+  const MutexLock lock(mutex_);
+  const auto* const found = entries_.Find(key);
+  return found == nullptr ? std::nullopt : std::optional(found->value.addition);
 }
 
 std::optional<DepositRecord> DepositIndex::Use(const Digest& key, std::chrono::sys_seconds now) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return std::nullopt;
-  DepositRecord& record = found->second->record;
-  Entries& entries = users_[record.uid].oldest_first;
-  entries.splice(entries.end(), entries, found->second);
-  if (now - record.used < kUseWritten) return std::nullopt;
-  record.used = now;
-  return record;
+  const MutexLock lock(mutex_);
+  Kept* const used = entries_.Use(key);
+  if (used == nullptr || now - used->record.used < kUseWritten) return std::nullopt;
+  used->record.used = now;
+  return used->record;
 }
 
 bool DepositIndex::Remove(const Digest& key, uint64_t addition) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end() || found->second->addition != addition) return false;
-  Drop(found->second);
+  const MutexLock lock(mutex_);
+  const auto* const found = entries_.Find(key);
+  if (found == nullptr || found->value.addition != addition) return false;
+  Drop(key);
   return true;
 }
 
 bool DepositIndex::RemoveOwn(const Digest& key, uid_t uid) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end() || found->second->record.uid != uid) return false;
-  Drop(found->second);
+  const MutexLock lock(mutex_);
+  const auto* const found = entries_.Find(key);
+  if (found == nullptr || found->user != uid) return false;
+  Drop(key);
   return true;
 }
 
 std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Digest>& after,
                                               size_t count) const {
   std::vector<DepositRecord> listed;
-  const std::lock_guard lock(mutex_);
-  const auto user = users_.find(uid);
-  if (user == users_.end()) return listed;
+  const MutexLock lock(mutex_);
+  const auto user = entries_.users().find(uid);
+  if (user == entries_.users().end()) return listed;
   std::vector<const DepositRecord*> behind;
-  for (const Entry& entry : user->second.oldest_first) {
-    if (!after || entry.record.key > *after) behind.push_back(&entry.record);
+  for (const Lru::Entry& entry : user->second.oldest_first) {
+    if (!after || entry.key > *after) behind.push_back(&entry.value.record);
   }
   const auto end = behind.begin() + static_cast<ptrdiff_t>(std::min(count, behind.size()));
   std::partial_sort(behind.begin(), end, behind.end(),
@@ -89,18 +81,15 @@ std::vector<DepositRecord> DepositIndex::List(uid_t uid, const std::optional<Dig
 }
 
 TierSize DepositIndex::size() const {
-  const std::lock_guard lock(mutex_);
-  return {by_key_.size(), usage_.in_all()};
+  const MutexLock lock(mutex_);
+  return {entries_.size(), entries_.bytes()};
 }
 
-void DepositIndex::Drop(Entries::iterator entry) {
-  const DepositRecord& record = entry->record;
-  const auto user = users_.find(record.uid);
-  user->second.bytes -= Charge(record.size);
-  usage_.Set(record.uid, user->second.bytes);
-  by_key_.erase(record.key);
-  user->second.oldest_first.erase(entry);
-  if (user->second.oldest_first.empty()) users_.erase(user);
+void DepositIndex::Drop(const Digest& key) {
+  const Lru::Entries gone = entries_.Remove(key);
+  if (gone.empty()) return;
+  const uid_t uid = gone.front().user;
+  usage_.Set(uid, usage_.Of(uid) - gone.front().bytes);
 }
 
 }  // namespace cccl_cache::daemon

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <list>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/lru.h"
+#include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/tier.h"
@@ -63,25 +62,20 @@ class DepositIndex {
   [[nodiscard]] TierSize size() const;
 
  private:
-  struct Entry {
+  struct Kept {
     DepositRecord record;
     uint64_t addition = 0;
   };
-  using Entries = std::list<Entry>;
-  struct User {
-    Entries oldest_first;  // never empty
-    uint64_t bytes = 0;
-  };
+  // `usage_` says who loses what, because it counts the uids of an account together.
+  using Lru = PerUserLru<Digest, Kept, DigestHash, uid_t>;
 
-  // These require mutex_ held.
-  void Drop(Entries::iterator entry);
+  void Drop(const Digest& key) REQUIRES(mutex_);
 
   const Limits limits_;
-  mutable std::mutex mutex_;
-  std::unordered_map<uid_t, User> users_;  // guarded by mutex_, as all below
-  std::unordered_map<Digest, Entries::iterator, DigestHash> by_key_;
-  AccountUsage usage_;
-  uint64_t additions_ = 0;
+  mutable Mutex mutex_;
+  Lru entries_ GUARDED_BY(mutex_){{}};
+  AccountUsage usage_ GUARDED_BY(mutex_);
+  uint64_t additions_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cccl_cache::daemon
