@@ -57,6 +57,8 @@ class PerUserLru {
   };
 
   explicit PerUserLru(const Limits& limits) : limits_(limits) {}
+  PerUserLru(const PerUserLru&) = delete;
+  PerUserLru& operator=(const PerUserLru&) = delete;
 
   // `now` matters only with a lifetime.
 

@@ -42,17 +42,17 @@ class ExpiringCache {
   /// `bytes`: the size of what the value holds. An entry larger than one account's share is not
   /// kept.
   void Remember(const Digest& key, Account account, Value value, size_t bytes) {
-    typename Entries::Entries gone;  // freed after the lock
+    typename Lru::Entries gone;  // freed after the lock
     const MutexLock lock(mutex_);
     gone = entries_.Insert(account, key, std::move(value), kEntryBytes + bytes, now_());
   }
 
  private:
-  using Entries = PerUserLru<Digest, Value, DigestHash, Account>;
+  using Lru = PerUserLru<Digest, Value, DigestHash, Account>;
 
   const Now now_;
   Mutex mutex_;
-  Entries entries_ GUARDED_BY(mutex_);
+  Lru entries_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon
