@@ -54,31 +54,18 @@ Reached<std::string> ReadWhole(int file, uint64_t expected) {
 }  // namespace
 
 std::optional<KnownContents> DigestMemory::Find(const ContentStamp& stamp) {
-  const std::lock_guard lock(mutex_);
-  const auto found = index_.find(stamp);
-  if (found == index_.end()) return std::nullopt;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->second;
+  const MutexLock lock(mutex_);
+  const KnownContents* const found = entries_.Use(stamp);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 void DigestMemory::Remember(const ContentStamp& stamp, const KnownContents& contents) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = index_.find(stamp); found != index_.end()) {
-    found->second->second = contents;
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return;
-  }
-  if (max_files_ == 0) return;
-  if (entries_.size() == max_files_) {
-    index_.erase(entries_.back().first);
-    entries_.pop_back();
-  }
-  entries_.emplace_front(stamp, contents);
-  index_.emplace(stamp, entries_.begin());
+  const MutexLock lock(mutex_);
+  static_cast<void>(entries_.Insert({}, stamp, contents, 0));
 }
 
 size_t DigestMemory::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return entries_.size();
 }
 

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "base/lru.h"
+#include "base/mutex.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/file_stamp.h"
@@ -34,22 +33,15 @@ struct KnownContents {
 /// file again. Thread-safe.
 class DigestMemory {
  public:
-  explicit DigestMemory(size_t max_files) : max_files_(max_files) {}
-  DigestMemory(const DigestMemory&) = delete;
-  DigestMemory& operator=(const DigestMemory&) = delete;
+  explicit DigestMemory(size_t max_files) : entries_({.max_entries = max_files}) {}
 
   [[nodiscard]] std::optional<KnownContents> Find(const ContentStamp& stamp);
   void Remember(const ContentStamp& stamp, const KnownContents& contents);
   [[nodiscard]] size_t size() const;
 
  private:
-  using Entry = std::pair<ContentStamp, KnownContents>;
-  using Entries = std::list<Entry>;
-
-  const size_t max_files_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // most recently used first; guarded by mutex_
-  std::unordered_map<ContentStamp, Entries::iterator, ContentStampHash> index_;  // by mutex_
+  mutable Mutex mutex_;
+  PerUserLru<ContentStamp, KnownContents, ContentStampHash> entries_ GUARDED_BY(mutex_);
 };
 
 /// The facts about requesters' files that are kept from one build to the next. Thread-safe.
