@@ -15,6 +15,10 @@
 #else
 #define CCCL_CACHE_THREAD_ATTRIBUTE(x)
 #endif
+// Abseil, which gRPC includes, has macros of these names and the same meaning.
+#undef GUARDED_BY
+#undef PT_GUARDED_BY
+#undef NO_THREAD_SAFETY_ANALYSIS
 /// The member is read and written only with the mutex held.
 #define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
 /// What the member points to is read and written only with the mutex held.

@@ -15,7 +15,7 @@
 #include "daemon/core/model/result.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 #include "daemon/service/wire/acquire_messages.h"
 
 namespace cccl_cache::daemon {

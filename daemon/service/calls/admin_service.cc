@@ -125,10 +125,8 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
 
 AdminService::AdminService(BuildBackend& backend, const Peer& peer, const AdminSources& sources) {
   const Account account = peer.account();
-  Serve("/cccl_cache.v1.Admin/Explain", [&backend, peer](CallStream& stream) {
-    auto* call = new ExplainCall(backend, peer, stream);
-    call->Begin();
-  });
+  Serve("/cccl_cache.v1.Admin/Explain",
+        [&backend, peer](CallStream& stream) { new ExplainCall(backend, peer, stream); });
   Serve("/cccl_cache.v1.Admin/Stats",
         UnaryCall::Maker<v1::StatsRequest>(
             backend, account, [&sources](const auto& /*request*/, const UnaryCall::Reply& answer) {

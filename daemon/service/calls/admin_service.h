@@ -14,7 +14,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/service/limits/backend.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
 

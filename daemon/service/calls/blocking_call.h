@@ -18,7 +18,7 @@
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/transport/call_threads.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
 

@@ -13,7 +13,7 @@
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/explain_request.h"
-#include "daemon/service/calls/unary_call.h"
+#include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/wire/build_request.h"
 #include "proto/digest.h"
@@ -21,26 +21,17 @@
 namespace cccl_cache::daemon {
 
 /// One call of Explain. Its request can be as large as a build's and has the same bounds.
-class ExplainCall final : public SmallCall {
+class ExplainCall final : public StreamCall {
  public:
   ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream);
 
  private:
-  class Wait;
-
-  void OnRequest(grpc::ByteBuffer& request) override;
-  void OnLeft() override;
-  [[nodiscard]] Result<ExplainQuestion> Read(grpc::ByteBuffer& request);
-  void AskOfKey(const Digest& key);
-  void AskOfBuild(ExplainQuestion question);
-  /// Returns false if the caller has left; the call is then ended with an error.
-  [[nodiscard]] bool BeginWait();
-  void Answer(const Result<Explanation>& answer);
+  void OnMessage(grpc::ByteBuffer& message) override;
+  [[nodiscard]] Result<ExplainQuestion> ReadQuestion(grpc::ByteBuffer& request);
+  [[nodiscard]] Status Ask(ExplainQuestion question);
 
   BuildBackend& backend_;
   const Peer peer_;
-  const std::shared_ptr<Wait> wait_;
-  grpc::ByteBuffer reply_;
 };
 
 }  // namespace cccl_cache::daemon

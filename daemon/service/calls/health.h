@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
-#include "daemon/service/calls/unary_call.h"
+#include "base/mutex.h"
+#include "daemon/service/calls/stream_call.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace cccl_cache::daemon {
@@ -55,48 +55,38 @@ class Health {
   void Remove(Watcher& watcher);
 
  private:
-  /// Requires mutex_.
-  [[nodiscard]] bool IsReady() const { return serving_ && problem_.empty(); }
-  void NotifyAll();
+  [[nodiscard]] bool IsReady() const REQUIRES(mutex_) { return serving_ && problem_.empty(); }
+  void NotifyAll() REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  bool serving_ = true;                    // guarded by mutex_
-  std::string problem_;                    // guarded by mutex_
-  bool stopped_ = false;                   // guarded by mutex_
-  std::unordered_set<Watcher*> watchers_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  bool serving_ GUARDED_BY(mutex_) = true;
+  std::string problem_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::unordered_set<Watcher*> watchers_ GUARDED_BY(mutex_);
 };
 
 /// One call of grpc.health.v1.Health.Watch. Sends the present state, then each new state. A state
 /// that changes again before the previous one is sent is skipped.
-class HealthWatch final : public SmallCall, private Health::Watcher {
+class HealthWatch final : public StreamCall, private Health::Watcher {
  public:
-  HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health)
-      : SmallCall(backend, account, stream), health_(health) {}
+  HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health);
   ~HealthWatch() override { health_.Remove(*this); }
-
-  void OnWriteDone(bool ok) override;
 
  private:
   using Serving = grpc::health::v1::HealthCheckResponse::ServingStatus;
 
-  void OnRequest(grpc::ByteBuffer& request) override;
-  void OnLeft() override;
+  void OnMessage(grpc::ByteBuffer& request) override;
+  void OnSpace() override { SendState(); }
   void Notify(bool serving, bool ready) override;
   void Stop() override;
-  /// Sends the new state, or ends the call. Requires mutex_. Operations may start with the lock
-  /// held, because gRPC never runs a callback from within a start.
-  void Advance();
+  void SendState();
 
   Health& health_;
-  std::mutex mutex_;
-  bool known_ = false;             // guarded by mutex_; whether the service has a state
-  bool of_ready_ = false;          // guarded by mutex_; whether it is kReadyService
-  std::optional<Serving> wanted_;  // guarded by mutex_; empty until the request arrived
-  std::optional<Serving> sent_;    // guarded by mutex_
-  bool writing_ = false;           // guarded by mutex_
-  bool leaving_ = false;           // guarded by mutex_
-  bool ended_ = false;             // guarded by mutex_
-  grpc::ByteBuffer message_;       // guarded by mutex_
+  // Used only in events.
+  bool known_ = false;     ///< whether the service has a state
+  bool of_ready_ = false;  ///< whether it is kReadyService
+  Serving state_{};        ///< the present one
+  std::optional<Serving> sent_;
 };
 
 }  // namespace cccl_cache::daemon

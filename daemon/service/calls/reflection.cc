@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/service/calls/stream_call.h"
 #include "daemon/service/wire/messages.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
 
@@ -78,57 +79,26 @@ Response Answer(const Request& request, const std::vector<std::string>& services
 }
 
 /// One stream of questions; each is answered before the next is read. Deletes itself at the end.
-class ReflectionCall final : public RawCall {
+class ReflectionCall final : public StreamCall {
  public:
   ReflectionCall(BuildBackend& backend, Account account, CallStream& stream,
                  const std::vector<std::string>& services)
-      : RawCall(stream), backend_(backend), services_(services) {
-    auto call = backend_.budget.Take(account, Resource::kCalls);
-    auto share = call ? backend_.budget.Take(account, Resource::kStreams) : call.error();
-    if (!share) {
-      Fail(share.error());
-      return;
-    }
-    call_ = std::move(*call);
-    stream_ = std::move(*share);
-    StartRead(&message_);
+      : StreamCall(backend, account, stream), services_(services) {
+    Begin([this] {
+      if (Hold(Resource::kCalls) && Hold(Resource::kStreams)) Read();
+    });
   }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) {
-      Finish(grpc::Status::OK);
-      return;
-    }
-    Request request;
-    if (auto decoded = DecodeSmall(message_, request); !decoded) {
-      Fail(decoded.error());
-      return;
-    }
-    message_ = Encode(Answer(request, services_));
-    StartWrite(&message_);
-  }
-
-  void OnWriteDone(bool ok) override {
-    if (ok) {
-      StartRead(&message_);
-    } else {
-      Finish(grpc::Status::CANCELLED);
-    }
-  }
-
-  void OnDone() override { delete this; }
 
  private:
-  void Fail(const Error& error) {
-    if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-    Finish(ToGrpcStatus(error, context()));
+  void OnMessage(grpc::ByteBuffer& message) override {
+    Request request;
+    if (auto decoded = DecodeSmall(message, request); !decoded) return End(decoded.error());
+    Send(Encode(Answer(request, services_)));
   }
+  void OnSpace() override { Read(); }
+  void OnHalfClose() override { End(); }
 
-  BuildBackend& backend_;
   const std::vector<std::string>& services_;
-  Share call_;
-  Share stream_;
-  grpc::ByteBuffer message_;
 };
 
 }  // namespace

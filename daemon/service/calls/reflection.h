@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/service/limits/backend.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
 

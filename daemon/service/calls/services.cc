@@ -159,8 +159,7 @@ HealthService::HealthService(BuildBackend& backend, Account account, Health& hea
               Check(health, request, answer);
             }));
   Serve("/grpc.health.v1.Health/Watch", [&backend, account, &health](CallStream& stream) {
-    auto* call = new HealthWatch(backend, account, stream, health);
-    call->Begin();
+    new HealthWatch(backend, account, stream, health);
   });
 }
 

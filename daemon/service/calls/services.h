@@ -9,7 +9,7 @@
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/snapshot_calls.h"
 #include "daemon/service/limits/backend.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
 

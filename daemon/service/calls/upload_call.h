@@ -9,7 +9,7 @@
 
 #include "daemon/core/model/peer.h"
 #include "daemon/service/limits/backend.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {

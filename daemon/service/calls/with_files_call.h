@@ -13,7 +13,7 @@
 #include "daemon/service/calls/build_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/limits/read_gate.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 #include "daemon/service/wire/build_request.h"
 #include "daemon/service/wire/reply_bytes.h"
 

@@ -16,7 +16,7 @@
 #include <unordered_map>
 
 #include "base/file_descriptor.h"
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/transport/stream_call.h"
+#include "daemon/service/transport/raw_call.h"
 
 #include <utility>
 
