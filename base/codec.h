@@ -2,15 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
+/// The codec of stored formats and of what daemon and worker send each other. Integers are little
+/// endian; nothing is padded or aligned.
+///   flag, enumerator = u8
+///   count            = u32
+///   text             = u64 length, length bytes
+///   C text           = text NUL       the length does not count the NUL
 namespace cccl_cache {
-
-// The values that stored formats are made of. Integers are little endian; nothing is padded.
 
 template <typename Integer>
 void AppendInteger(std::string& out, Integer value) {
@@ -22,47 +31,161 @@ inline void AppendString(std::string& out, std::string_view value) {
   out.append(value);
 }
 
-/// Takes values off the front of some bytes, never past their end. Not thread-safe.
+/// Takes values off the front of some bytes, and trusts none of them. The first value that is cut
+/// off or out of range is an error, after which every value is zero or empty. Views point into the
+/// bytes, which must outlive them. Not thread-safe.
 class ByteReader {
  public:
+  static constexpr size_t kEmptyText = 8;   ///< bytes of an empty text
+  static constexpr size_t kEmptyCText = 9;  ///< bytes of an empty C text
+
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
-  template <typename Integer>
-  std::optional<Integer> TakeInteger() {
-    const auto raw = Take(sizeof(Integer));
-    if (!raw) return std::nullopt;
-    Integer value = 0;
-    for (size_t i = 0; i < raw->size(); ++i) {
-      value |=
-          static_cast<Integer>(static_cast<Integer>(static_cast<uint8_t>((*raw)[i])) << (8 * i));
+  template <std::integral Integer>
+  Integer Take() {
+    uint64_t value = 0;
+    const std::string_view raw = Bytes(sizeof(Integer));
+    for (size_t i = 0; i < raw.size(); ++i) {
+      value |= uint64_t{static_cast<uint8_t>(raw[i])} << (8 * i);
     }
-    return value;
+    return static_cast<Integer>(value);
   }
 
-  std::optional<std::string_view> TakeString() {
-    const auto length = TakeInteger<uint64_t>();
-    return length ? Take(*length) : std::nullopt;
+  /// Takes an enumerator from `first` to `last`. Returns `first` after an error.
+  template <typename Enum>
+  Enum TakeEnum(Enum first, Enum last) {
+    const auto value = Take<uint8_t>();
+    if (value < static_cast<uint8_t>(first) || value > static_cast<uint8_t>(last)) Fail();
+    return ok_ ? static_cast<Enum>(value) : first;
   }
 
-  /// Returns a count of items of at least `minimum` bytes each. None if the remaining bytes can't
-  /// hold them, so that it is safe to reserve memory for them.
-  std::optional<uint32_t> TakeCount(size_t minimum) {
-    const auto count = TakeInteger<uint32_t>();
-    if (!count || *count > rest_.size() / minimum) return std::nullopt;
-    return count;
+  /// Takes a flag, which is 0 or 1.
+  bool Flag() {
+    const auto value = Take<uint8_t>();
+    if (value > 1) Fail();
+    return ok_ && value == 1;
   }
 
-  std::optional<std::string_view> Take(uint64_t length) {
-    if (length > rest_.size()) return std::nullopt;
-    const std::string_view taken = rest_.substr(0, length);
-    rest_.remove_prefix(length);
+  /// Takes a u64 below 2^63.
+  int64_t NonNegative() {
+    const auto value = Take<int64_t>();
+    if (value < 0) Fail();
+    return ok_ ? value : 0;
+  }
+
+  /// Takes so many bytes, as they are.
+  std::string_view Bytes(uint64_t length) {
+    if (length > rest_.size()) Fail();
+    const std::string_view taken = rest_.substr(0, ok_ ? length : 0);
+    rest_.remove_prefix(taken.size());
     return taken;
   }
 
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+  /// Takes the bytes of a SHA-256.
+  std::array<uint8_t, 32> Sha256() {
+    std::array<uint8_t, 32> digest{};
+    std::ranges::copy(Bytes(digest.size()), digest.begin());
+    return digest;
+  }
+
+  std::string_view Text() { return Bytes(Take<uint64_t>()); }
+
+  /// Takes a text that is a C string where it lies. So is what this returns after an error.
+  std::string_view CText() {
+    const std::string_view text = Text();
+    if (Bytes(1) != std::string_view("\0", 1)) Fail();
+    return ok_ ? text : std::string_view("");
+  }
+
+  /// Takes the number of entries that follow, each at least `entry_bytes` long. No more than the
+  /// rest can hold, so that it is safe to reserve memory for them.
+  size_t Count(size_t entry_bytes) {
+    const size_t count = Take<uint32_t>();
+    if (count > rest_.size() / entry_bytes) Fail();
+    return ok_ ? count : 0;
+  }
+
+  template <typename Integer>
+  std::optional<Integer> TakeInteger() {
+    const auto value = Take<Integer>();
+    return ok_ ? std::optional(value) : std::nullopt;
+  }
+  std::optional<std::string_view> TakeString() {
+    const auto text = Text();
+    return ok_ ? std::optional(text) : std::nullopt;
+  }
+  std::optional<uint32_t> TakeCount(size_t minimum) {
+    const auto count = static_cast<uint32_t>(Count(minimum));
+    return ok_ ? std::optional(count) : std::nullopt;
+  }
+  std::optional<std::string_view> Take(uint64_t length) {
+    const auto bytes = Bytes(length);
+    return ok_ ? std::optional(bytes) : std::nullopt;
+  }
+  [[nodiscard]] bool at_end() const { return complete(); }
+
+  /// Records an error: the caller found a value out of range.
+  void Fail() {
+    ok_ = false;
+    rest_ = {};
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+  /// Returns the bytes that are left. After an error none are.
+  [[nodiscard]] std::string_view rest() const { return rest_; }
+  /// Returns whether there was no error and nothing is left.
+  [[nodiscard]] bool complete() const { return ok_ && rest_.empty(); }
 
  private:
   std::string_view rest_;
+  bool ok_ = true;
+};
+
+/// Puts values one behind the other. A long text is not copied but referred to: it must stay
+/// unchanged as long as the writer is used. Not thread-safe.
+class ByteWriter {
+ public:
+  /// Puts an integer, or a flag or enumerator as one byte.
+  template <typename Value>
+  ByteWriter& Put(Value value) {
+    static_assert(std::is_integral_v<Value> || sizeof(Value) == 1);
+    char encoded[sizeof(Value)];
+    for (size_t i = 0; i < sizeof(Value); ++i) {
+      encoded[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+    }
+    return Bytes({encoded, sizeof(Value)});
+  }
+  ByteWriter& Count(size_t count) { return Put(static_cast<uint32_t>(count)); }
+  /// Puts a copy of the bytes as they are.
+  ByteWriter& Bytes(std::string_view bytes);
+  ByteWriter& Text(std::string_view text);
+  ByteWriter& CText(std::string_view text) { return Text(text).Put('\0'); }
+  /// A text that goes at once can't be referred to.
+  template <std::same_as<std::string> Temporary>
+  ByteWriter& Text(Temporary&& text) = delete;
+  template <std::same_as<std::string> Temporary>
+  ByteWriter& CText(Temporary&& text) = delete;
+
+  /// Returns the number of bytes.
+  [[nodiscard]] size_t size() const { return size_; }
+  /// Returns all bytes as one string, with room for `more` of them.
+  [[nodiscard]] std::string Joined(size_t more = 0) const;
+  /// Writes all bytes to a blocking descriptor. If that is a socket, the process must ignore
+  /// SIGPIPE. Returns 0 or errno.
+  [[nodiscard]] int WriteTo(int fd) const;
+
+ private:
+  /// A run of bytes. They are in own_ at `offset` if `external` is null.
+  struct Piece {
+    const char* external = nullptr;
+    size_t offset = 0;
+    size_t size = 0;
+  };
+
+  [[nodiscard]] std::string_view View(const Piece& piece) const;
+
+  std::string own_;
+  std::vector<Piece> pieces_;
+  size_t size_ = 0;
 };
 
 }  // namespace cccl_cache

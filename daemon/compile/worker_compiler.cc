@@ -198,8 +198,9 @@ Result<FileDescriptor> SealJob(const CompileJob& job) {
   if (!memory.valid()) {
     return Error{ErrorCode::kUnavailable, fmt::format("handing over a job: {}", strerror(errno))};
   }
-  Status written = EncodeJob(job).WriteTo(memory.get());
-  if (!written) return written.error();
+  if (const int error = EncodeJob(job).WriteTo(memory.get())) {
+    return Error{ErrorCode::kUnavailable, fmt::format("handing over a job: {}", strerror(error))};
+  }
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
     return Error{ErrorCode::kUnavailable, fmt::format("sealing a job: {}", strerror(errno))};

@@ -76,10 +76,10 @@ WorkerReply RunWithFileView(const WorkerJob& job, const WorkerSetup& setup,
 }
 
 void Send(const WorkerReply& reply) {
-  const WireWriter payload = EncodeReply(reply);
-  WireWriter frame;
-  frame.Raw(EncodeFrameHeader(payload.size()));
-  if (!frame.WriteTo(kReplyFd) || !payload.WriteTo(kReplyFd)) _exit(kExitReplyLost);
+  const ByteWriter payload = EncodeReply(reply);
+  ByteWriter frame;
+  frame.Bytes(EncodeFrameHeader(payload.size()));
+  if (frame.WriteTo(kReplyFd) != 0 || payload.WriteTo(kReplyFd) != 0) _exit(kExitReplyLost);
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 
 #include <utility>
 
-#include "daemon/compile/protocol/wire_reader.h"
-#include "daemon/compile/protocol/wire_writer.h"
+#include "base/codec.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -21,42 +20,38 @@ enum class Tag : uint8_t {
   kExited = 7,
 };
 
-constexpr char kFrameMagic[] = {'C', 'C', 'R', 'F'};
+constexpr std::string_view kFrameMagic = "CCRF";
 constexpr size_t kMaxMessageText = 4096;  // bytes of an error text sent to the daemon
-constexpr size_t kEmptyText = 9;          // bytes of an encoded empty text
-
 Error Malformed(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string("malformed ") + what};
 }
 
-WireWriter Begin(Tag tag) {
-  WireWriter writer;
-  writer.U8(static_cast<uint8_t>(tag));
-  return writer;
+ByteWriter Begin(Tag tag) { return ByteWriter().Put(tag); }
+
+void WriteTexts(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.Count(texts.size());
+  for (const std::string& text : texts) writer.CText(text);
 }
 
-void WriteTexts(WireWriter& writer, const std::vector<std::string>& texts) {
-  writer.U32(static_cast<uint32_t>(texts.size()));
-  for (const std::string& text : texts) writer.Text(text);
-}
-
-std::vector<std::string> ReadTexts(WireReader& reader) {
+std::vector<std::string> ReadTexts(ByteReader& reader) {
   std::vector<std::string> texts;
-  for (size_t left = reader.Count(kEmptyText); left > 0; --left) texts.emplace_back(reader.Text());
+  for (size_t left = reader.Count(ByteReader::kEmptyCText); left > 0; --left) {
+    texts.emplace_back(reader.CText());
+  }
   return texts;
 }
 
-void WriteLibrary(WireWriter& writer, const std::optional<LibraryFiles>& library) {
-  writer.U8(library.has_value());
+void WriteLibrary(ByteWriter& writer, const std::optional<LibraryFiles>& library) {
+  writer.Put(library.has_value());
   if (!library) return;
-  writer.Text(library->path);
+  writer.CText(library->path);
   WriteTexts(writer, library->preload);
 }
 
-std::optional<LibraryFiles> ReadLibrary(WireReader& reader) {
+std::optional<LibraryFiles> ReadLibrary(ByteReader& reader) {
   if (!reader.Flag()) return std::nullopt;
   LibraryFiles library;
-  library.path = reader.Text();
+  library.path = reader.CText();
   library.preload = ReadTexts(reader);
   return library;
 }
@@ -65,20 +60,20 @@ std::optional<LibraryFiles> ReadLibrary(WireReader& reader) {
 //             forks-ahead:u8
 //   library = 0:u8 | 1:u8 path:text count:u32 preload:text{count}
 std::string Encode(const ZygoteHello& hello) {
-  WireWriter writer = Begin(Tag::kHello);
-  writer.U32(kWorkerProtocol);
+  ByteWriter writer = Begin(Tag::kHello);
+  writer.Put(kWorkerProtocol);
   WriteLibrary(writer, hello.nvrtc);
   WriteLibrary(writer, hello.nvjitlink);
   WriteLibrary(writer, hello.nvvm);
-  writer.Text(hello.libdevice);
+  writer.CText(hello.libdevice);
   WriteTexts(writer, hello.trusted_directories);
-  writer.U8(hello.forks_ahead);
+  writer.Put(hello.forks_ahead);
   return writer.Joined();
 }
 
-Result<ControlMessage> DecodeHello(WireReader reader) {
-  const uint32_t protocol = reader.U32();
-  if (!reader.failed() && protocol != kWorkerProtocol) {
+Result<ControlMessage> DecodeHello(ByteReader reader) {
+  const uint32_t protocol = reader.Take<uint32_t>();
+  if (reader.ok() && protocol != kWorkerProtocol) {
     return Error{
         ErrorCode::kUnavailable,
         "cccl-cached-worker and cccl-cached are of different versions: restart cccl-cached"};
@@ -87,36 +82,35 @@ Result<ControlMessage> DecodeHello(WireReader reader) {
   hello.nvrtc = ReadLibrary(reader);
   hello.nvjitlink = ReadLibrary(reader);
   hello.nvvm = ReadLibrary(reader);
-  hello.libdevice = reader.Text();
+  hello.libdevice = reader.CText();
   hello.trusted_directories = ReadTexts(reader);
   hello.forks_ahead = reader.Flag();
-  if (!reader.Complete()) return Malformed("hello");
+  if (!reader.complete()) return Malformed("hello");
   return ControlMessage(std::move(hello));
 }
 
 //   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8 pch:u8
 std::string Encode(const SpawnRequest& spawn) {
-  WireWriter writer = Begin(Tag::kSpawn);
-  writer.U64(spawn.job_id);
-  writer.U64(spawn.memory_bytes);
-  writer.U8(spawn.may_lack_sandbox);
-  writer.U8(spawn.background);
-  writer.U8(static_cast<uint8_t>(spawn.pch));
-  return writer.Joined();
+  return Begin(Tag::kSpawn)
+      .Put(spawn.job_id)
+      .Put(spawn.memory_bytes)
+      .Put(spawn.may_lack_sandbox)
+      .Put(spawn.background)
+      .Put(spawn.pch)
+      .Joined();
 }
 
 std::string EncodeText(Tag tag, std::string_view message) {
-  WireWriter writer = Begin(tag);
-  writer.Text(message.substr(0, kMaxMessageText));
-  return writer.Joined();
+  return Begin(tag).CText(message.substr(0, kMaxMessageText)).Joined();
 }
 
 //   ready = 3:u8 sandbox:u8 description:text
 std::string Encode(const ZygoteReady& ready) {
-  WireWriter writer = Begin(Tag::kReady);
-  writer.U8(static_cast<uint8_t>(ready.sandbox));
-  writer.Text(std::string_view(ready.description).substr(0, kMaxMessageText));
-  return writer.Joined();
+  const std::string_view description = ready.description;
+  return Begin(Tag::kReady)
+      .Put(ready.sandbox)
+      .CText(description.substr(0, kMaxMessageText))
+      .Joined();
 }
 
 //   load-failed = 4:u8 message:text
@@ -126,9 +120,7 @@ std::string Encode(const LoadFailed& failed) {
 
 //   spawned = 5:u8 pid:u32
 std::string Encode(const Spawned& spawned) {
-  WireWriter writer = Begin(Tag::kSpawned);
-  writer.U32(static_cast<uint32_t>(spawned.pid));
-  return writer.Joined();
+  return Begin(Tag::kSpawned).Put<uint32_t>(spawned.pid).Joined();
 }
 
 //   spawn-failed = 6:u8 message:text
@@ -138,12 +130,12 @@ std::string Encode(const SpawnFailed& failed) {
 
 //   exited = 7:u8 wait-status:u32 peak-resident-bytes:u64 cpu-microseconds:u64
 std::string Encode(const Exited& exited) {
-  WireWriter writer = Begin(Tag::kExited);
-  writer.U32(static_cast<uint32_t>(exited.wait_status));
-  writer.U64(exited.peak_resident_bytes);
-  writer.U64(static_cast<uint64_t>(exited.cpu_time.count()));
-  writer.U8(exited.refused_memory);
-  return writer.Joined();
+  return Begin(Tag::kExited)
+      .Put<uint32_t>(exited.wait_status)
+      .Put(exited.peak_resident_bytes)
+      .Put<uint64_t>(exited.cpu_time.count())
+      .Put(exited.refused_memory)
+      .Joined();
 }
 
 template <typename Message>
@@ -158,71 +150,67 @@ std::string EncodeControlAnswer(const ControlAnswer& message) { return EncodeAny
 std::string EncodeStatusMessage(const StatusMessage& message) { return EncodeAny(message); }
 
 Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
-  WireReader reader(bytes);
-  const Tag tag{reader.U8()};
+  ByteReader reader(bytes);
+  const Tag tag{reader.Take<uint8_t>()};
   if (tag == Tag::kHello) return DecodeHello(reader);
-  SpawnRequest spawn{.job_id = reader.U64(),
-                     .memory_bytes = reader.U64(),
+  SpawnRequest spawn{.job_id = reader.Take<uint64_t>(),
+                     .memory_bytes = reader.Take<uint64_t>(),
                      .may_lack_sandbox = reader.Flag(),
                      .background = reader.Flag(),
-                     .pch = PchUse{reader.U8()}};
-  if (tag != Tag::kSpawn || !reader.Complete() || spawn.pch > PchUse::kRead)
-    return Malformed("control message");
+                     .pch = reader.TakeEnum(PchUse::kNone, PchUse::kRead)};
+  if (tag != Tag::kSpawn || !reader.complete()) return Malformed("control message");
   return ControlMessage(spawn);
 }
 
 Result<ControlAnswer> DecodeControlAnswer(std::string_view bytes) {
-  WireReader reader(bytes);
-  const Tag tag{reader.U8()};
-  const SandboxKind sandbox{tag == Tag::kReady ? reader.U8() : uint8_t{0}};
-  std::string text(reader.Text());
-  if (!reader.Complete()) return Malformed("answer of a zygote");
-  if (tag == Tag::kLoadFailed) return ControlAnswer(LoadFailed{std::move(text)});
-  if (tag != Tag::kReady || sandbox < SandboxKind::kReadsToolchain ||
-      sandbox > SandboxKind::kNone) {
-    return Malformed("answer of a zygote");
+  ByteReader reader(bytes);
+  const Tag tag{reader.Take<uint8_t>()};
+  ControlAnswer answer;
+  if (tag == Tag::kLoadFailed) {
+    answer = LoadFailed{std::string(reader.CText())};
+  } else if (tag == Tag::kReady) {
+    answer = ZygoteReady{reader.TakeEnum(SandboxKind::kReadsToolchain, SandboxKind::kNone),
+                         std::string(reader.CText())};
+  } else {
+    reader.Fail();
   }
-  return ControlAnswer(ZygoteReady{sandbox, std::move(text)});
+  if (!reader.complete()) return Malformed("answer of a zygote");
+  return answer;
 }
 
 Result<StatusMessage> DecodeStatusMessage(std::string_view bytes) {
-  WireReader reader(bytes);
+  ByteReader reader(bytes);
   StatusMessage message;
-  switch (Tag{reader.U8()}) {
+  switch (Tag{reader.Take<uint8_t>()}) {
     case Tag::kSpawned:
-      message = Spawned{static_cast<pid_t>(reader.U32())};
+      message = Spawned{reader.Take<pid_t>()};
       break;
     case Tag::kSpawnFailed:
-      message = SpawnFailed{std::string(reader.Text())};
+      message = SpawnFailed{std::string(reader.CText())};
       break;
     case Tag::kExited:
-      message = Exited{.wait_status = static_cast<int>(reader.U32()),
-                       .peak_resident_bytes = reader.U64(),
-                       .cpu_time = std::chrono::microseconds(reader.U64()),
+      message = Exited{.wait_status = reader.Take<int32_t>(),
+                       .peak_resident_bytes = reader.Take<uint64_t>(),
+                       .cpu_time = std::chrono::microseconds(reader.Take<uint64_t>()),
                        .refused_memory = reader.Flag()};
       break;
     default:
-      return Malformed("status of a worker");
+      reader.Fail();
   }
-  if (!reader.Complete()) return Malformed("status of a worker");
+  if (!reader.complete()) return Malformed("status of a worker");
   return message;
 }
 
 std::string EncodeFrameHeader(uint64_t payload_bytes) {
-  WireWriter writer;
-  for (char byte : kFrameMagic) writer.U8(static_cast<uint8_t>(byte));
-  writer.U32(kWorkerProtocol);
-  writer.U64(payload_bytes);
-  return writer.Joined();
+  return ByteWriter().Bytes(kFrameMagic).Put(kWorkerProtocol).Put(payload_bytes).Joined();
 }
 
 Result<uint64_t> DecodeFrameHeader(std::string_view bytes) {
-  WireReader reader(bytes);
-  bool magic = true;
-  for (char byte : kFrameMagic) magic = magic && reader.U8() == static_cast<uint8_t>(byte);
-  const uint32_t protocol = reader.U32();
-  const uint64_t length = reader.U64();
-  if (!reader.Complete() || !magic || protocol != kWorkerProtocol) {
+  ByteReader reader(bytes);
+  const bool magic = reader.Bytes(kFrameMagic.size()) == kFrameMagic;
+  const auto protocol = reader.Take<uint32_t>();
+  const auto length = reader.Take<uint64_t>();
+  if (!reader.complete() || !magic || protocol != kWorkerProtocol) {
     return Error{ErrorCode::kWorkerCrashed, "the worker's answer is not one"};
   }
   return length;

@@ -14,7 +14,7 @@
 
 #include "daemon/core/model/result.h"
 
-/// The messages between the daemon and a zygote (encoding: WireWriter).
+/// The messages between the daemon and a zygote (encoding: ByteWriter).
 ///
 /// Control socket (SOCK_SEQPACKET, the zygote's fd 3):
 ///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three to five descriptors,

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/compile/protocol/wire_writer.h"
+#include "base/codec.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/result.h"
@@ -58,7 +58,7 @@ struct WorkerJob {
 
 /// Returns the encoded job. It refers to the long texts of the job's request: write it before the
 /// request goes away.
-[[nodiscard]] WireWriter EncodeJob(const CompileJob& job);
+[[nodiscard]] ByteWriter EncodeJob(const CompileJob& job);
 [[nodiscard]] Result<WorkerJob> DecodeJob(std::string_view bytes);
 
 /// A worker's answer. Nothing but its form has been checked, and nothing in it may be trusted.
@@ -79,7 +79,7 @@ struct WorkerReply {
 };
 
 /// Returns the payload of a reply frame. It refers to the reply's long texts.
-[[nodiscard]] WireWriter EncodeReply(const WorkerReply& reply);
+[[nodiscard]] ByteWriter EncodeReply(const WorkerReply& reply);
 /// Returns the reply that a payload holds. Error kWorkerCrashed: the daemon's own worker does not
 /// send such a reply. The largest part stays in the payload's memory, so that no second copy of it
 /// exists.

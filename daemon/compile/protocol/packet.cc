@@ -10,8 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/compile/protocol/wire_reader.h"
-#include "daemon/compile/protocol/wire_writer.h"
+#include "base/codec.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -119,23 +118,19 @@ Result<FileQuestion> DecodeFileQuestion(std::string_view packet) {
 std::string EncodeAnnouncement(std::string_view name) { return std::string("/").append(name); }
 
 std::string EncodeFileAnswerHeader(const FileAnswerHeader& header) {
-  WireWriter writer;
-  writer.U8(static_cast<uint8_t>(header.kind));
-  writer.U64(header.identity);
-  writer.U64(header.size);
-  return writer.Joined();
+  return ByteWriter().Put(header.kind).Put(header.identity).Put(header.size).Joined();
 }
 
 Result<FileAnswerStart> DecodeFileAnswer(std::string_view packet) {
   const size_t header_bytes = std::min(packet.size(), kFileAnswerHeaderBytes);
-  WireReader reader(packet.substr(0, header_bytes));
-  const uint8_t kind = reader.U8();
+  ByteReader reader(packet.substr(0, header_bytes));
   FileAnswerStart start;
-  start.header = {
-      .kind = static_cast<FileKind>(kind), .identity = reader.U64(), .size = reader.U64()};
+  start.header = {.kind = reader.TakeEnum(FileKind::kAbsent, FileKind::kDirectory),
+                  .identity = reader.Take<uint64_t>(),
+                  .size = reader.Take<uint64_t>()};
   start.contents = packet.substr(header_bytes);
-  if (!reader.Complete() || kind > static_cast<uint8_t>(FileKind::kDirectory) ||
-      !Possible(start.header) || start.contents.size() != BytesInFirstPacket(start.header.size)) {
+  if (!reader.complete() || !Possible(start.header) ||
+      start.contents.size() != BytesInFirstPacket(start.header.size)) {
     return Error{ErrorCode::kUnavailable, "malformed answer about a file"};
   }
   return start;

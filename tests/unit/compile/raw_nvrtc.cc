@@ -22,7 +22,7 @@ namespace {
   const Result<NvrtcLibrary> nvrtc =
       NvrtcLibrary::Open({job.toolchain->nvrtc->path, job.toolchain->nvrtc->preload});
   if (!decoded || !nvrtc || chdir(job.visible_working_directory.c_str()) != 0) _exit(1);
-  _exit(EncodeReply(RunNvrtcJob(*decoded, *nvrtc)).WriteTo(reply) ? 0 : 1);
+  _exit(EncodeReply(RunNvrtcJob(*decoded, *nvrtc)).WriteTo(reply) == 0 ? 0 : 1);
 }
 
 }  // namespace

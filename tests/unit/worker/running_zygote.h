@@ -131,7 +131,7 @@ class RunningZygote {
 
   static FileDescriptor MemoryOf(const CompileJob& job) {
     FileDescriptor memory(memfd_create("job", MFD_CLOEXEC));
-    REQUIRE(EncodeJob(job).WriteTo(memory.get()));
+    REQUIRE(EncodeJob(job).WriteTo(memory.get()) == 0);
     return memory;
   }
 

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/compile/protocol/wire_writer.h"
+#include "base/codec.h"
 
 #include <limits.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-namespace cccl_cache::daemon {
+namespace cccl_cache {
 namespace {
 
 /// Texts shorter than this are copied: a separate piece costs more than the copy.
@@ -17,44 +16,36 @@ constexpr size_t kCopyBelow = 4096;
 
 }  // namespace
 
-void WireWriter::Scalar(uint64_t value, int bytes) {
-  char encoded[8];
-  for (int i = 0; i < bytes; ++i) encoded[i] = static_cast<char>(value >> (8 * i));
-  Copy({encoded, static_cast<size_t>(bytes)});
-}
-
-void WireWriter::Copy(std::string_view bytes) {
+ByteWriter& ByteWriter::Bytes(std::string_view bytes) {
   if (pieces_.empty() || pieces_.back().external != nullptr) {
     pieces_.push_back({.offset = own_.size()});
   }
   own_.append(bytes);
   pieces_.back().size += bytes.size();
   size_ += bytes.size();
+  return *this;
 }
 
-void WireWriter::Text(std::string_view text) {
-  U64(text.size());
-  if (text.size() < kCopyBelow) {
-    Copy(text);
-  } else {
-    pieces_.push_back({.external = text.data(), .size = text.size()});
-    size_ += text.size();
-  }
-  U8(0);
+ByteWriter& ByteWriter::Text(std::string_view text) {
+  Put<uint64_t>(text.size());
+  if (text.size() < kCopyBelow) return Bytes(text);
+  pieces_.push_back({.external = text.data(), .size = text.size()});
+  size_ += text.size();
+  return *this;
 }
 
-std::string_view WireWriter::View(const Piece& piece) const {
+std::string_view ByteWriter::View(const Piece& piece) const {
   return {piece.external != nullptr ? piece.external : own_.data() + piece.offset, piece.size};
 }
 
-std::string WireWriter::Joined() const {
+std::string ByteWriter::Joined(size_t more) const {
   std::string joined;
-  joined.reserve(size_);
+  joined.reserve(size_ + more);
   for (const Piece& piece : pieces_) joined.append(View(piece));
   return joined;
 }
 
-Status WireWriter::WriteTo(int fd) const {
+int ByteWriter::WriteTo(int fd) const {
   std::vector<iovec> pending;
   pending.reserve(pieces_.size());
   for (const Piece& piece : pieces_) {
@@ -66,9 +57,7 @@ Status WireWriter::WriteTo(int fd) const {
     const size_t count = std::min<size_t>(pending.size() - next, IOV_MAX);
     const ssize_t written = writev(fd, pending.data() + next, static_cast<int>(count));
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      return Error{ErrorCode::kUnavailable, std::string("writing a message: ") + strerror(errno)};
-    }
+    if (written < 0) return errno;
     size_t left = static_cast<size_t>(written);
     while (next < pending.size() && left >= pending[next].iov_len) left -= pending[next++].iov_len;
     if (left > 0) {
@@ -76,7 +65,7 @@ Status WireWriter::WriteTo(int fd) const {
       pending[next].iov_len -= left;
     }
   }
-  return Ok{};
+  return 0;
 }
 
-}  // namespace cccl_cache::daemon
+}  // namespace cccl_cache
