@@ -6,58 +6,23 @@
 #include <cassert>
 #include <utility>
 
+#include "base/codec.h"
+
 namespace cccl_cache {
 namespace {
 
-constexpr size_t kDigestBytes = sizeof(Digest::bytes);
 constexpr size_t kMaxText = 255;
 
-template <typename Integer>
-void AppendInteger(Integer value, std::string* out) {
-  for (size_t i = 0; i < sizeof(value); ++i) out->push_back(static_cast<char>(value >> (8 * i)));
-}
-
-void AppendText(std::string_view text, std::string* out) {
+void PutText(ByteWriter& writer, std::string_view text) {
   assert(text.size() <= kMaxText);
-  out->push_back(static_cast<char>(text.size()));
-  out->append(text);
+  writer.Put(static_cast<uint8_t>(text.size())).Bytes(text);
 }
 
-/// Takes values off the front, which the caller knows to be long enough but for texts.
-class Values {
- public:
-  explicit Values(std::string_view* bytes) : bytes_(bytes) {}
-
-  template <typename Integer>
-  Integer Take() {
-    Integer value = 0;
-    for (size_t i = 0; i < sizeof(value); ++i) {
-      value |=
-          static_cast<Integer>(static_cast<Integer>(static_cast<uint8_t>((*bytes_)[i])) << (8 * i));
-    }
-    bytes_->remove_prefix(sizeof(value));
-    return value;
-  }
-
-  Digest TakeDigest() {
-    const Digest digest = *Digest::FromBytes(bytes_->substr(0, kDigestBytes));
-    bytes_->remove_prefix(kDigestBytes);
-    return digest;
-  }
-
-  /// False: it is cut off, or no such text.
-  bool TakeText(std::string* text) {
-    if (bytes_->empty()) return false;
-    const size_t length = Take<uint8_t>();
-    if (length > bytes_->size()) return false;
-    *text = bytes_->substr(0, length);
-    bytes_->remove_prefix(length);
-    return IsSnapshotText(*text);
-  }
-
- private:
-  std::string_view* const bytes_;
-};
+std::string TakeText(ByteReader& reader) {
+  std::string text(reader.Bytes(reader.Take<uint8_t>()));
+  if (!IsSnapshotText(text)) reader.Fail();
+  return text;
+}
 
 }  // namespace
 
@@ -71,54 +36,50 @@ bool SnapshotOrder(const SnapshotItem& one, const SnapshotItem& other) {
 }
 
 void AppendSnapshotItem(const SnapshotItem& item, std::string* out) {
-  AppendInteger(static_cast<uint8_t>(item.kind), out);
-  out->append(item.key.View());
-  AppendInteger(item.stored_bytes, out);
-  AppendInteger(item.bytes, out);
-  out->append(item.sha256.View());
-  out->append(item.toolchain.View());
-  AppendText(item.toolchain_version, out);
-  AppendText(item.arch, out);
-  AppendText(item.name_space, out);
+  ByteWriter writer;
+  writer.Put(item.kind).Bytes(item.key.View()).Put(item.stored_bytes).Put(item.bytes);
+  writer.Bytes(item.sha256.View()).Bytes(item.toolchain.View());
+  PutText(writer, item.toolchain_version);
+  PutText(writer, item.arch);
+  PutText(writer, item.name_space);
+  out->append(writer.Joined());
 }
 
 std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item) {
   if (bytes->size() < kLeastSnapshotItemBytes) return "is cut off";
-  Values values(bytes);
-  const auto kind = values.Take<uint8_t>();
-  if (kind != static_cast<uint8_t>(SnapshotKind::kArtifact) &&
-      kind != static_cast<uint8_t>(SnapshotKind::kDeposit)) {
-    return "is of a kind that this version does not know";
-  }
-  item->kind = static_cast<SnapshotKind>(kind);
-  item->key = values.TakeDigest();
-  item->stored_bytes = values.Take<uint64_t>();
-  item->bytes = values.Take<uint64_t>();
-  item->sha256 = values.TakeDigest();
-  item->toolchain = values.TakeDigest();
+  ByteReader reader(*bytes);
+  item->kind = reader.TakeEnum(SnapshotKind::kArtifact, SnapshotKind::kDeposit);
+  if (!reader.ok()) return "is of a kind that this version does not know";
+  item->key = Digest{reader.Sha256()};
+  item->stored_bytes = reader.Take<uint64_t>();
+  item->bytes = reader.Take<uint64_t>();
+  item->sha256 = Digest{reader.Sha256()};
+  item->toolchain = Digest{reader.Sha256()};
   if (std::max(item->stored_bytes, item->bytes) > kMaxSnapshotRecordBytes) {
     return "is larger than a record may be";
   }
-  const bool texts = values.TakeText(&item->toolchain_version) && values.TakeText(&item->arch) &&
-                     values.TakeText(&item->name_space);
-  return texts ? "" : "has a malformed text";
+  item->toolchain_version = TakeText(reader);
+  item->arch = TakeText(reader);
+  item->name_space = TakeText(reader);
+  *bytes = reader.rest();
+  return reader.ok() ? "" : "has a malformed text";
 }
 
 std::string EncodeSnapshotTail(const SnapshotTail& tail) {
-  std::string bytes;
-  AppendInteger(tail.index_bytes, &bytes);
-  AppendInteger(tail.count, &bytes);
-  bytes.append(tail.index_sha256.View());
-  return bytes;
+  return ByteWriter()
+      .Put(tail.index_bytes)
+      .Put(tail.count)
+      .Bytes(tail.index_sha256.View())
+      .Joined();
 }
 
 bool DecodeSnapshotTail(std::string_view bytes, SnapshotTail* tail, Digest* sha256) {
   if (bytes.size() != kSnapshotTailBytes || !bytes.ends_with(kSnapshotEnd)) return false;
-  Values values(&bytes);
-  tail->index_bytes = values.Take<uint64_t>();
-  tail->count = values.Take<uint32_t>();
-  tail->index_sha256 = values.TakeDigest();
-  *sha256 = values.TakeDigest();
+  ByteReader reader(bytes);
+  tail->index_bytes = reader.Take<uint64_t>();
+  tail->count = reader.Take<uint32_t>();
+  tail->index_sha256 = Digest{reader.Sha256()};
+  *sha256 = Digest{reader.Sha256()};
   return true;
 }
 
