@@ -20,12 +20,6 @@ constexpr size_t kSample = 512;
 constexpr size_t kDroppedAtOnce = kSample / 4;
 constexpr int kRounds = 64;
 
-std::string EncodeCount(uint64_t count) {
-  std::string bytes;
-  AppendInteger(bytes, count);
-  return bytes;
-}
-
 bool HasRow(Database& database, std::string_view key) {
   return database.Read(Column::kAnswered, key, [](std::string_view) {}) == Database::Found::kYes;
 }
@@ -38,16 +32,15 @@ uint64_t AnsweredTable::CountOf(Database& database, uid_t uid, Plan& plan) {
   const auto planned = plan.counts.find(uid);
   if (planned != plan.counts.end()) return planned->second;
   uint64_t count = 0;
-  database.Read(Column::kAnswered, UserRowPrefix(uid), [&](std::string_view value) {
-    count = ByteReader(value).TakeInteger<uint64_t>().value_or(0);
-  });
+  database.Read(Column::kAnswered, UserRowPrefix(uid),
+                [&](std::string_view value) { count = ByteReader(value).Take<uint64_t>(); });
   return plan.counts[uid] = count;
 }
 
 std::optional<DatabaseError> AnsweredTable::Commit(Database& database, Plan plan) {
   for (const auto& [uid, count] : plan.counts) {
     std::optional<std::string> value;
-    if (count > 0) value = EncodeCount(count);
+    if (count > 0) value = ByteWriter().Put(count).Joined();
     plan.writes.push_back({Column::kAnswered, UserRowPrefix(uid), std::move(value)});
   }
   return database.Write(plan.writes);

@@ -3,10 +3,7 @@
 #include "daemon/store/rows.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <limits>
-#include <span>
 
 #include "base/codec.h"
 
@@ -15,38 +12,18 @@ namespace {
 
 //   row key  = uid key        uid: u32, big endian, so that rows are in order; key: 32 bytes
 //   answered = fingerprint toolchain last toolchain_version arch
-//   fingerprint, toolchain = 32 bytes, last = u64 seconds since 1970, the rest = string
-//   (base/codec.h)
-// Their version is that of the database's format (meta, "store.format").
-constexpr size_t kPrefixBytes = sizeof(uint32_t);
-constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-
-//   usage  = bytes compile_time last_use hits    u64 each, little endian
+//   fingerprint, toolchain = 32 bytes, last = u64 seconds since 1970, the rest = text
+//   private usage = bytes generation             u64 each
+//   usage  = bytes compile_time last_use hits    u64 each
 //   compile_time = microseconds, last_use = seconds since 1970
-//   totals = entries bytes                       u64 each, little endian
-// Their version is that of the database's format (meta, "store.format").
+//   totals = entries bytes                       u64 each
+// All but row keys are as base/codec.h has them. Their version is that of the database's format
+// (meta, "store.format").
+constexpr size_t kPrefixBytes = sizeof(uint32_t);
 
-std::string EncodeNumbers(std::span<const uint64_t> numbers) {
-  std::string bytes;
-  bytes.reserve(numbers.size() * sizeof(uint64_t));
-  for (const uint64_t number : numbers) {
-    for (size_t i = 0; i < sizeof(number); ++i)
-      bytes.push_back(static_cast<char>(number >> (8 * i)));
-  }
-  return bytes;
+std::chrono::sys_seconds TakeTime(ByteReader& reader) {
+  return std::chrono::sys_seconds(std::chrono::seconds(reader.NonNegative()));
 }
-
-template <size_t kCount>
-std::optional<std::array<uint64_t, kCount>> DecodeNumbers(std::string_view bytes) {
-  std::array<uint64_t, kCount> numbers{};
-  if (bytes.size() != kCount * sizeof(uint64_t)) return std::nullopt;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    numbers[i / 8] |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * (i % 8));
-  }
-  return numbers;
-}
-
-bool FitsSigned(uint64_t value) { return value <= std::numeric_limits<int64_t>::max(); }
 
 }  // namespace
 
@@ -75,47 +52,36 @@ std::optional<Digest> KeyOfRow(std::string_view row_key) {
 }
 
 std::string EncodeAnswered(const AnsweredBuild& build) {
-  std::string bytes(build.fingerprint.View());
-  bytes.append(build.toolchain.View());
-  AppendInteger(bytes, static_cast<uint64_t>(build.last.time_since_epoch().count()));
-  AppendString(bytes, build.toolchain_version);
-  AppendString(bytes, build.arch);
-  return bytes;
+  return ByteWriter()
+      .Bytes(build.fingerprint.View())
+      .Bytes(build.toolchain.View())
+      .Put<uint64_t>(build.last.time_since_epoch().count())
+      .Text(build.toolchain_version)
+      .Text(build.arch)
+      .Joined();
 }
 
 std::optional<AnsweredBuild> DecodeAnswered(std::string_view bytes) {
   ByteReader reader(bytes);
-  const auto fingerprint = Digest::FromBytes(reader.Take(kDigestBytes).value_or(""));
-  const auto toolchain = Digest::FromBytes(reader.Take(kDigestBytes).value_or(""));
-  const auto last = reader.TakeInteger<uint64_t>();
-  const auto version = reader.TakeString();
-  const auto arch = reader.TakeString();
-  if (!fingerprint || !toolchain || !last || !version || !arch || !reader.at_end()) {
-    return std::nullopt;
-  }
-  if (*last > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
   AnsweredBuild build;
-  build.fingerprint = *fingerprint;
-  build.toolchain = *toolchain;
-  build.toolchain_version = *version;
-  build.arch = *arch;
-  build.last = std::chrono::sys_seconds(std::chrono::seconds(static_cast<int64_t>(*last)));
+  build.fingerprint = Digest{reader.Sha256()};
+  build.toolchain = Digest{reader.Sha256()};
+  build.last = TakeTime(reader);
+  build.toolchain_version = reader.Text();
+  build.arch = reader.Text();
+  if (!reader.complete()) return std::nullopt;
   return build;
 }
 
 std::string EncodePrivateUsage(const PrivateUsage& usage) {
-  std::string bytes;
-  AppendInteger(bytes, usage.bytes);
-  AppendInteger(bytes, usage.generation);
-  return bytes;
+  return ByteWriter().Put(usage.bytes).Put(usage.generation).Joined();
 }
 
 std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes) {
   ByteReader reader(bytes);
-  const auto size = reader.TakeInteger<uint64_t>();
-  const auto generation = reader.TakeInteger<uint64_t>();
-  if (!size || !generation || !reader.at_end()) return std::nullopt;
-  return PrivateUsage{*size, *generation};
+  const PrivateUsage usage{reader.Take<uint64_t>(), reader.Take<uint64_t>()};
+  if (!reader.complete()) return std::nullopt;
+  return usage;
 }
 
 std::string OrderRowKey(uid_t uid, uint64_t generation, const Digest& key) {
@@ -149,28 +115,31 @@ double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now) {
 }
 
 std::string EncodeUsage(const UsageRecord& record) {
-  return EncodeNumbers(std::array{record.bytes, static_cast<uint64_t>(record.compile_time.count()),
-                                  static_cast<uint64_t>(record.last_use.time_since_epoch().count()),
-                                  record.hits});
+  return ByteWriter()
+      .Put(record.bytes)
+      .Put<uint64_t>(record.compile_time.count())
+      .Put<uint64_t>(record.last_use.time_since_epoch().count())
+      .Put(record.hits)
+      .Joined();
 }
 
 std::optional<UsageRecord> DecodeUsage(std::string_view bytes) {
-  const auto numbers = DecodeNumbers<4>(bytes);
-  if (!numbers) return std::nullopt;
-  const auto [size, compile_time, last_use, hits] = *numbers;
-  if (!FitsSigned(compile_time) || !FitsSigned(last_use)) return std::nullopt;
-  return UsageRecord{size, std::chrono::microseconds(compile_time),
-                     std::chrono::sys_seconds(std::chrono::seconds(last_use)), hits};
+  ByteReader reader(bytes);
+  const UsageRecord record{reader.Take<uint64_t>(), std::chrono::microseconds(reader.NonNegative()),
+                           TakeTime(reader), reader.Take<uint64_t>()};
+  if (!reader.complete()) return std::nullopt;
+  return record;
 }
 
 std::string EncodeTotals(const TierSize& totals) {
-  return EncodeNumbers(std::array{totals.entries, totals.bytes});
+  return ByteWriter().Put(totals.entries).Put(totals.bytes).Joined();
 }
 
 std::optional<TierSize> DecodeTotals(std::string_view bytes) {
-  const auto numbers = DecodeNumbers<2>(bytes);
-  if (!numbers) return std::nullopt;
-  return TierSize{(*numbers)[0], (*numbers)[1]};
+  ByteReader reader(bytes);
+  const TierSize totals{reader.Take<uint64_t>(), reader.Take<uint64_t>()};
+  if (!reader.complete()) return std::nullopt;
+  return totals;
 }
 
 }  // namespace cccl_cache::daemon
