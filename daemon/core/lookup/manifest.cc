@@ -14,68 +14,48 @@ namespace {
 //
 //   manifest = u32 version, u32 count, count * closure
 //   closure  = u8 shows_paths, u8 owned, [u32 uid if owned], u32 count, count * entry
-//   entry    = u32 root, string name, u8 kind, [32 bytes digest if a file or the toolchain's],
+//   entry    = u32 root, text name, u8 kind, [32 bytes digest if a file or the toolchain's],
 //              [u32 same_as unless absent]
 constexpr uint32_t kVersion = 4;
 static_assert(kMaxClosureNames * sizeof(ClosureEntry) + kMaxClosureNameBytes <=
               Manifest::kMaxBytes);
 constexpr size_t kClosureMinimum = 2 * sizeof(uint8_t) + sizeof(uint32_t);
-constexpr size_t kEntryMinimum = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t);
+constexpr size_t kEntryMinimum = sizeof(uint32_t) + ByteReader::kEmptyText + sizeof(uint8_t);
 
-void AppendEntry(std::string& out, const ClosureEntry& entry) {
-  AppendInteger(out, entry.name.root);
-  AppendString(out, entry.name.below);
-  AppendInteger(out, static_cast<uint8_t>(entry.kind));
-  if (HasDigest(entry.kind)) out.append(entry.digest.View());
-  if (entry.kind != FileKind::kAbsent) AppendInteger(out, entry.same_as);
+void Put(ByteWriter& writer, const ClosureEntry& entry) {
+  writer.Put(entry.name.root).Text(entry.name.below).Put(entry.kind);
+  if (HasDigest(entry.kind)) writer.Bytes(entry.digest.View());
+  if (entry.kind != FileKind::kAbsent) writer.Put(entry.same_as);
 }
 
 // `place`: index of the entry in its closure.
-std::optional<ClosureEntry> TakeEntry(ByteReader& reader, uint32_t place) {
+ClosureEntry TakeEntry(ByteReader& reader, uint32_t place) {
   ClosureEntry entry;
-  const auto root = reader.TakeInteger<uint32_t>();
-  const auto name = reader.TakeString();
-  const auto kind = reader.TakeInteger<uint8_t>();
-  if (!root || !name || !kind || *kind > static_cast<uint8_t>(FileKind::kToolchain)) {
-    return std::nullopt;
-  }
-  entry.name = {*root, std::string(*name)};
-  entry.kind = static_cast<FileKind>(*kind);
-  const bool of_toolchain = entry.name.root == kToolchainRoot;
-  if (entry.kind != FileKind::kAbsent && of_toolchain != (entry.kind == FileKind::kToolchain)) {
-    return std::nullopt;
-  }
+  entry.name.root = reader.Take<uint32_t>();
+  entry.name.below = reader.Text();
+  entry.kind = reader.TakeEnum(FileKind::kAbsent, FileKind::kToolchain);
   if (entry.kind == FileKind::kAbsent) return entry;
-  if (HasDigest(entry.kind)) {
-    const auto digest = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
-    if (!digest) return std::nullopt;
-    entry.digest = *digest;
-  }
-  const auto same_as = reader.TakeInteger<uint32_t>();
-  if (!same_as || *same_as > place) return std::nullopt;
-  entry.same_as = *same_as;
+  if ((entry.name.root == kToolchainRoot) != (entry.kind == FileKind::kToolchain)) reader.Fail();
+  if (HasDigest(entry.kind)) entry.digest = Digest{reader.Sha256()};
+  entry.same_as = reader.Take<uint32_t>();
+  if (entry.same_as > place) reader.Fail();
   return entry;
 }
 
-std::optional<KnownClosure> TakeClosure(ByteReader& reader) {
-  const auto shows_paths = reader.TakeInteger<uint8_t>();
-  const auto owned = reader.TakeInteger<uint8_t>();
-  if (!shows_paths || *shows_paths > 1 || !owned || *owned > 1) return std::nullopt;
-  KnownClosure known{.closure = {}, .shows_paths = *shows_paths == 1};
-  if (*owned == 1) {
-    known.owner = reader.TakeInteger<uint32_t>();
-    if (!known.owner) return std::nullopt;
+KnownClosure TakeClosure(ByteReader& reader) {
+  KnownClosure known{.closure = {}, .shows_paths = reader.Flag()};
+  if (reader.Flag()) known.owner = reader.Take<uint32_t>();
+  const size_t count = reader.Count(kEntryMinimum);
+  if (count > kMaxClosureNames) {
+    reader.Fail();
+    return known;
   }
-  const auto count = reader.TakeCount(kEntryMinimum);
-  if (!count || *count > kMaxClosureNames) return std::nullopt;
-  known.closure.entries.reserve(*count);
+  known.closure.entries.reserve(count);
   uint64_t name_bytes = 0;
-  for (uint32_t i = 0; i < *count; ++i) {
-    auto entry = TakeEntry(reader, i);
-    if (!entry) return std::nullopt;
-    name_bytes += entry->name.below.size();
-    if (name_bytes > kMaxClosureNameBytes) return std::nullopt;
-    known.closure.entries.push_back(*std::move(entry));
+  for (uint32_t i = 0; i < count && reader.ok(); ++i) {
+    known.closure.entries.push_back(TakeEntry(reader, i));
+    name_bytes += known.closure.entries.back().name.below.size();
+    if (name_bytes > kMaxClosureNameBytes) reader.Fail();
   }
   return known;
 }
@@ -140,34 +120,30 @@ Digest ManifestKey(const Digest& fingerprint) {
 }
 
 std::string EncodeManifest(const Manifest& manifest) {
-  std::string out;
-  AppendInteger(out, kVersion);
-  AppendInteger(out, static_cast<uint32_t>(manifest.closures.size()));
+  ByteWriter writer;
+  writer.Put(kVersion).Count(manifest.closures.size());
   for (const KnownClosure& known : manifest.closures) {
-    AppendInteger(out, static_cast<uint8_t>(known.shows_paths ? 1 : 0));
-    AppendInteger(out, static_cast<uint8_t>(known.owner ? 1 : 0));
-    if (known.owner) AppendInteger(out, static_cast<uint32_t>(*known.owner));
-    AppendInteger(out, static_cast<uint32_t>(known.closure.entries.size()));
-    for (const ClosureEntry& entry : known.closure.entries) AppendEntry(out, entry);
+    writer.Put(known.shows_paths).Put(known.owner.has_value());
+    if (known.owner) writer.Put<uint32_t>(*known.owner);
+    writer.Count(known.closure.entries.size());
+    for (const ClosureEntry& entry : known.closure.entries) Put(writer, entry);
   }
-  return out;
+  return writer.Joined();
 }
 
 std::optional<Manifest> DecodeManifest(std::string_view bytes) {
   ByteReader reader(bytes);
-  if (reader.TakeInteger<uint32_t>() != kVersion) return std::nullopt;
-  const auto count = reader.TakeCount(kClosureMinimum);
-  if (!count || *count > Manifest::kMaxClosures) return std::nullopt;
+  if (reader.Take<uint32_t>() != kVersion) return std::nullopt;
+  const size_t count = reader.Count(kClosureMinimum);
+  if (count > Manifest::kMaxClosures) return std::nullopt;
   Manifest manifest;
   uint64_t closure_bytes = 0;
-  for (uint32_t i = 0; i < *count; ++i) {
-    auto closure = TakeClosure(reader);
-    if (!closure) return std::nullopt;
-    closure_bytes += BytesOf(closure->closure);
-    if (closure_bytes > Manifest::kMaxBytes) return std::nullopt;
-    manifest.closures.push_back(*std::move(closure));
+  for (size_t i = 0; i < count && reader.ok(); ++i) {
+    manifest.closures.push_back(TakeClosure(reader));
+    closure_bytes += BytesOf(manifest.closures.back().closure);
+    if (closure_bytes > Manifest::kMaxBytes) reader.Fail();
   }
-  if (!reader.at_end()) return std::nullopt;
+  if (!reader.complete()) return std::nullopt;
   return manifest;
 }
 
