@@ -25,31 +25,25 @@ using std::chrono::system_clock;
 constexpr size_t kEvictionBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
 // Milliseconds since 1970: far in the future, and no time_point overflows.
 constexpr uint64_t kLatest = 1ull << 43;
+constexpr EvictionCause kLastCause{static_cast<uint8_t>(EvictionCause::kCount) - 1};
 
 struct StoredEviction {
   Digest key;
   EvictionLog::Eviction eviction;
 };
 
-void Append(std::string& bytes, const Digest& key, const EvictionLog::Eviction& eviction) {
+void Put(ByteWriter& writer, const Digest& key, const EvictionLog::Eviction& eviction) {
   const auto since_1970 =
       std::chrono::floor<milliseconds>(eviction.time.time_since_epoch()).count();
-  AppendInteger(bytes, static_cast<uint8_t>(eviction.cause));
-  AppendInteger(bytes, static_cast<uint64_t>(std::max<int64_t>(0, since_1970)));
-  bytes.append(key.View());
+  writer.Put(eviction.cause).Put<uint64_t>(std::max<int64_t>(0, since_1970)).Bytes(key.View());
 }
 
-std::optional<StoredEviction> Take(ByteReader& reader) {
-  const auto cause = reader.TakeInteger<uint8_t>();
-  const auto time = reader.TakeInteger<uint64_t>();
-  const auto key = Digest::FromBytes(reader.Take(sizeof(Digest::bytes)).value_or(""));
-  if (!cause || !time || !key) return std::nullopt;
-  if (*cause >= static_cast<uint8_t>(EvictionCause::kCount) || *time > kLatest) {
-    return std::nullopt;
-  }
-  return StoredEviction{*key,
-                        {static_cast<EvictionCause>(*cause),
-                         system_clock::time_point(milliseconds(static_cast<int64_t>(*time)))}};
+StoredEviction Take(ByteReader& reader) {
+  const auto cause = reader.TakeEnum(EvictionCause{}, kLastCause);
+  const auto time = reader.Take<uint64_t>();
+  if (time > kLatest) reader.Fail();
+  const Digest key{reader.Sha256()};
+  return {key, {cause, system_clock::time_point(milliseconds(static_cast<int64_t>(time)))}};
 }
 
 // Returns the evictions, or none if the bytes are malformed.
@@ -57,11 +51,9 @@ std::optional<std::vector<StoredEviction>> Parse(std::string_view bytes) {
   if (bytes.size() % kEvictionBytes != 0) return std::nullopt;
   std::vector<StoredEviction> evictions;
   evictions.reserve(bytes.size() / kEvictionBytes);
-  for (ByteReader reader(bytes); !reader.at_end();) {
-    const auto eviction = Take(reader);
-    if (!eviction) return std::nullopt;
-    evictions.push_back(*eviction);
-  }
+  ByteReader reader(bytes);
+  while (!reader.rest().empty()) evictions.push_back(Take(reader));
+  if (!reader.ok()) return std::nullopt;
   return evictions;
 }
 
@@ -90,15 +82,15 @@ uint64_t EvictionLog::noted() const {
 
 std::string EvictionLog::Serialize() const {
   const MutexLock lock(mutex_);
-  std::string bytes;
+  ByteWriter writer;
   for (const auto& [cause, share] : evictions_.users()) {
     const size_t count = std::min(share.oldest_first.size(), kSerialisedPerCause);
     auto eviction = std::prev(share.oldest_first.end(), static_cast<ptrdiff_t>(count));
     for (; eviction != share.oldest_first.end(); ++eviction) {
-      Append(bytes, eviction->key, eviction->value);
+      Put(writer, eviction->key, eviction->value);
     }
   }
-  return bytes;
+  return writer.Joined();
 }
 
 void EvictionLog::Restore(std::string_view bytes) {
