@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,16 +19,6 @@
 ///   text             = u64 length, length bytes
 ///   C text           = text NUL       the length does not count the NUL
 namespace cccl_cache {
-
-template <typename Integer>
-void AppendInteger(std::string& out, Integer value) {
-  for (size_t i = 0; i < sizeof(value); ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-inline void AppendString(std::string& out, std::string_view value) {
-  AppendInteger<uint64_t>(out, value.size());
-  out.append(value);
-}
 
 /// Takes values off the front of some bytes, and trusts none of them. The first value that is cut
 /// off or out of range is an error, after which every value is zero or empty. Views point into the
@@ -104,25 +93,6 @@ class ByteReader {
     if (count > rest_.size() / entry_bytes) Fail();
     return ok_ ? count : 0;
   }
-
-  template <typename Integer>
-  std::optional<Integer> TakeInteger() {
-    const auto value = Take<Integer>();
-    return ok_ ? std::optional(value) : std::nullopt;
-  }
-  std::optional<std::string_view> TakeString() {
-    const auto text = Text();
-    return ok_ ? std::optional(text) : std::nullopt;
-  }
-  std::optional<uint32_t> TakeCount(size_t minimum) {
-    const auto count = static_cast<uint32_t>(Count(minimum));
-    return ok_ ? std::optional(count) : std::nullopt;
-  }
-  std::optional<std::string_view> Take(uint64_t length) {
-    const auto bytes = Bytes(length);
-    return ok_ ? std::optional(bytes) : std::nullopt;
-  }
-  [[nodiscard]] bool at_end() const { return complete(); }
 
   /// Records an error: the caller found a value out of range.
   void Fail() {

@@ -14,7 +14,6 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-constexpr size_t kLengthBytes = sizeof(uint64_t);  // before each string
 // limit of a namespace that a client may name
 constexpr size_t kMaxNamespace = 128;
 
@@ -41,59 +40,54 @@ bool IsSound(const Artifact& artifact) {
 
 //   record   = fingerprint closure entry
 //   fingerprint = 32 bytes
-//   closure  = string             a manifest of this one closure; empty: there is none
-//   entry    = string             docs/internals/entry-format.md; compile_time is 0
+//   closure  = text               a manifest of this one closure; empty: there is none
+//   entry    = text               docs/internals/entry-format.md; compile_time is 0
 std::string EncodeArtifactRecord(const ArtifactRecord& record) {
-  std::string bytes(record.fingerprint.View());
   std::string closure;
   if (!record.closure.entries.empty()) closure = EncodeManifest({{{.closure = record.closure}}});
-  AppendString(bytes, closure);
   Artifact artifact = *record.artifact;
   artifact.compile_time = {};
-  AppendString(bytes, EncodeEntry(record.key(), artifact));
-  return bytes;
+  const std::string entry = EncodeEntry(record.key(), artifact);
+  return ByteWriter().Bytes(record.fingerprint.View()).Text(closure).Text(entry).Joined();
 }
 
 std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key, std::string_view bytes) {
   ByteReader reader(bytes);
-  const auto fingerprint = Digest::FromBytes(reader.Take(kDigestBytes).value_or(""));
-  const auto closure_bytes = reader.TakeString();
-  const auto entry = reader.TakeString();
-  if (!fingerprint || !closure_bytes || !entry || !reader.at_end()) return std::nullopt;
-  std::optional<Closure> closure = DecodeClosure(*closure_bytes);
+  const Digest fingerprint{reader.Sha256()};
+  const std::string_view closure_bytes = reader.Text();
+  const std::string_view entry = reader.Text();
+  if (!reader.complete()) return std::nullopt;
+  std::optional<Closure> closure = DecodeClosure(closure_bytes);
   if (!closure) return std::nullopt;
-  ArtifactRecord record{*fingerprint, *std::move(closure), nullptr};
+  ArtifactRecord record{fingerprint, *std::move(closure), nullptr};
   if (record.key() != key) return std::nullopt;
-  record.artifact = DecodeEntry(key, *entry);
+  record.artifact = DecodeEntry(key, entry);
   if (record.artifact == nullptr || !IsSound(*record.artifact)) return std::nullopt;
   return record;
 }
 
 //   deposit  = fields name_space contents
 //   fields   = 32 bytes          the digest of the fields (proto/deposit_key.cc)
-//   name_space, contents = string
+//   name_space, contents = text
 std::string EncodeDepositCopy(const DepositCopy& copy) {
-  std::string bytes(copy.fields.View());
-  AppendString(bytes, copy.name_space);
-  AppendString(bytes, *copy.contents);
-  return bytes;
+  return ByteWriter().Bytes(copy.fields.View()).Text(copy.name_space).Text(*copy.contents).Joined();
 }
 
 uint64_t ContentsSize(std::string_view name_space, uint64_t copy_bytes) {
-  const uint64_t around = kDigestBytes + kLengthBytes + name_space.size() + kLengthBytes;
+  const uint64_t around = kDigestBytes + 2 * ByteReader::kEmptyText + name_space.size();
   return copy_bytes < around ? 0 : copy_bytes - around;
 }
 
 std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity, std::string_view bytes) {
   ByteReader reader(bytes);
-  const auto fields = Digest::FromBytes(reader.Take(kDigestBytes).value_or(""));
-  const auto name_space = reader.TakeString();
-  const auto contents = reader.TakeString();
-  if (!fields || !name_space || !contents || !reader.at_end()) return std::nullopt;
-  if (name_space->empty() || name_space->size() > kMaxNamespace) return std::nullopt;
-  DepositCopy copy{std::string(*name_space), *fields, nullptr};
+  const Digest fields{reader.Sha256()};
+  const std::string_view name_space = reader.Text();
+  const std::string_view contents = reader.Text();
+  if (!reader.complete()) return std::nullopt;
+  if (name_space.empty() || name_space.size() > kMaxNamespace) return std::nullopt;
+  DepositCopy copy{std::string(name_space), fields, nullptr};
   if (copy.identity() != identity) return std::nullopt;
-  copy.contents = std::make_shared<const std::string>(*contents);
+  copy.contents = std::make_shared<const std::string>(contents);
   return copy;
 }
 

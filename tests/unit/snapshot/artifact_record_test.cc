@@ -53,9 +53,10 @@ TEST_CASE("a record is none under a key of other inputs") {
   const ArtifactRecord other = OverHeader("other");
   CHECK_FALSE(DecodeArtifactRecord(other.key(), EncodeArtifactRecord(one)));
   // The entry says that it belongs to the key, the closure says otherwise.
-  std::string forged(one.fingerprint.View());
-  AppendString(forged, EncodeManifest({{{.closure = one.closure}}}));
-  AppendString(forged, EncodeEntry(other.key(), *one.artifact));
+  const std::string closure = EncodeManifest({{{.closure = one.closure}}});
+  const std::string entry = EncodeEntry(other.key(), *one.artifact);
+  const std::string forged =
+      ByteWriter().Bytes(one.fingerprint.View()).Text(closure).Text(entry).Joined();
   CHECK_FALSE(DecodeArtifactRecord(other.key(), forged));
   CHECK_FALSE(DecodeArtifactRecord(one.key(), forged));
 }
