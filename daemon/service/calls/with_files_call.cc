@@ -24,112 +24,46 @@ Result<ConvertedRequest> ReadFirst(WireInput& message, const ServiceLimits& limi
 }  // namespace
 
 WithFilesCall::WithFilesCall(BuildBackend& backend, Peer peer, CallStream& stream)
-    : RawCall(stream),
+    : StreamCall(backend, peer.account(), stream),
       backend_(backend),
       peer_(std::move(peer)),
-      pending_(std::make_shared<PendingBuild>(backend.builder)),
-      link_(std::make_shared<Link>()),
       exchange_(std::make_shared<FileExchange>(
           FileExchange::Options{.uid = peer_.uid,
                                 .counted_as = peer_.account(),
                                 .patience = backend.limits.answer_patience},
-          backend.sent_contents, [link = link_] { GoOn(link); })) {
-  link_->call = this;
-  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
-  if (!call) {
-    reading_ = Reading::kNot;
-    Fail(call.error());
-    return;
-  }
-  call_ = std::move(*call);
-  gate_->Enter(peer_.account(), *this);
+          backend.sent_contents, [this, events = events()] { events->Post([this] { GoOn(); }); })) {
+  Begin([this] {
+    if (Hold(Resource::kCalls)) Read(backend_.read_gate);
+  });
 }
 
-void WithFilesCall::StartReading() {
-  // A copy: once the lock is free, the call may end and this object be deleted.
-  const std::shared_ptr<Link> link = link_;
-  ReadGate& gate = *gate_;
-  const Account account = peer_.account();
-  {
-    const std::lock_guard lock(link->mutex);
-    if (!end_) {
-      reading_ = Reading::kUnderWay;
-      StartRead(&message_);
-      return;
-    }
+void WithFilesCall::OnMessage(grpc::ByteBuffer& message) {
+  if (chunks_) return;
+  if (const Status taken = ticket_ == 0 ? StartBuild(message) : TakeAnswers(message); !taken) {
+    exchange_->End(taken.error());
+    return End(taken.error());
   }
-  // Must come before the call may end.
-  gate.Leave(account, *this);
-  {
-    const std::lock_guard lock(link->mutex);
-    reading_ = Reading::kNot;
-  }
-  GoOn(link);
+  GoOn();
 }
 
-void WithFilesCall::OnReadDone(bool ok) {
-  gate_->Leave(peer_.account(), *this);
-  if (!ok) {
-    {
-      const std::lock_guard lock(link_->mutex);
-      reading_ = Reading::kNot;
-    }
-    Abandon(CallerLeft());
-  } else if (!started_) {
-    TakeFirst();
-  } else {
-    TakeAnswers();
-  }
-}
-
-void WithFilesCall::TakeFirst() {
-  const Status read = ReadRequest();
-  {
-    const std::lock_guard lock(link_->mutex);
-    reading_ = Reading::kNot;
-    started_ = true;
-    gate_ = &backend_.answer_gate;
-  }
-  if (!read) {
-    Fail(read.error());
-    return;
-  }
-  StartBuild();
-}
-
-Status WithFilesCall::ReadRequest() {
-  auto read = ReadCounted(backend_, peer_, message_, &ReadFirst);
+Status WithFilesCall::StartBuild(grpc::ByteBuffer& message) {
+  auto read = ReadCounted(backend_, peer_, message, &ReadFirst);
   if (!read) return read.error();
   bytes_ = std::move(read->bytes);
-  request_ = std::move(read->converted);
+  wanted_ = std::move(read->converted.wanted);
+  ticket_ =
+      backend_.builder.Build(std::move(read->converted.request), {peer_, exchange_},
+                             [this, events = events()](Result<BuildAnswer> answer) {
+                               events->Post([this, answer = std::move(answer)] { Answer(answer); });
+                             });
   return Ok{};
 }
 
-void WithFilesCall::StartBuild() {
-  const bool started =
-      PendingBuild::Start(pending_, request_.request, {peer_, exchange_},
-                          [this](Result<BuildAnswer> answer) { Answer(std::move(answer)); });
-  if (!started) Fail(CallerLeft());
-}
-
-void WithFilesCall::TakeAnswers() {
-  const Status read = ReadAnswers();
-  {
-    const std::lock_guard lock(link_->mutex);
-    reading_ = Reading::kNot;
-  }
-  if (!read) {
-    Abandon(read.error());
-  } else {
-    GoOn(link_);
-  }
-}
-
-Status WithFilesCall::ReadAnswers() {
-  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message_.Length());
+Status WithFilesCall::TakeAnswers(grpc::ByteBuffer& message) {
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
   if (!bytes) return bytes.error();
-  if (auto read = ReadFileAnswers(message_, *exchange_); !read) return read;
-  message_.Clear();
+  if (auto read = ReadFileAnswers(message, *exchange_); !read) return read;
+  message.Clear();
   bytes->Release();
   incoming_.Release();
   const uint64_t incomplete = exchange_->incomplete_bytes();
@@ -140,125 +74,37 @@ Status WithFilesCall::ReadAnswers() {
   return Ok{};
 }
 
-void WithFilesCall::OnCancel() { Abandon(CallerLeft()); }
-
-void WithFilesCall::Answer(Result<BuildAnswer> answer) {
+void WithFilesCall::Answer(const Result<BuildAnswer>& answer) {
   exchange_->End(Error{ErrorCode::kCancelled, "the build is over"});
-  request_.request.reset();
   bytes_.Release();
-  if (!answer) {
-    Fail(answer.error());
-    return;
-  }
-  ReplyChunks chunks(*answer, request_.wanted);
-  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, chunks.bytes());
-  if (!bytes) {
-    Fail(bytes.error());
-    return;
-  }
-  const std::shared_ptr<Link> link = link_;
-  {
-    const std::lock_guard lock(link->mutex);
-    bytes_ = std::move(*bytes);
-    chunks_.emplace(std::move(chunks));
-  }
-  GoOn(link);
+  if (!answer) return End(answer.error());
+  chunks_.emplace(*answer, wanted_);
+  auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, chunks_->bytes());
+  if (!bytes) return End(bytes.error());
+  bytes_ = std::move(*bytes);
+  GoOn();
 }
 
-void WithFilesCall::OnWriteDone(bool ok) {
-  bool answered = false;
-  {
-    const std::lock_guard lock(link_->mutex);
-    writing_ = false;
-    answered = chunks_ || end_;
+void WithFilesCall::GoOn() {
+  if (unsent() == 0 && chunks_) {
+    grpc::ByteBuffer chunk;
+    if (!chunks_->Next(chunk)) return End();
+    Send(chunk);
+  } else if (unsent() == 0) {
+    const std::vector<CallerQuestion> questions = exchange_->Take();
+    if (!questions.empty()) Send(EncodeQuestions(questions));
   }
-  if (ok) {
-    GoOn(link_);
-  } else if (answered) {
-    Fail(CallerLeft());
-  } else {
-    Abandon(CallerLeft());
-  }
+  // At a gate of its own: a caller that is slow to answer must not hold up other kinds of call.
+  if (!chunks_ && exchange_->awaits_answers()) Read(backend_.answer_gate);
 }
 
-void WithFilesCall::Abandon(const Error& error) {
-  exchange_->End(error);
-  bool ended = pending_->Cancel();
-  {
-    const std::lock_guard lock(link_->mutex);
-    // No operation was started that would end the call.
-    ended = ended || (!started_ && reading_ != Reading::kUnderWay);
-  }
-  if (ended) Fail(error);
+void WithFilesCall::OnHalfClose() {
+  if (!chunks_) End(CallerLeft());
 }
 
-void WithFilesCall::Fail(const Error& error) {
-  const std::shared_ptr<Link> link = link_;
-  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  {
-    const std::lock_guard lock(link->mutex);
-    if (!end_) end_ = ToGrpcStatus(error, context());
-  }
-  GoOn(link);
-}
-
-void WithFilesCall::GoOn(const std::shared_ptr<Link>& link) {
-  // A copy: the call that holds the link may be deleted.
-  const std::shared_ptr<Link> kept = link;
-  WithFilesCall* reader = nullptr;
-  {
-    const std::lock_guard lock(kept->mutex);
-    if (kept->call == nullptr || !kept->call->Advance()) return;
-    reader = kept->call;
-  }
-  // The call does not end before it has had its turn or was taken out of the queue.
-  reader->gate_->Enter(reader->peer_.account(), *reader);
-  const std::lock_guard lock(kept->mutex);
-  if (kept->call != nullptr && kept->call->end_) kept->call->FinishIfIdle();
-}
-
-bool WithFilesCall::Advance() {
-  if (over_) return false;
-  if (!end_ && !writing_) WriteNext();
-  if (end_) {
-    FinishIfIdle();
-    return false;
-  }
-  const bool reads = reading_ == Reading::kNot && !chunks_ && exchange_->awaits_answers();
-  if (reads) reading_ = Reading::kWaitsForTurn;
-  return reads;
-}
-
-void WithFilesCall::WriteNext() {
-  if (chunks_) {
-    writing_ = chunks_->Next(written_);
-    if (!writing_) end_ = grpc::Status::OK;
-  } else if (const std::vector<CallerQuestion> questions = exchange_->Take(); !questions.empty()) {
-    written_ = EncodeQuestions(questions);
-    writing_ = true;
-  }
-  if (writing_) StartWrite(&written_);
-}
-
-void WithFilesCall::FinishIfIdle() {
-  if (over_) return;
-  if (reading_ == Reading::kWaitsForTurn && gate_->Withdraw(peer_.account(), *this)) {
-    reading_ = Reading::kNot;
-  }
-  if (reading_ == Reading::kWaitsForTurn || writing_) return;
-  over_ = true;
-  Finish(*end_);
-}
-
-void WithFilesCall::OnDone() {
+void WithFilesCall::OnGone() {
   exchange_->End(CallerLeft());
-  // A copy: the mutex must outlive this object.
-  const std::shared_ptr<Link> link = link_;
-  {
-    const std::lock_guard lock(link->mutex);
-    link->call = nullptr;
-  }
-  delete this;
+  if (ticket_ != 0) backend_.builder.Leave(ticket_);
 }
 
 }  // namespace cccl_cache::daemon
