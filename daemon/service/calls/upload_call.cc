@@ -19,68 +19,43 @@ constexpr uint64_t kChunkHead = 16;
 /// free.
 constexpr uint64_t kOverhead = 4096;
 
-Error CallerLeft() { return {ErrorCode::kCancelled, "the caller left"}; }
-
 }  // namespace
 
 UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stream)
-    : RawCall(stream), backend_(backend), peer_(peer) {
-  if (auto begun = Begin(); !begun) {
-    Fail(begun.error());
-    return;
-  }
-  StartRead(&message_);
-}
-
-Status UploadCall::Begin() {
-  if (peer_.uid == kOverflowUid) {
-    return Error{
-        ErrorCode::kDenied,
-        "uid 65534 stands for many users, so nothing is kept for it: send the bytes inline"};
-  }
-  auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
-  if (!call) return call.error();
-  auto stream = backend_.budget.Take(peer_.account(), Resource::kStreams);
-  if (!stream) return stream.error();
-  auto kept = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, kOverhead);
-  if (!kept) return kept.error();
-  kept_ = std::move(*kept);
-  call_ = std::move(*call);
-  stream_ = std::move(*stream);
-  return Ok{};
-}
-
-void UploadCall::OnReadDone(bool ok) {
-  if (!ok) {
-    if (left_) {
-      Fail(CallerLeft());
-    } else {
-      KeepAndReply();
+    : StreamCall(backend, peer.account(), stream), backend_(backend), peer_(peer) {
+  Begin([this] {
+    if (peer_.uid == kOverflowUid) {
+      return End(Error{
+          ErrorCode::kDenied,
+          "uid 65534 stands for many users, so nothing is kept for it: send the bytes inline"});
     }
-    return;
-  }
-  if (auto appended = Append(); !appended) {
-    Fail(appended.error());
-    return;
-  }
-  StartRead(&message_);
+    if (!Hold(Resource::kCalls) || !Hold(Resource::kStreams)) return;
+    auto kept = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, kOverhead);
+    if (!kept) return End(kept.error());
+    kept_ = std::move(*kept);
+    Read();
+  });
 }
 
-void UploadCall::OnCancel() {
-  left_ = true;
+UploadCall::~UploadCall() {
   // The stream ended because the caller left, not because of its last chunk. So the upload is of no
   // use.
-  if (digest_) backend_.uploads.Drop(peer_.uid, *digest_);
+  if (digest_ && context().IsCancelled()) backend_.uploads.Drop(peer_.uid, *digest_);
 }
 
-Status UploadCall::Append() {
-  if (message_.Length() > kChunkBytes + kChunkHead) {
+void UploadCall::OnMessage(grpc::ByteBuffer& message) {
+  if (const Status appended = Append(message); !appended) return End(appended.error());
+  Read();
+}
+
+Status UploadCall::Append(grpc::ByteBuffer& message) {
+  if (message.Length() > kChunkBytes + kChunkHead) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("a chunk of {} bytes: at most {} of data are allowed in one",
-                             message_.Length(), kChunkBytes)};
+                             message.Length(), kChunkBytes)};
   }
   cccl_cache::v1::UploadChunk chunk;
-  grpc::ProtoBufferReader reader(&message_);
+  grpc::ProtoBufferReader reader(&message);
   if (!chunk.ParseFromZeroCopyStream(&reader)) {
     return Error{ErrorCode::kInvalidRequest, "the message is not a cccl_cache.v1.UploadChunk"};
   }
@@ -98,25 +73,15 @@ Status UploadCall::Append() {
   return Ok{};
 }
 
-void UploadCall::KeepAndReply() {
+void UploadCall::OnHalfClose() {
   cccl_cache::v1::UploadReply reply;
   digest_ = hasher_.Finish();
   reply.set_sha256(std::string(digest_->View()));
   reply.set_size(bytes_.size());
   bytes_.shrink_to_fit();
   backend_.uploads.Keep(peer_.uid, *digest_, std::move(bytes_), std::move(kept_));
-  grpc::Slice slice(reply.SerializeAsString());
-  message_ = grpc::ByteBuffer(&slice, 1);
-  StartWriteAndFinish(&message_, grpc::Status::OK);
+  Send(Encode(reply));
+  End();
 }
-
-void UploadCall::Fail(const Error& error) {
-  // Must come before the caller is answered, so that the user's next upload finds the room.
-  kept_.Release();
-  if (error.code == ErrorCode::kOverloaded) backend_.statistics.Add(Counter::kRefused);
-  Finish(ToGrpcStatus(error, context()));
-}
-
-void UploadCall::OnDone() { delete this; }
 
 }  // namespace cccl_cache::daemon
