@@ -4,17 +4,16 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include <deque>
+#include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <vector>
 
+#include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/peer.h"
-#include "daemon/service/calls/build_call.h"
+#include "daemon/core/model/result.h"
+#include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"
-#include "daemon/service/transport/raw_call.h"
+#include "daemon/service/limits/budget.h"
 
 namespace cccl_cache::daemon {
 
@@ -22,72 +21,40 @@ namespace cccl_cache::daemon {
 /// The next message may arrive at any time and waits for no turn (ReadGate), because a silent
 /// stream would keep the turn for ever. So the number of such streams is bounded, and each counts
 /// the maximum size of a message among its account's bytes from its beginning. The call reads no
-/// requests while its caller does not read the answers. Requests arrive on the server's thread,
-/// answers on the core's. Every callback records its event under the link's mutex, then calls
-/// GoOn(), which starts the next operation. Deletes itself when the call is done.
-class BuildManyCall final : public RawCall {
+/// requests while its caller does not read the answers.
+class BuildManyCall final : public StreamCall {
  public:
   BuildManyCall(BuildBackend& backend, Peer peer, CallStream& stream);
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
-
  private:
-  /// Links callbacks to the call. Outlives the call, because answers may arrive after the call is
-  /// gone.
-  struct Link {
-    std::mutex mutex;
-    BuildManyCall* call = nullptr;  // guarded by mutex; null once the call is gone
-  };
   /// One build in progress.
   struct Member {
-    std::shared_ptr<PendingBuild> pending;
+    uint64_t number = 0;  ///< never given twice, unlike a tag
     std::vector<ArtifactKind> wanted;
     Share call;
     Share bytes;  ///< of the request
-  };
-  struct Outgoing {
-    grpc::ByteBuffer message;
-    Share call;
-    Share bytes;  ///< of the reply
+    BuildCoordinator::Ticket ticket = 0;
   };
 
-  [[nodiscard]] Status Begin();
-  [[nodiscard]] Status TakeRequest();
-  [[nodiscard]] Status StartBuild(uint64_t tag, CountedRequest build);
+  void OnMessage(grpc::ByteBuffer& message) override;
+  void OnHalfClose() override;
+  void OnSpace() override { ReadMore(); }
+  void OnGone() override;
+  void StartBuild(uint64_t tag, grpc::ByteBuffer& message);
   void CancelBuild(uint64_t tag);
+  void Answer(uint64_t tag, const Result<BuildAnswer>& answer);
+  /// Sends the reply with its bytes counted, or an error if there is no room for them. `call` is
+  /// held until then.
+  void Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call = {});
   void Refuse(uint64_t tag, const Error& error);
-  /// Ends the whole call, and each build in it, with this error.
-  void Fail(const Error& error);
-
-  /// Returns the answer with its bytes counted, or an error message if there is no room for them.
-  [[nodiscard]] Outgoing Count(uint64_t tag, grpc::ByteBuffer message);
-
-  static void GoOn(const std::shared_ptr<Link>& link);
-  // These require the link's mutex.
-  void Advance();
-  void Reply(uint64_t tag, const Result<BuildAnswer>& answer);
+  void ReadMore();
+  void EndIfDone();
 
   BuildBackend& backend_;
   const Peer peer_;
-  const std::shared_ptr<Link> link_;
-  Share call_;
-  Share stream_;
-  /// Bytes of a message of the maximum size, because it is in memory before it can be counted.
-  Share next_message_;
-  grpc::ByteBuffer message_;  ///< used only by the thread that handles the message
-
-  // Guarded by the link's mutex.
-  std::map<uint64_t, Member> members_;
-  std::deque<Outgoing> replies_;
-  bool reading_ = false;
-  bool last_read_ = false;  ///< true once the caller has sent its last message
-  bool writing_ = false;
-  Outgoing written_;
-  std::optional<grpc::Status> end_;  ///< the status that the call will end with
-  bool over_ = false;                ///< true once the call has finished
+  uint64_t last_number_ = 0;
+  std::map<uint64_t, Member> members_;  ///< by tag
+  bool last_read_ = false;              ///< true once the caller has sent its last message
 };
 
 }  // namespace cccl_cache::daemon
