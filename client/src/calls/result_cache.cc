@@ -41,7 +41,8 @@ class ResultCache::Lock {
   bool held_ = false;
 };
 
-ResultCache::ResultCache(uint64_t bytes) : limit_(bytes), contents_(std::make_unique<Contents>()) {}
+ResultCache::ResultCache(uint64_t bytes)
+    : limit_(bytes), contents_(std::make_unique<Contents>(bytes)) {}
 
 ResultCache::~ResultCache() {
   const Lock lock(held_);
@@ -54,20 +55,17 @@ std::shared_ptr<const BuildReply> ResultCache::Find(const RequestPieces& request
                                                     Clock::time_point now) {
   if (!on()) return nullptr;
   const size_t hash = request.Hash();
-  std::shared_ptr<const std::string> name;
-  std::shared_ptr<const BuildReply> reply;
+  Kept kept;
   {
     const Lock lock(held_);
     if (!lock.held()) return nullptr;
-    const auto found = contents_->by_hash.find(hash);
-    if (found == contents_->by_hash.end() || now >= found->second->good_until) return nullptr;
-    name = found->second->request;
-    reply = found->second->reply;
-    contents_->entries.splice(contents_->entries.begin(), contents_->entries, found->second);
+    const Kept* const found = contents_->by_hash.Use(hash, now);
+    if (found == nullptr) return nullptr;
+    kept = *found;
     ++contents_->hits;
   }
   // Outside the lock, for it may be long.
-  return request.Same(*name) ? reply : nullptr;
+  return request.Same(*kept.request) ? kept.reply : nullptr;
 }
 
 RequestName ResultCache::NameOf(const RequestPieces& request) const {
@@ -79,33 +77,18 @@ void ResultCache::Keep(RequestName request, std::shared_ptr<const BuildReply> re
   if (!on() || !reply->fields().closed) return;
   const uint64_t size = request.bytes.size() + reply->MemoryBytes() + kOverhead;
   if (size > limit_ / kMaxShare) return;
-  Entries dropped;  // freed once the lock is free
-  Entries kept;
-  kept.push_front({request.hash, std::make_shared<const std::string>(std::move(request.bytes)),
-                   std::move(reply), size, asked + kGoodFor});
+  Kept kept{std::make_shared<const std::string>(std::move(request.bytes)), std::move(reply)};
+  Lru::Entries gone;  // freed after the lock
   const Lock lock(held_);
   if (!lock.held()) return;
   // Another request of the same hash goes too: there are none, in practice.
-  const auto found = contents_->by_hash.find(kept.front().hash);
-  if (found != contents_->by_hash.end()) contents_->Drop(found->second, &dropped);
-  contents_->by_hash.emplace(kept.front().hash, kept.begin());
-  contents_->entries.splice(contents_->entries.begin(), kept);
-  contents_->bytes += size;
-  while (contents_->bytes > limit_) {
-    contents_->Drop(std::prev(contents_->entries.end()), &dropped);
-  }
-}
-
-void ResultCache::Contents::Drop(Entries::iterator entry, Entries* dropped) {
-  bytes -= entry->bytes;
-  by_hash.erase(entry->hash);
-  dropped->splice(dropped->begin(), entries, entry);
+  gone = contents_->by_hash.Insert({}, request.hash, std::move(kept), size, asked);
 }
 
 ResultCache::Statistics ResultCache::statistics() const {
   const Lock lock(held_);
   if (!lock.held()) return {};
-  return {contents_->hits, contents_->entries.size(), contents_->bytes};
+  return {contents_->hits, contents_->by_hash.size(), contents_->by_hash.bytes()};
 }
 
 }  // namespace cccl_cache

@@ -5,11 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
+#include "base/lru.h"
 #include "client/src/wire/build_reply.h"
 #include "client/src/wire/build_request.h"
 
@@ -56,22 +55,16 @@ class ResultCache {
   [[nodiscard]] Statistics statistics() const;
 
  private:
-  struct Entry {
-    size_t hash;
+  struct Kept {
     std::shared_ptr<const std::string> request;
     std::shared_ptr<const BuildReply> reply;
-    uint64_t bytes;
-    Clock::time_point good_until;
   };
-  using Entries = std::list<Entry>;
+  using Lru = PerUserLru<size_t, Kept>;
   struct Contents {
-    Entries entries;  ///< the one that was used last is the first
-    std::unordered_map<size_t, Entries::iterator> by_hash;
-    uint64_t bytes = 0;
-    uint64_t hits = 0;
+    explicit Contents(uint64_t bytes) : by_hash({.max_bytes = bytes, .lifetime = kGoodFor}) {}
 
-    /// Moves the entry into `dropped`.
-    void Drop(Entries::iterator entry, Entries* dropped);
+    Lru by_hash;
+    uint64_t hits = 0;
   };
 
   /// Not a mutex: a child may be forked while another thread holds it, and must not wait for ever.
