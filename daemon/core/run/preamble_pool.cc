@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -17,25 +18,6 @@ CompileLimits Within(CompileLimits limits, std::chrono::milliseconds time) {
   return limits;
 }
 
-template <typename Entries, typename Weight>
-uint64_t SumOf(const Entries& entries, const Weight& weight) {
-  uint64_t sum = 0;
-  for (const auto& [key, entry] : entries) sum += weight(entry);
-  return sum;
-}
-
-/// Returns, of the user whose weights sum to most, the entry of least `age`.
-template <typename Entries, typename Weight, typename Age>
-auto OldestOfHeaviest(Entries& entries, const Weight& weight, const Age& age) {
-  std::map<Account, uint64_t> sums;
-  for (const auto& [key, entry] : entries) sums[entry.account] += weight(entry);
-  const auto heaviest =
-      std::ranges::max_element(sums, {}, [](const auto& sum) { return sum.second; });
-  return std::ranges::min_element(entries, {}, [&](const auto& entry) {
-    return std::pair(entry.second.account != heaviest->first, age(entry.second));
-  });
-}
-
 }  // namespace
 
 PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
@@ -45,6 +27,12 @@ PreamblePool::PreamblePool(Compiler& compiler, Statistics& statistics, const Com
       limits_(Within(limits, bounds.time)),
       bounds_(bounds),
       idle_(std::move(idle)),
+      wishes_({.max_bytes = bounds.wanted_bytes,
+               .max_bytes_per_user = bounds.wanted_bytes_per_uid,
+               .max_entries = bounds.wanted,
+               .max_entries_per_user = bounds.wanted_per_uid}),
+      kept_({.max_bytes = bounds.bytes, .max_entries = bounds.preambles}),
+      failed_({.max_entries = kMaxFailures, .lifetime = bounds.retry}),
       thread_([this](const std::stop_token& stop) { Work(stop); }) {}
 
 void PreamblePool::Stop() {
@@ -52,16 +40,13 @@ void PreamblePool::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// All methods declare what they drop before the lock, so that memory is freed without it.
-
 ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
   ParsedPreamblePtr parsed;
   {
-    const std::lock_guard lock(mutex_);
-    const auto found = kept_.find(key);
-    if (found == kept_.end()) return nullptr;
-    found->second.last_use = ++uses_;
-    parsed = found->second.parsed;
+    const MutexLock lock(mutex_);
+    const ParsedPreamblePtr* const found = kept_.Use(key);
+    if (found == nullptr) return nullptr;
+    parsed = *found;
   }
   if (parsed->precompiled->usable()) return parsed;
   DropUnusable();
@@ -69,98 +54,74 @@ ParsedPreamblePtr PreamblePool::Find(const Digest& key) {
 }
 
 void PreamblePool::Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make) {
-  if (bounds_.bytes == 0 || bytes > bounds_.wanted_bytes_per_uid) return;
+  if (bounds_.bytes == 0) return;
   DropUnusable();
-  GivenUp given_up;
-  const std::lock_guard lock(mutex_);
-  if (kept_.contains(key) || parsing_ == key) return;
-  if (const auto failed = failed_.find(key); failed != failed_.end()) {
-    if (Clock::now() < failed->second) return;
-    failed_.erase(failed);
-  }
-  const auto [wish, first] = wishes_.try_emplace(key);
-  const uint64_t age = first ? ++uses_ : wish->second.age;
-  given_up.push_back(std::exchange(wish->second, {std::move(make), account, bytes, !first, age}));
-  GiveUpWishes(account, &given_up);
-  changed_.notify_all();
+  Wishes::Entries gone;  // freed after the lock
+  const MutexLock lock(mutex_);
+  if (kept_.Find(key) != nullptr || parsing_ == key) return;
+  if (failed_.Find(key, Clock::now()) != nullptr) return;
+  const Wishes::Entry* const before = wishes_.Find(key);
+  const uint64_t number = before == nullptr ? ++last_number_ : before->value.number;
+  gone = wishes_.Insert(account, key, {std::move(make), before != nullptr, number}, bytes);
+  changed_.NotifyAll();
 }
 
-void PreamblePool::GiveUpWishes(Account account, GivenUp* given_up) {
-  const auto one = [](const Wish&) { return uint64_t{1}; };
-  const auto bytes = [](const Wish& wish) { return wish.bytes; };
-  const auto own = [account](const Wish& wish) {
-    return uint64_t{wish.account == account ? 1u : 0u};
-  };
-  const auto own_bytes = [account](const Wish& wish) {
-    return wish.account == account ? wish.bytes : 0;
-  };
-  const auto give_up_while_above = [&](uint64_t bound, const auto& count, const auto& weight) {
-    while (SumOf(wishes_, count) > bound) {
-      const auto oldest =
-          OldestOfHeaviest(wishes_, weight, [](const Wish& wish) { return wish.age; });
-      given_up->push_back(std::move(oldest->second));
-      wishes_.erase(oldest);
-    }
-  };
-  give_up_while_above(bounds_.wanted_per_uid, own, own);
-  give_up_while_above(bounds_.wanted_bytes_per_uid, own_bytes, own);
-  give_up_while_above(bounds_.wanted, one, one);
-  give_up_while_above(bounds_.wanted_bytes, bytes, bytes);
-}
+// The caller of Remove holds the preamble too, so that it is not freed under the lock.
 
 void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
-  Dropped dropped;
-  const std::lock_guard lock(mutex_);
-  Remove(key, parsed, &dropped);
+  const MutexLock lock(mutex_);
+  Remove(key, parsed);
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
   // If the zygote is gone, that may be the cause of whatever happened in it.
   const bool at_fault = parsed->precompiled->usable();
-  Dropped dropped;
-  const std::lock_guard lock(mutex_);
-  Remove(key, parsed, &dropped);
+  const MutexLock lock(mutex_);
+  Remove(key, parsed);
   if (at_fault) NoteFailure(key);
 }
 
-void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped) {
-  const auto found = kept_.find(key);
-  if (found == kept_.end() || found->second.parsed != parsed) return;
-  dropped->push_back(std::move(found->second.parsed));
-  kept_.erase(found);
+void PreamblePool::Remove(const Digest& key, const ParsedPreamblePtr& parsed) {
+  const Preambles::Entry* const found = kept_.Find(key);
+  if (found != nullptr && found->value == parsed) static_cast<void>(kept_.Remove(key));
 }
 
 void PreamblePool::Work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [this] { return !wishes_.empty(); })) return;
+      const MutexLock lock(mutex_);
+      const auto wished = [this]() REQUIRES(mutex_) { return wishes_.size() > 0; };
+      if (!changed_.Wait(mutex_, stop, wished)) return;
     }
-    const std::optional<Taken> taken = TakeWish();
-    if (taken) {
-      Keep(*taken, Parse(taken->wish.make, stop));
+    const std::optional<Wishes::Entry> wish = TakeWish();
+    if (wish) {
+      Keep(*wish, Parse(wish->value.make, stop));
       statistics_.Add(Counter::kPreambles);
     } else {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, kLookAgain, [] { return false; });
+      const MutexLock lock(mutex_);
+      changed_.WaitFor(mutex_, stop, kLookAgain, [] { return false; });
     }
   }
 }
 
-std::optional<PreamblePool::Taken> PreamblePool::TakeWish() {
+std::optional<PreamblePool::Wishes::Entry> PreamblePool::TakeWish() {
   const bool idle = idle_();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Urgent wishes come first, then users in turn; of one user, the oldest comes first.
-  const auto next = std::ranges::min_element(wishes_, {}, [this](const auto& entry) {
-    const Wish& wish = entry.second;
-    return std::tuple(!wish.urgent, wish.account <= last_served_, wish.account, wish.age);
-  });
-  if (next == wishes_.end() || (!next->second.urgent && !idle)) return std::nullopt;
-  parsing_ = next->first;
-  last_served_ = next->second.account;
-  Taken taken{next->first, std::move(next->second)};
-  wishes_.erase(next);
-  return taken;
+  const auto rank = [last = last_served_](const Wishes::Entry& entry) {
+    const Wish& wish = entry.value;
+    return std::tuple(!wish.urgent, entry.user <= last, entry.user, wish.number);
+  };
+  const Wishes::Entry* next = nullptr;
+  for (const auto& [account, share] : wishes_.users()) {
+    for (const Wishes::Entry& entry : share.oldest_first) {
+      if (next == nullptr || rank(entry) < rank(*next)) next = &entry;
+    }
+  }
+  if (next == nullptr || (!next->value.urgent && !idle)) return std::nullopt;
+  parsing_ = next->key;
+  last_served_ = next->user;
+  return std::move(wishes_.Remove(*parsing_).front());
 }
 
 std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
@@ -177,54 +138,38 @@ std::optional<ParsedPreamblePtr> PreamblePool::Parse(const MakeOrder& make,
       ParsedPreamble{*std::move(precompiled), std::move(record)});
 }
 
-void PreamblePool::Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result) {
+void PreamblePool::Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result) {
   DropUnusable();
-  Dropped dropped;
-  const std::lock_guard lock(mutex_);
+  Preambles::Entries gone;  // freed after the lock
+  const MutexLock lock(mutex_);
   parsing_.reset();
   if (!result) return;
-  ParsedPreamblePtr parsed = *std::move(result);
+  const ParsedPreamblePtr& parsed = *result;
   const uint64_t bytes =
       parsed == nullptr ? 0 : parsed->precompiled->bytes() + BytesOf(parsed->record.closure);
   if (parsed == nullptr || bytes > bounds_.bytes) {
-    dropped.push_back(std::move(parsed));
     statistics_.Add(Counter::kPreambleFailures);
-    return NoteFailure(taken.key);
+    return NoteFailure(wish.key);
   }
-  kept_[taken.key] = {std::move(parsed), taken.wish.account, bytes, ++uses_};
-  Shrink(&dropped);
+  gone = kept_.Insert(wish.user, wish.key, parsed, bytes);
 }
 
 void PreamblePool::DropUnusable() {
   std::vector<std::pair<Digest, ParsedPreamblePtr>> all;
   {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, kept] : kept_) all.emplace_back(key, kept.parsed);
+    const MutexLock lock(mutex_);
+    for (const auto& [account, share] : kept_.users()) {
+      for (const Preambles::Entry& kept : share.oldest_first)
+        all.emplace_back(kept.key, kept.value);
+    }
   }
   std::erase_if(all, [](const auto& each) { return each.second->precompiled->usable(); });
-  Dropped dropped;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [key, parsed] : all) Remove(key, parsed, &dropped);
-}
-
-void PreamblePool::Shrink(Dropped* dropped) {
-  const auto bytes_of = [](const Kept& kept) { return kept.bytes; };
-  const auto one = [](const Kept&) { return uint64_t{1}; };
-  const auto last_use = [](const Kept& kept) { return kept.last_use; };
-  const auto drop = [&](auto entry) {
-    dropped->push_back(std::move(entry->second.parsed));
-    kept_.erase(entry);
-  };
-  while (SumOf(kept_, bytes_of) > bounds_.bytes) {
-    drop(OldestOfHeaviest(kept_, bytes_of, last_use));
-  }
-  while (kept_.size() > bounds_.preambles) drop(OldestOfHeaviest(kept_, one, last_use));
+  const MutexLock lock(mutex_);
+  for (const auto& [key, parsed] : all) Remove(key, parsed);
 }
 
 void PreamblePool::NoteFailure(const Digest& key) {
-  failed_[key] = Clock::now() + bounds_.retry;
-  const auto until = [](const auto& entry) { return entry.second; };
-  while (failed_.size() > kMaxFailures) failed_.erase(std::ranges::min_element(failed_, {}, until));
+  static_cast<void>(failed_.Insert({}, key, {}, 0, Clock::now()));
 }
 
 }  // namespace cccl_cache::daemon

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <vector>
+#include <variant>
 
+#include "base/lru.h"
+#include "base/mutex.h"
 #include "daemon/core/closure/closure_recorder.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/compiler.h"
@@ -41,8 +40,8 @@ class PreamblePool {
     size_t preambles = 64;             ///< kept; each holds a descriptor
     uint64_t record_bytes = 4u << 20;  ///< of one record of files; counts as its bytes
     /// Bounds of wishes that wait to be parsed, and of the memory they hold. A user who has too
-    /// many gives up the oldest; if all users together have too many, the user who has most gives
-    /// it up.
+    /// many gives up the one that was wished least recently; if all users together have too many,
+    /// the user who has most gives it up.
     size_t wanted = 256;
     uint64_t wanted_bytes = 128u << 20;
     size_t wanted_per_uid = 32;
@@ -87,41 +86,25 @@ class PreamblePool {
  private:
   struct Wish {
     MakeOrder make;
-    Account account{0};
-    uint64_t bytes = 0;
     bool urgent = false;
-    uint64_t age = 0;
+    uint64_t number = 0;  ///< in the order in which they were first wished
   };
-  struct Kept {
-    ParsedPreamblePtr parsed;
-    Account account{0};
-    uint64_t bytes = 0;
-    uint64_t last_use = 0;
-  };
-  struct Taken {
-    Digest key;
-    Wish wish;
-  };
-  using Dropped = std::vector<ParsedPreamblePtr>;
-  using GivenUp = std::vector<Wish>;
+  using Wishes = PerUserLru<Digest, Wish, DigestHash, Account>;
+  using Preambles = PerUserLru<Digest, ParsedPreamblePtr, DigestHash, Account>;
 
   void Work(const std::stop_token& stop);
   /// Returns the next wish that may be fulfilled now.
-  std::optional<Taken> TakeWish();
+  std::optional<Wishes::Entry> TakeWish();
   /// Returns null if the preamble can't be parsed or kept. Returns none if its files can't be had
   /// any more, which says nothing of the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
-  void Keep(const Taken& taken, std::optional<ParsedPreamblePtr> result);
+  void Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result);
   /// Drops the preambles that are not usable. Asks each without mutex_: the answer may end a
   /// process.
   void DropUnusable();
-  // These need mutex_.
-  void Remove(const Digest& key, const ParsedPreamblePtr& parsed, Dropped* dropped);
-  void NoteFailure(const Digest& key);
-  /// Gives up wishes until this user and all users keep the bounds.
-  void GiveUpWishes(Account account, GivenUp* given_up);
-  void Shrink(Dropped* dropped);
+  void Remove(const Digest& key, const ParsedPreamblePtr& parsed) REQUIRES(mutex_);
+  void NoteFailure(const Digest& key) REQUIRES(mutex_);
 
   Compiler& compiler_;
   Statistics& statistics_;
@@ -129,14 +112,15 @@ class PreamblePool {
   const Bounds bounds_;
   const std::function<bool()> idle_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::map<Digest, Wish> wishes_;  // guarded by mutex_, as all below
-  std::map<Digest, Kept> kept_;
-  std::map<Digest, Clock::time_point> failed_;  // not tried again until then
-  std::optional<Digest> parsing_;
-  uint64_t uses_ = 0;
-  Account last_served_{0};
+  Mutex mutex_;
+  CondVar changed_;
+  Wishes wishes_ GUARDED_BY(mutex_);
+  Preambles kept_ GUARDED_BY(mutex_);
+  /// Not tried again as long as they are here.
+  PerUserLru<Digest, std::monostate, DigestHash> failed_ GUARDED_BY(mutex_);
+  std::optional<Digest> parsing_ GUARDED_BY(mutex_);
+  uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  Account last_served_ GUARDED_BY(mutex_){0};
   std::jthread thread_;  // last: ends before what it uses
 };
 
