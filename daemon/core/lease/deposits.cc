@@ -65,7 +65,7 @@ void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
 
 void Deposits::AskDisk(const CallPtr& call) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reading_.insert(call->waiter);
   }
   const auto fail = [this, call](const Error& error) {
@@ -91,7 +91,7 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
 }
 
 bool Deposits::StopReading(WaiterId waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return reading_.erase(waiter) > 0;
 }
 
@@ -148,13 +148,13 @@ DepositContents Deposits::Look(const Digest& key) {
     NoteUse(key);
     return contents;
   }
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   if (index_.Remove(key, *addition)) parts_.store.Remove(key);
   return nullptr;
 }
 
 void Deposits::NoteUse(const Digest& key) {
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   if (const auto record = index_.Use(key, WallTime())) parts_.store.PutRecord(*record);
 }
 
@@ -176,7 +176,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
                              .made = now,
                              .used = now};
   {
-    const std::lock_guard lock(changing_);
+    const MutexLock lock(changing_);
     if (parts_.store.Put(record, made.contents)) Take(record);
   }
   parts_.statistics.Add(Counter::kDeposits);
@@ -197,7 +197,7 @@ Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, cons
                        .made = now,
                        .used = now};
   record.key = DepositKey(record.scope, IdentityOf(record));
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   if (index_.Find(record.key)) return Inserted::kBefore;
   if (!parts_.store.Put(record, std::move(contents))) {
     return Error{ErrorCode::kUnavailable,
@@ -222,7 +222,7 @@ void Deposits::Take(const DepositRecord& record) {
 }
 
 bool Deposits::Remove(const Digest& key, uid_t uid) {
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   if (!index_.RemoveOwn(key, uid)) return false;
   parts_.store.Remove(key);
   return true;

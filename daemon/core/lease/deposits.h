@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/lease/deposit_index.h"
 #include "daemon/core/lease/lease_table.h"
@@ -137,20 +137,19 @@ class Deposits {
   [[nodiscard]] DepositContents Look(const Digest& key);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
-  /// Requires changing_ held, or an object that no other thread knows yet.
-  void Take(const DepositRecord& record);
+  void Take(const DepositRecord& record) REQUIRES(changing_);
 
   const Options options_;
   const Parts parts_;
   /// Held while index and store are changed together, so that no caller removes what another one
   /// publishes under the same key. Nothing waits for a disk meanwhile.
-  std::mutex changing_;
+  Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
   FileChecks reads_;
-  std::mutex mutex_;
-  std::unordered_set<WaiterId> reading_;  // callers that wait for the disk; guarded by mutex_
-  LeaseClock clock_;                      // last: its thread uses all of the above
+  Mutex mutex_;
+  std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
+  LeaseClock clock_;  // last: its thread uses all of the above
 };
 
 }  // namespace cccl_cache::daemon

@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon {
 
 LeaseTable::WaiterId LeaseTable::NewSeat() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ++last_id_;
 }
 
@@ -17,7 +17,7 @@ void LeaseTable::Enter(WaiterId waiter, const Digest& key, std::optional<Time> u
   Told told;
   bool earlier = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopped_) {
       told.emplace_back(std::move(tell), *stopped_);
     } else {
@@ -87,7 +87,7 @@ void LeaseTable::Release(WaiterId waiter, Told& told) {
 void LeaseTable::Leave(WaiterId waiter) {
   Told told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto place = places_.find(waiter);
     if (place == places_.end() || place->second.publishing) return;
     Release(waiter, told);
@@ -103,7 +103,7 @@ LeaseTable::Place* LeaseTable::Holder(WaiterId waiter) {
 bool LeaseTable::Beat(WaiterId waiter) {
   bool earlier = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Place* place = Holder(waiter);
     if (place == nullptr) return false;
     // A holder that publishes can't lose the lease any more.
@@ -117,7 +117,7 @@ bool LeaseTable::Beat(WaiterId waiter) {
 }
 
 void LeaseTable::SuspendTimeout(WaiterId waiter) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Place* place = Holder(waiter);
   if (place == nullptr || place->publishing) return;
   const bool pressed = !lines_.at(place->key).waiting.empty();
@@ -125,7 +125,7 @@ void LeaseTable::SuspendTimeout(WaiterId waiter) {
 }
 
 bool LeaseTable::StartPublishing(WaiterId waiter, uint64_t fence) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Place* place = Holder(waiter);
   if (place == nullptr || place->fence != fence) return false;
   SetDue(waiter, *place, std::nullopt);
@@ -136,7 +136,7 @@ bool LeaseTable::StartPublishing(WaiterId waiter, uint64_t fence) {
 void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   Told told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto place = places_.find(waiter);
     // All callers were told when the table was stopped.
     if (place == places_.end()) return;
@@ -158,7 +158,7 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
   Told told;
   std::optional<Time> next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Time now = options_.now();
     while (!due_.empty() && due_.begin()->first <= now) {
       const WaiterId waiter = due_.begin()->second;
@@ -188,7 +188,7 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
 void LeaseTable::Stop(const Error& why) {
   Told told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = why;
     for (auto& [waiter, place] : places_) {
       const bool waits = place.fence == 0;
@@ -203,7 +203,7 @@ void LeaseTable::Stop(const Error& why) {
 }
 
 LeaseTable::Gauges LeaseTable::gauges() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {lines_.size(), places_.size() - lines_.size()};
 }
 
@@ -213,25 +213,23 @@ void LeaseTable::TellAll(Told& told) {
 
 void LeaseClock::Wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void LeaseClock::Run(const std::stop_token& stop) {
-  const auto woken = [this] { return woken_; };
-  std::unique_lock lock(mutex_);
+  const auto woken = [this]() REQUIRES(mutex_) { return woken_; };
   while (!stop.stop_requested()) {
-    woken_ = false;
-    lock.unlock();
     const std::optional<LeaseTable::Time> next = table_.Pass();
-    lock.lock();
+    const MutexLock lock(mutex_);
     if (next) {
-      changed_.wait_until(lock, stop, *next, woken);
+      changed_.WaitUntil(mutex_, stop, *next, woken);
     } else {
-      changed_.wait(lock, stop, woken);
+      changed_.Wait(mutex_, stop, woken);
     }
+    woken_ = false;
   }
 }
 

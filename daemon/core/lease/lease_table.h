@@ -3,11 +3,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -18,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
@@ -113,27 +112,26 @@ class LeaseTable {
   };
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
-  // These require mutex_ held.
-  void Grant(WaiterId waiter, Told& told);
-  void SetDue(WaiterId waiter, Place& place, std::optional<Time> due);
+  void Grant(WaiterId waiter, Told& told) REQUIRES(mutex_);
+  void SetDue(WaiterId waiter, Place& place, std::optional<Time> due) REQUIRES(mutex_);
   /// Restarts the holder's timeout.
-  void Renew(WaiterId waiter, Place& place);
+  void Renew(WaiterId waiter, Place& place) REQUIRES(mutex_);
   /// A waiter joined this line: limits the holder to its longest lease.
-  void AskForRelease(const Line& line);
+  void AskForRelease(const Line& line) REQUIRES(mutex_);
   /// Removes the waiter; its lease goes to the next one.
-  void Release(WaiterId waiter, Told& told);
-  [[nodiscard]] Place* Holder(WaiterId waiter);
+  void Release(WaiterId waiter, Told& told) REQUIRES(mutex_);
+  [[nodiscard]] Place* Holder(WaiterId waiter) REQUIRES(mutex_);
 
   static void TellAll(Told& told);
 
   const Options options_;
-  mutable std::mutex mutex_;
-  uint64_t next_fence_;  // guarded by mutex_, as all below
-  WaiterId last_id_ = 0;
-  std::optional<Error> stopped_;
-  std::unordered_map<WaiterId, Place> places_;
-  std::unordered_map<Digest, Line, DigestHash> lines_;
-  std::set<std::pair<Time, WaiterId>> due_;
+  mutable Mutex mutex_;
+  uint64_t next_fence_ GUARDED_BY(mutex_);
+  WaiterId last_id_ GUARDED_BY(mutex_) = 0;
+  std::optional<Error> stopped_ GUARDED_BY(mutex_);
+  std::unordered_map<WaiterId, Place> places_ GUARDED_BY(mutex_);
+  std::unordered_map<Digest, Line, DigestHash> lines_ GUARDED_BY(mutex_);
+  std::set<std::pair<Time, WaiterId>> due_ GUARDED_BY(mutex_);
 };
 
 /// The one thread that calls Pass of a lease table; it sleeps until something is due. Thread-safe.
@@ -150,9 +148,9 @@ class LeaseClock {
   void Run(const std::stop_token& stop);
 
   LeaseTable& table_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool woken_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  bool woken_ GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 

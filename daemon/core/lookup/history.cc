@@ -146,7 +146,7 @@ size_t FootprintOf(const Closure& closure) {
 void BuildHistory::Add(uid_t uid, Account account, PastBuild build) {
   if (build.closure && FootprintOf(*build.closure) > share_ / 2) build.closure = nullptr;
   if (uid == kOverflowUid || FootprintOf(build) > share_ / 2) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ShareClosure(uid, &build);
   while (const auto loser = usage_.MustGiveWay(account, Cost(uid, build))) DropOldest(*loser);
   const size_t cost = Cost(uid, build);
@@ -159,7 +159,7 @@ void BuildHistory::Add(uid_t uid, Account account, PastBuild build) {
 }
 
 bool BuildHistory::Knows(uid_t uid, const Digest& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto user = users_.find(uid);
   if (user == users_.end()) return false;
   return std::ranges::any_of(user->second.newest_first,
@@ -167,14 +167,14 @@ bool BuildHistory::Knows(uid_t uid, const Digest& key) const {
 }
 
 std::vector<PastBuildPtr> BuildHistory::Of(uid_t uid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto user = users_.find(uid);
   if (user == users_.end()) return {};
   return {user->second.newest_first.begin(), user->second.newest_first.end()};
 }
 
 size_t BuildHistory::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return usage_.in_all();
 }
 

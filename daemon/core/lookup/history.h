@@ -10,11 +10,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
@@ -118,15 +118,14 @@ class BuildHistory {
     size_t bytes = 0;
   };
 
-  // These require mutex_ held.
-  void ShareClosure(uid_t uid, PastBuild* build) const;
-  [[nodiscard]] size_t Cost(uid_t uid, const PastBuild& build) const;
-  void DropOldest(uid_t uid);
+  void ShareClosure(uid_t uid, PastBuild* build) const REQUIRES(mutex_);
+  [[nodiscard]] size_t Cost(uid_t uid, const PastBuild& build) const REQUIRES(mutex_);
+  void DropOldest(uid_t uid) REQUIRES(mutex_);
 
   const size_t share_;
-  mutable std::mutex mutex_;
-  std::map<uid_t, User> users_;  // guarded by mutex_
-  AccountUsage usage_;           // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<uid_t, User> users_ GUARDED_BY(mutex_);
+  AccountUsage usage_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -75,7 +75,7 @@ UsersManifest ManifestTable::FindFor(uid_t uid, const Digest& fingerprint) {
 ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Digest& fingerprint,
                                                  const ArtifactPtr& entry) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = decoded_.find(place);
     if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
   }
@@ -93,7 +93,7 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
 void ManifestTable::Remember(const Digest& place, Decoded decoded) {
   const size_t bytes = WeightOf(*decoded.entry);
   if (bytes > kMaxDecodedBytes / 4) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Manifests in use are decoded again at their next hit.
   if (decoded_bytes_ + bytes > kMaxDecodedBytes) {
     decoded_.clear();
@@ -115,7 +115,7 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
 
 void ManifestTable::AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
                                 microseconds compile_time, const Manifest* known) {
-  const std::lock_guard lock(adding_[fingerprint.bytes[0]]);
+  const MutexLock lock(adding_[fingerprint.bytes[0]]);
   const ManifestPtr now = FindInMemory(fingerprint);
   const Manifest* const before = now != nullptr ? now.get() : known;
   const ArtifactPtr entry =
@@ -127,7 +127,7 @@ void ManifestTable::AddInMemory(const Digest& fingerprint, const KnownClosure& c
 
 Status ManifestTable::AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
                              microseconds compile_time, uint64_t generation) {
-  const std::lock_guard lock(adding_own_);
+  const MutexLock lock(adding_own_);
   const ManifestPtr own = FindOwn(uid, fingerprint);
   const ArtifactPtr entry = EntryWith(own == nullptr ? Manifest{} : *own, closure, compile_time);
   const Result<Inserted> kept = own_->Put(uid, ManifestKey(fingerprint), entry, generation);

@@ -5,10 +5,10 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
@@ -65,13 +65,13 @@ class ManifestTable {
   PrivateEntries* const own_;
   /// One mutex for each first byte of a fingerprint. Additions to one fingerprint run one at a
   /// time, so that none gets lost.
-  std::array<std::mutex, 256> adding_;
+  std::array<Mutex, 256> adding_;
   // The same for users' own manifests. Its holders wait for the disk, but no build waits for it.
-  std::mutex adding_own_;
-  std::mutex mutex_;
+  Mutex adding_own_;
+  Mutex mutex_;
   /// Decoded manifests of entries, so that hits need not decode them again.
-  std::unordered_map<Digest, Decoded, DigestHash> decoded_;  // guarded by mutex_
-  size_t decoded_bytes_ = 0;                                 // guarded by mutex_: of their entries
+  std::unordered_map<Digest, Decoded, DigestHash> decoded_ GUARDED_BY(mutex_);
+  size_t decoded_bytes_ GUARDED_BY(mutex_) = 0;  // of their entries
 };
 
 }  // namespace cccl_cache::daemon
