@@ -125,6 +125,8 @@ void AcquireCall::Abandon() {
 }
 
 void AcquireCall::TakeNews(const LeaseNews& news) {
+  // If the news is a lease, the lease goes to the next waiter when this call is done.
+  if (ended()) return;
   if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
     HoldLease(*grant);
   } else if (const auto* found = std::get_if<DepositFound>(&news)) {

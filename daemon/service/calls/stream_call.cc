@@ -93,7 +93,7 @@ void StreamCall::OnDone() {
 }
 
 void StreamCall::OnHalfClose() {
-  End(Error{ErrorCode::kCancelled, "the call ended before its last message came"});
+  End(Error{ErrorCode::kCancelled, "the call ended before its request came"});
 }
 
 bool StreamCall::Hold(Resource resource, uint64_t amount) {

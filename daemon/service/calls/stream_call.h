@@ -60,7 +60,7 @@ class CallEvents {
 /// itself when the call is done, and gives back what it holds of the budget.
 ///
 /// BuildCall is none: a hit is answered before Build returns, and to post that answer as an event
-/// would cost each hit an allocation. BlockingCall is none, because a thread of its own waits.
+/// would cost each hit allocations. BlockingCall is none, because a thread of its own waits.
 class StreamCall : public RawCall, private GatedReader {
  public:
   void OnReadDone(bool ok) final;
@@ -106,6 +106,8 @@ class StreamCall : public RawCall, private GatedReader {
   /// Ends the call without sending what is unsent. Does nothing after another error.
   void End(const Error& error);
   void End(const grpc::Status& error);
+
+  [[nodiscard]] bool ended() const { return end_.has_value(); }
 
   /// Any thread may post events there, for as long as it likes.
   [[nodiscard]] const std::shared_ptr<CallEvents>& events() const { return events_; }
