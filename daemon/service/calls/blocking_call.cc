@@ -70,16 +70,17 @@ Status BlockingCall::Await() {
   using std::chrono::steady_clock;
   const std::chrono::milliseconds earned(1'000 * moved_ / kBytesPerSecond);
   const steady_clock::time_point begin = steady_clock::now();
-  std::unique_lock lock(mutex_);
-  const bool soon = changed_.wait_for(lock, backend_.limits.answer_patience + earned - waited_,
-                                      [this] { return ended_well_.has_value(); });
+  const auto ended = [this]() REQUIRES(mutex_) { return ended_well_.has_value(); };
+  MutexLock lock(mutex_);
+  const bool soon =
+      changed_.WaitFor(mutex_, backend_.limits.answer_patience + earned - waited_, ended);
   waited_ += steady_clock::now() - begin;
   if (!soon) {
     // TryCancel ends the started operation.
-    lock.unlock();
+    lock.Unlock();
     context().TryCancel();
-    lock.lock();
-    changed_.wait(lock, [this] { return ended_well_.has_value(); });
+    lock.Lock();
+    changed_.Wait(mutex_, ended);
   }
   const bool well = *std::exchange(ended_well_, std::nullopt);
   if (well) return Ok{};
@@ -92,10 +93,10 @@ Status BlockingCall::Await() {
 }
 
 void BlockingCall::Notice(bool ok) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ended_well_ = ok;
   // Notifies under the lock, because the call may be deleted as soon as its thread wakes.
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void BlockingCall::OnReadDone(bool ok) { Notice(ok); }

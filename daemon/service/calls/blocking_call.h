@@ -6,12 +6,11 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
@@ -75,9 +74,10 @@ class BlockingCall : public RawCall {
   uint64_t moved_ = 0;                            ///< bytes of messages, read and written
   std::chrono::steady_clock::duration waited_{};  ///< total time spent waiting for the caller
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<bool> ended_well_;  ///< guarded by mutex_: the result of the last operation
+  Mutex mutex_;
+  CondVar changed_;
+  /// The result of the last operation, until it was awaited.
+  std::optional<bool> ended_well_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -25,7 +25,7 @@ bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
   // The caller's own reference may be destroyed while the builder answers.
   const std::shared_ptr<PendingBuild> self = pending;
   {
-    std::lock_guard lock(self->mutex_);
+    const MutexLock lock(self->mutex_);
     if (self->cancelled_) return false;
     self->answer_ = std::move(answer);
   }
@@ -34,7 +34,7 @@ bool PendingBuild::Start(const std::shared_ptr<PendingBuild>& pending,
                            [self](Result<BuildAnswer> result) { self->End(std::move(result)); });
   bool left = false;
   {
-    std::lock_guard lock(self->mutex_);
+    const MutexLock lock(self->mutex_);
     self->ticket_ = ticket;
     left = self->cancelled_;
   }
@@ -46,7 +46,7 @@ bool PendingBuild::Cancel() {
   Answer answer;
   BuildCoordinator::Ticket ticket = 0;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     answer = std::exchange(answer_, nullptr);
     ticket = ticket_;
@@ -60,7 +60,7 @@ bool PendingBuild::Cancel() {
 void PendingBuild::End(Result<BuildAnswer> result) {
   Answer answer;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answer = std::exchange(answer_, nullptr);
   }
   if (answer != nullptr) answer(std::move(result));

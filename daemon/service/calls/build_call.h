@@ -6,9 +6,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
@@ -48,10 +48,10 @@ class PendingBuild {
   void End(Result<BuildAnswer> result);
 
   Builder& builder_;
-  std::mutex mutex_;
-  bool cancelled_ = false;               // guarded by mutex_
-  Answer answer_;                        // guarded by mutex_; empty unless waiting
-  BuildCoordinator::Ticket ticket_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  bool cancelled_ GUARDED_BY(mutex_) = false;
+  Answer answer_ GUARDED_BY(mutex_);  ///< empty unless waiting
+  BuildCoordinator::Ticket ticket_ GUARDED_BY(mutex_) = 0;
 };
 
 /// One call of Build or BuildInChunks, from its headers to its last byte. It is served as a stream

@@ -43,33 +43,33 @@ Error Failed(const char* what) {
 
 SocketCloser::~SocketCloser() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 void SocketCloser::Close(FileDescriptor socket) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sockets_.push_back(std::move(socket));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void SocketCloser::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopped_ || !sockets_.empty(); });
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || !sockets_.empty(); });
     if (sockets_.empty()) return;
     std::vector<FileDescriptor> closing = std::exchange(sockets_, {});
-    lock.unlock();
+    lock.Unlock();
     {
       const InterruptedWaits interrupted(gettid(), kPatience);
       closing.clear();
     }
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/guarded_sockets.h"
@@ -34,10 +33,10 @@ class SocketCloser {
  private:
   void Run();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<FileDescriptor> sockets_;  // guarded by mutex_
-  bool stopped_ = false;                 // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<FileDescriptor> sockets_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -70,7 +70,7 @@ void CallServer::AwaitCall() {
   auto stream = std::make_unique<CallStream>([this](CallStream& over) { Forget(over); });
   awaited_ = stream.get();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     streams_.emplace(awaited_, std::move(stream));
   }
   awaited_->Await(service_, *queue_, arrival_);
@@ -89,10 +89,10 @@ void CallServer::Arrived(bool ok) {
 }
 
 void CallServer::Forget(CallStream& stream) {
-  decltype(streams_)::node_type forgotten;
-  const std::lock_guard lock(mutex_);
+  decltype(streams_)::node_type forgotten;  // destroyed after the lock is released
+  const MutexLock lock(mutex_);
   forgotten = streams_.extract(&stream);
-  if (streams_.empty()) none_left_.notify_all();
+  if (streams_.empty()) none_left_.NotifyAll();
 }
 
 void CallServer::Run() {
@@ -105,8 +105,8 @@ void CallServer::Run() {
 /// Waits until no call is left. No operation may be started on a queue that is shut down, and an
 /// answer to a call may still arrive.
 void CallServer::WaitForLastCall() {
-  std::unique_lock lock(mutex_);
-  none_left_.wait(lock, [this] { return streams_.empty(); });
+  const MutexLock lock(mutex_);
+  none_left_.Wait(mutex_, [this]() REQUIRES(mutex_) { return streams_.empty(); });
 }
 
 }  // namespace cccl_cache::daemon

@@ -9,13 +9,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/service/transport/raw_call.h"
 
 namespace cccl_cache::daemon {
@@ -61,10 +60,10 @@ class CallServer {
   std::unique_ptr<grpc::Server> server_;
   Arrival arrival_{*this};
   CallStream* awaited_ = nullptr;  ///< used only by the thread
-  std::mutex mutex_;
-  std::condition_variable none_left_;
-  /// Guarded by mutex_. Also holds the awaited stream.
-  std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_;
+  Mutex mutex_;
+  CondVar none_left_;
+  /// Also holds the awaited stream.
+  std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_ GUARDED_BY(mutex_);
   std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's thread id; 0 until the thread runs
   std::thread thread_;
 };

@@ -11,7 +11,7 @@ namespace cccl_cache::daemon {
 
 Status CallThreads::Run(std::function<void()> work) {
   std::list<Thread> over;  // joined after the lock is released
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto each = threads_.begin(); each != threads_.end();) {
     const auto next = std::next(each);
     if (each->over) over.splice(over.end(), threads_, each);
@@ -21,7 +21,7 @@ Status CallThreads::Run(std::function<void()> work) {
   try {
     started.thread = std::jthread([this, &started, work = std::move(work)] {
       work();
-      const std::lock_guard ended(mutex_);
+      const MutexLock ended(mutex_);
       started.over = true;
     });
   } catch (const std::system_error& error) {

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -24,13 +24,13 @@ class CallThreads {
 
  private:
   struct Thread {
-    bool over = false;  ///< guarded by mutex_
+    bool over = false;  ///< guarded by mutex_, as the list
     std::jthread thread;
   };
 
-  std::mutex mutex_;
-  std::list<Thread>
-      threads_;  ///< guarded by mutex_; last: the threads use the mutex until they are joined
+  Mutex mutex_;
+  /// The last member, because the threads use the mutex until they are joined.
+  std::list<Thread> threads_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

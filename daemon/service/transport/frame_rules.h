@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/token_bucket.h"
 
 namespace cccl_cache::daemon {
@@ -54,8 +54,12 @@ class UserTraffic {
 
   /// Each of these counts one event, and returns false if there are too many.
   [[nodiscard]] bool Connect(Clock::time_point now);
-  [[nodiscard]] bool CancelCall(Clock::time_point now) { return Take(cancelled_, now); }
-  [[nodiscard]] bool SendSmallFrame(Clock::time_point now) { return Take(small_, now); }
+  [[nodiscard]] bool CancelCall(Clock::time_point now) {
+    return Take(&UserTraffic::cancelled_, now);
+  }
+  [[nodiscard]] bool SendSmallFrame(Clock::time_point now) {
+    return Take(&UserTraffic::small_, now);
+  }
   /// Counts a call; after true, CloseCall or DropCalls must be called for it in the end. gRPC and
   /// the service hold some 60 KB of each call whose answer is not sent.
   [[nodiscard]] bool OpenCall();
@@ -65,17 +69,17 @@ class UserTraffic {
   void DropCalls(size_t calls, Clock::time_point now);
 
  private:
-  [[nodiscard]] bool Take(TokenBucket& bucket, Clock::time_point now) {
-    const std::lock_guard lock(mutex_);
-    return bucket.Take(now);
+  [[nodiscard]] bool Take(TokenBucket UserTraffic::*bucket, Clock::time_point now) {
+    const MutexLock lock(mutex_);
+    return (this->*bucket).Take(now);
   }
 
   const TrafficLimits limits_;
-  std::mutex mutex_;
-  TokenBucket connections_;  // guarded by mutex_
-  TokenBucket cancelled_;    // guarded by mutex_
-  TokenBucket small_;        // guarded by mutex_
-  size_t open_calls_ = 0;    // guarded by mutex_
+  Mutex mutex_;
+  TokenBucket connections_ GUARDED_BY(mutex_);
+  TokenBucket cancelled_ GUARDED_BY(mutex_);
+  TokenBucket small_ GUARDED_BY(mutex_);
+  size_t open_calls_ GUARDED_BY(mutex_) = 0;
 };
 
 /// Splits the bytes of one side of an HTTP/2 connection into frame headers and payloads.

@@ -7,9 +7,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <mutex>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -20,8 +21,8 @@ constexpr size_t kMaxText = 300;
 constexpr std::string_view kLastLine = "assertion failed";
 
 struct Reporter {
-  std::mutex mutex;
-  std::function<void(std::string_view)> report;  // guarded by mutex
+  Mutex mutex;
+  std::function<void(std::string_view)> report GUARDED_BY(mutex);
 };
 
 /// gRPC's hook is a bare function. Never destroyed: gRPC's threads outlive all objects.
@@ -43,7 +44,7 @@ void TakeMessage(gpr_log_func_args* args) {
                                        args->line, Printable(args->message));
   if (std::string_view(args->message).starts_with(kLastLine)) fmt::print(stderr, "{}\n", text);
   Reporter& reporter = CurrentReporter();
-  const std::lock_guard lock(reporter.mutex);
+  const MutexLock lock(reporter.mutex);
   if (reporter.report) reporter.report(text);
 }
 
@@ -51,7 +52,7 @@ void TakeMessage(gpr_log_func_args* args) {
 
 GrpcLog::GrpcLog(std::function<void(std::string_view)> report) {
   Reporter& reporter = CurrentReporter();
-  const std::lock_guard lock(reporter.mutex);
+  const MutexLock lock(reporter.mutex);
   reporter.report = std::move(report);
   gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
   gpr_set_log_function(&TakeMessage);
@@ -59,7 +60,7 @@ GrpcLog::GrpcLog(std::function<void(std::string_view)> report) {
 
 GrpcLog::~GrpcLog() {
   Reporter& reporter = CurrentReporter();
-  const std::lock_guard lock(reporter.mutex);
+  const MutexLock lock(reporter.mutex);
   reporter.report = nullptr;
 }
 

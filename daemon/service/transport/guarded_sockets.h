@@ -11,10 +11,10 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/frame_rules.h"
 
@@ -43,8 +43,8 @@ class GuardedSocket {
 
  private:
   const uint64_t cookie_;
-  std::mutex mutex_;
-  FrameRules rules_;  // guarded by mutex_
+  Mutex mutex_;
+  FrameRules rules_ GUARDED_BY(mutex_);
   std::atomic<const FrameRule*> broken_ = nullptr;
   std::atomic<bool> has_sent_ = false;
 };
