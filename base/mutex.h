@@ -55,6 +55,8 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability(mutex))
       : lock_(mutex) {}
+  /// Takes over a mutex that the caller has locked, as with try_lock().
+  MutexLock(Mutex& mutex, std::adopt_lock_t adopt) REQUIRES(mutex) : lock_(mutex, adopt) {}
   ~MutexLock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) = default;
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
