@@ -84,12 +84,12 @@ bool FileConversation::AnswerNext() {
 
 std::optional<Result<FileAnswer>> FileConversation::Ask(const FileQuestion& question) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return std::nullopt;
     asking_ = question.name;
   }
   Result<FileAnswer> answer = AnswerTo(question);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asking_.clear();
   if (counted_) hung_.table->End(hung_.account);
   if (closed_) return std::nullopt;
@@ -132,7 +132,7 @@ bool FileConversation::Send(const FileAnswer& answer) {
 }
 
 bool FileConversation::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   shutdown(channel_.get(), SHUT_RDWR);
   if (asking_.empty()) return true;
@@ -141,18 +141,18 @@ bool FileConversation::Close() {
 }
 
 void FileConversation::Fail(Error error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = std::move(error);
   eventfd_write(error_event_.get(), 1);
 }
 
 std::optional<Error> FileConversation::error() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return error_;
 }
 
 std::string FileConversation::asking() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return asking_;
 }
 

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/compile/hung_reads.h"
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/compiler.h"
@@ -65,11 +65,11 @@ class FileConversation {
   uint64_t questions_ = 0;    ///< used by Run()'s thread alone, as the next
   uint64_t handed_over_ = 0;  ///< bytes
 
-  mutable std::mutex mutex_;
-  bool closed_ = false;   ///< guarded by mutex_, as all below
-  bool counted_ = false;  ///< whether it is counted in hung_
-  std::string asking_;
-  std::optional<Error> error_;
+  mutable Mutex mutex_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  bool counted_ GUARDED_BY(mutex_) = false;  ///< whether it is counted in hung_
+  std::string asking_ GUARDED_BY(mutex_);
+  std::optional<Error> error_ GUARDED_BY(mutex_);
 };
 
 /// Serves the questions of one worker for the session that watches it, which never waits for a

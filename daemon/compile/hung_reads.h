@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
@@ -26,9 +26,9 @@ class HungReads {
   [[nodiscard]] size_t count() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::map<Account, size_t> of_;  // guarded by mutex_; no zeros
-  size_t count_ = 0;              // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<Account, size_t> of_ GUARDED_BY(mutex_);  // no zeros
+  size_t count_ GUARDED_BY(mutex_) = 0;
 };
 
 /// The hung reads of one user. Threads that hang hold the table by shared_ptr: it may outlive its

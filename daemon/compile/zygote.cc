@@ -124,7 +124,7 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
                              .background = order.background,
                              .pch = order.pch};
   Status sent = [&] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(sending_);
     return SendPacket(control_.get(), EncodeControlMessage(request), fds);
   }();
   if (!sent) {

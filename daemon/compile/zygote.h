@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/core/model/result.h"
@@ -72,8 +72,8 @@ class Zygote {
   ZygoteReady sandbox_;  ///< constant once loaded
   std::atomic<bool> broken_{false};
   std::atomic<uint64_t> spawned_{0};
-  std::mutex mutex_;
-  FileDescriptor control_;  ///< sends guarded by mutex_
+  FileDescriptor control_;
+  Mutex sending_;  ///< held while an order is sent on control_
 };
 
 /// Returns the hello that tells a zygote about a toolchain.

@@ -39,9 +39,9 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, 
   if (IsKeptApart(toolchain, account)) key.apart = account;
   Zygotes retired;
   {
-    std::unique_lock lock(mutex_);
-    const auto idle = [&] { return !slots_[key].starting; };
-    if (!started_.wait_until(lock, stop, deadline, idle)) {
+    const MutexLock lock(mutex_);
+    const auto idle = [&]() REQUIRES(mutex_) { return !slots_[key].starting; };
+    if (!started_.WaitUntil(mutex_, stop, deadline, idle)) {
       if (!stop.stop_requested()) return TimeUp();
       return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
     }
@@ -72,7 +72,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::FillSlot(const Key& key, const Toolc
   Zygotes retired;
   bool announce = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (zygote.ok()) {
       Slot& slot = slots_[key];
       slot.zygote = *zygote;
@@ -83,7 +83,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::FillSlot(const Key& key, const Toolc
     } else {
       slots_.erase(key);
     }
-    started_.notify_all();
+    started_.NotifyAll();
   }
   if (announce && options_.announce_sandbox) options_.announce_sandbox((*zygote)->sandbox());
   return zygote;
@@ -122,26 +122,26 @@ void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
 void ZygotePool::Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason) {
   zygote->MarkBroken();
   report_(fmt::format("a zygote is given up: {}", reason));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(slots_, [&](const auto& entry) { return entry.second.zygote == zygote; });
 }
 
 void ZygotePool::KeepApart(const Toolchain& toolchain, Account account) {
   const auto now = Clock::now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(apart_, [now](const auto& entry) { return entry.second <= now; });
   apart_[{toolchain.serial, account}] = now + options_.kept_apart;
 }
 
 bool ZygotePool::IsKeptApart(const Toolchain& toolchain, Account account) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = apart_.find({toolchain.serial, account});
   return found != apart_.end() && Clock::now() < found->second;
 }
 
 void ZygotePool::KeepOnly(std::span<const ToolchainPtr> toolchains) {
   Zygotes retired;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto slot = slots_.begin(); slot != slots_.end();) {
     const uint64_t serial = slot->first.serial;
     const bool kept =

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/compile/zygote.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
@@ -93,25 +92,24 @@ class ZygotePool {
   Result<std::shared_ptr<Zygote>> FillSlot(const Key& key, const Toolchain& toolchain,
                                            Clock::time_point deadline);
   Result<std::shared_ptr<Zygote>> Start(const Toolchain& toolchain, Clock::time_point deadline);
-  /// Returns the slot's zygote if it can take another job; otherwise moves it to `retired`. Needs
-  /// mutex_.
-  std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired);
-  /// Moves the zygotes over the bounds to `retired`. Needs mutex_.
-  void Shrink(Zygotes& retired);
+  /// Returns the slot's zygote if it can take another job; otherwise moves it to `retired`.
+  std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired) REQUIRES(mutex_);
+  /// Moves the zygotes over the bounds to `retired`.
+  void Shrink(Zygotes& retired) REQUIRES(mutex_);
   /// Does the same for the zygotes that are kept apart, or for those that are not.
-  void Shrink(bool apart, size_t bound, Zygotes& retired);
+  void Shrink(bool apart, size_t bound, Zygotes& retired) REQUIRES(mutex_);
 
   const std::string worker_path_;
   const ZygoteOptions options_;
   const ReportFunction report_;
 
-  std::mutex mutex_;
-  std::condition_variable_any started_;
-  Slots slots_;  ///< guarded by mutex_
-  /// Until when an account is kept apart, by toolchain serial and account; guarded by mutex_.
-  std::map<std::pair<uint64_t, Account>, Clock::time_point> apart_;
-  uint64_t uses_ = 0;    ///< guarded by mutex_
-  ZygoteReady sandbox_;  ///< as last announced, guarded by mutex_
+  Mutex mutex_;
+  CondVar started_;
+  Slots slots_ GUARDED_BY(mutex_);
+  /// Until when an account is kept apart, by toolchain serial and account.
+  std::map<std::pair<uint64_t, Account>, Clock::time_point> apart_ GUARDED_BY(mutex_);
+  uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  ZygoteReady sandbox_ GUARDED_BY(mutex_);  ///< as last announced
 };
 
 }  // namespace cccl_cache::daemon
