@@ -44,7 +44,7 @@ Result<FileAnswer> ClosureRecorder::Ask(std::string_view visible) {
   if (IsImplied(name)) return FileAnswer{FileKind::kDirectory, kFirstImplied + name.root, nullptr};
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (finished_) return JobIsOver();
     first = !std::exchange(record_.asked, true);
     telling_ = first;
@@ -59,7 +59,7 @@ Status ClosureRecorder::LookInToolchain(std::string_view visible) {
     return Error{ErrorCode::kWorkerCrashed,
                  fmt::format("the compiler takes {:.200} for the toolchain's", visible)};
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (finished_) return JobIsOver();
   for (FileName& name : names) {
     if (places_.contains(name)) continue;
@@ -76,19 +76,19 @@ Status ClosureRecorder::LookInToolchain(std::string_view visible) {
 
 void ClosureRecorder::TellFirstQuestion() {
   if (events_.first_question) events_.first_question();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   telling_ = false;
-  told_.notify_all();
+  told_.NotifyAll();
 }
 
 Result<FileAnswer> ClosureRecorder::Look(FileName name) {
   const bool shown_before = [&] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return record_.traits.path_tokens;
   }();
   Result<RequesterFiles::Contents> contents = files_->Read(name);  // may hang: no lock is held
   if (!contents) return contents.error();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (finished_) return JobIsOver();
   if (const Status fits = CountBytes(*contents); !fits) return fits.error();
   if (const auto known = places_.find(name); known != places_.end()) {
@@ -120,11 +120,11 @@ Result<bool> ClosureRecorder::Adopt(const Record& parsed) {
   if (untrue != closure.entries.size()) {
     const std::optional<Error> needed = FilesNeededFor(closure.entries[untrue], *files_);
     if (!needed) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     record_.asked = true;
     return *needed;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   record_ = parsed;
   record_.traits.parts |= request_parts_;
   NotePastedNames("precompiled headers");
@@ -201,9 +201,9 @@ void ClosureRecorder::NotePastedNames(std::string_view below) {
 }
 
 ClosureRecorder::Record ClosureRecorder::Finish() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   finished_ = true;
-  told_.wait(lock, [this] { return !telling_; });
+  told_.Wait(mutex_, [this]() REQUIRES(mutex_) { return !telling_; });
   return record_;
 }
 

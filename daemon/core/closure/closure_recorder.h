@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/closure/closure.h"
 #include "daemon/core/closure/source_scan.h"
 #include "daemon/core/model/compiler.h"
@@ -92,28 +91,29 @@ class ClosureRecorder final : public JobFiles {
   /// recorded.
   [[nodiscard]] Result<FileAnswer> LookAgain(const FileName& name,
                                              const RequesterFiles::Contents& contents,
-                                             uint32_t place);
-  [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents);
-  [[nodiscard]] Status CountName(const FileName& name);
-  void Scan(const FileName& name, std::string_view text);
+                                             uint32_t place) REQUIRES(mutex_);
+  [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents) REQUIRES(mutex_);
+  [[nodiscard]] Status CountName(const FileName& name) REQUIRES(mutex_);
+  void Scan(const FileName& name, std::string_view text) REQUIRES(mutex_);
   /// Records names that can be pasted together now. `below`: the name of the file that added parts.
-  void NotePastedNames(std::string_view below);
+  void NotePastedNames(std::string_view below) REQUIRES(mutex_);
 
   const std::unique_ptr<RequesterFiles> files_;
   const Names names_;
   const Events events_;
   const NameParts request_parts_;
 
-  std::mutex mutex_;
-  std::condition_variable told_;
-  bool telling_ = false;  // guarded by mutex_, as all below
-  bool finished_ = false;
-  std::map<FileName, uint32_t> places_;  // index in the closure of each name in it
-  InodePlaces first_of_;
-  uint64_t bytes_ = 0;  // bytes handed to the compiler; none of them is kept
-  uint64_t name_bytes_ = 0;
-  size_t looks_in_toolchain_ = 0;
-  Record record_;
+  Mutex mutex_;
+  CondVar told_;
+  bool telling_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  // Index in the closure of each name in it.
+  std::map<FileName, uint32_t> places_ GUARDED_BY(mutex_);
+  InodePlaces first_of_ GUARDED_BY(mutex_);
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // bytes handed to the compiler; none of them is kept
+  uint64_t name_bytes_ GUARDED_BY(mutex_) = 0;
+  size_t looks_in_toolchain_ GUARDED_BY(mutex_) = 0;
+  Record record_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

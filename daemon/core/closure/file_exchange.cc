@@ -128,7 +128,7 @@ std::unique_ptr<RequesterFiles> FileExchange::Open(RootDirectories directories) 
 void FileExchange::Ask(const std::vector<QuestionPtr>& questions) {
   if (questions.empty()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return;
     if (waiting_.empty() && taken_.empty()) heard_ = Clock::now();
     waiting_.insert(waiting_.end(), questions.begin(), questions.end());
@@ -137,11 +137,10 @@ void FileExchange::Ask(const std::vector<QuestionPtr>& questions) {
 }
 
 Result<FileExchange::Contents> FileExchange::Wait(const QuestionPtr& question) {
-  std::unique_lock lock(mutex_);
-  while (!question->answer && !ended_) {
-    const Clock::time_point until = heard_ + options_.patience;
-    if (changed_.wait_until(lock, until) == std::cv_status::no_timeout) continue;
-    if (question->answer || ended_ || heard_ + options_.patience > Clock::now()) continue;
+  const MutexLock lock(mutex_);
+  const auto settled = [&]() REQUIRES(mutex_) { return question->answer || ended_; };
+  while (!changed_.WaitUntil(mutex_, heard_ + options_.patience, settled)) {
+    if (heard_ + options_.patience > Clock::now()) continue;
     EndLocked(Error{
         ErrorCode::kTimedOut,
         fmt::format("the client said nothing for {} s when it was asked about {}: is it stopped, "
@@ -155,7 +154,7 @@ Result<FileExchange::Contents> FileExchange::Wait(const QuestionPtr& question) {
 }
 
 std::vector<CallerQuestion> FileExchange::Take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<CallerQuestion> questions;
   size_t bytes = 0;
   while (!waiting_.empty() && questions.size() < kMaxQuestions && bytes < kMaxPathBytes) {
@@ -168,7 +167,7 @@ std::vector<CallerQuestion> FileExchange::Take() {
 }
 
 Status FileExchange::Answer(CallerAnswer answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return Ok{};
   if (const Status checked = CheckAnswer(answer); !checked) return checked;
   heard_ = Clock::now();
@@ -200,7 +199,7 @@ Status FileExchange::CheckAnswer(const CallerAnswer& answer) const {
 }
 
 Status FileExchange::Append(std::string_view contents) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return Ok{};
   if (!incoming_ || contents.empty() ||
       contents.size() > incoming_->answer.size - incoming_->bytes.size()) {
@@ -226,26 +225,26 @@ void FileExchange::SettleContents() {
 void FileExchange::Settle(Result<Contents> answer) {
   taken_.front()->answer = std::move(answer);
   taken_.pop_front();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool FileExchange::awaits_answers() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !taken_.empty() && !ended_;
 }
 
 uint64_t FileExchange::incomplete_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return incoming_ ? incoming_->bytes.size() : 0;
 }
 
 bool FileExchange::failed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failed_;
 }
 
 void FileExchange::End(Error why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EndLocked(std::move(why));
 }
 
@@ -255,7 +254,7 @@ void FileExchange::EndLocked(Error why) {
   waiting_.clear();
   taken_.clear();
   incoming_.reset();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace cccl_cache::daemon

@@ -5,18 +5,17 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/model/requester_files.h"
 #include "proto/digest.h"
@@ -82,7 +81,7 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   using Contents = RequesterFiles::Contents;
   using Clock = std::chrono::steady_clock;
 
-  /// An open question, shared by its waiter and the exchange.
+  /// An open question, shared by its waiter and the exchange. Used under the exchange's mutex.
   struct Question {
     CallerQuestion asked;
     bool keep_bytes = false;  ///< otherwise the waiter wants the digest alone
@@ -96,24 +95,24 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
 
   void Ask(const std::vector<QuestionPtr>& questions);
   [[nodiscard]] Result<Contents> Wait(const QuestionPtr& question);
-  // These require mutex_ held.
-  [[nodiscard]] Status CheckAnswer(const CallerAnswer& answer) const;
-  void Settle(Result<Contents> answer);
-  void SettleContents();
-  void EndLocked(Error why);
+  [[nodiscard]] Status CheckAnswer(const CallerAnswer& answer) const REQUIRES(mutex_);
+  void Settle(Result<Contents> answer) REQUIRES(mutex_);
+  void SettleContents() REQUIRES(mutex_);
+  void EndLocked(Error why) REQUIRES(mutex_);
 
   const Options options_;
   const std::shared_ptr<SentContents> sent_;
   const std::function<void()> asked_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<QuestionPtr> waiting_;   // guarded by mutex_, as all below: not taken yet
-  std::deque<QuestionPtr> taken_;     // oldest first
-  std::optional<Incoming> incoming_;  // the contents of the oldest one taken
-  Clock::time_point heard_;  // time of the last message from the caller, or of the first question
-  std::optional<Error> ended_;
-  bool failed_ = false;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<QuestionPtr> waiting_ GUARDED_BY(mutex_);   // not taken yet
+  std::deque<QuestionPtr> taken_ GUARDED_BY(mutex_);     // oldest first
+  std::optional<Incoming> incoming_ GUARDED_BY(mutex_);  // the contents of the oldest one taken
+  // Time of the last message from the caller, or of the first question.
+  Clock::time_point heard_ GUARDED_BY(mutex_);
+  std::optional<Error> ended_ GUARDED_BY(mutex_);
+  bool failed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cccl_cache::daemon

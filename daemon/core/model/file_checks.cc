@@ -5,16 +5,15 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -41,7 +40,7 @@ class FileChecks::State {
     Account account;
     // Owned by the thread that runs it, and destroyed right after the run: it holds files open.
     std::function<void()> look;
-    std::function<void()> then;  // guarded by mutex_, as all below
+    std::function<void()> then;  // used under mutex_, as all below
     std::function<void()> late;
     bool begun = false;  // running now
     bool hangs = false;
@@ -54,7 +53,7 @@ class FileChecks::State {
     bool needs_thread;  ///< the caller must start one for this account
   };
   Result<Added> Add(Account account, Look look) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return Stopping();
     User& user = users_[account];
     const Allowance allowance{bounds_.threads_per_uid, bounds_.threads};
@@ -71,7 +70,7 @@ class FileChecks::State {
         Task{account, std::move(look.look), std::move(look.then), std::move(look.late)});
     user.waiting.push_back(task);
     task->place = by_deadline_.emplace(Clock::now() + bounds_.time, task);
-    if (task->place == by_deadline_.begin()) changed_.notify_all();
+    if (task->place == by_deadline_.begin()) changed_.NotifyAll();
     if (more) {
       ++user.threads;
       ++threads_;
@@ -83,7 +82,7 @@ class FileChecks::State {
   /// dropped because the account has no other thread. Looks that were added meanwhile, relying on
   /// that thread, are late at once.
   bool GoWithoutThread(Account account, const TaskPtr& task) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     User& user = users_.at(account);
     --threads_;
     if (--user.threads > 0) return true;
@@ -95,7 +94,7 @@ class FileChecks::State {
 
   /// Returns the next task to run. Null: none waits, and the calling thread ends.
   TaskPtr Next(Account account) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     User& user = users_.at(account);
     while (!closed_ && !user.waiting.empty()) {
       TaskPtr task = std::move(user.waiting.front());
@@ -113,10 +112,10 @@ class FileChecks::State {
 
   /// Records that the look of this task has ended and has been destroyed.
   void LookEnded(const TaskPtr& task) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     task->begun = false;
     if (task->hangs) --users_.at(task->account).hanging;
-    if (--looking_ == 0) idle_.notify_all();
+    if (--looking_ == 0) idle_.NotifyAll();
   }
 
   /// Calls `late` or `then`, unless the task is over already or Close was called.
@@ -124,7 +123,7 @@ class FileChecks::State {
     std::function<void()> next;
     std::function<void()> dropped;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_ || std::exchange(task->over, true)) return;
       next = std::move(late ? task->late : task->then);
       dropped = std::move(late ? task->then : task->late);
@@ -134,32 +133,33 @@ class FileChecks::State {
     next();
     next = nullptr;
     dropped = nullptr;
-    const std::lock_guard lock(mutex_);
-    if (--running_ == 0) idle_.notify_all();
+    const MutexLock lock(mutex_);
+    if (--running_ == 0) idle_.NotifyAll();
   }
 
   void WatchDeadlines(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !by_deadline_.empty(); })) {
+    MutexLock lock(mutex_);
+    while (
+        changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !by_deadline_.empty(); })) {
       const auto [deadline, next] = *by_deadline_.begin();
       if (Clock::now() < deadline) {
-        changed_.wait_until(lock, stop, deadline, [this, until = deadline] {
+        changed_.WaitUntil(mutex_, stop, deadline, [this, until = deadline]() REQUIRES(mutex_) {
           return by_deadline_.empty() || by_deadline_.begin()->first < until;
         });
         if (stop.stop_requested()) return;
         continue;
       }
       NoteHanging(next);
-      lock.unlock();
+      lock.Unlock();
       Finish(next, true);
-      lock.lock();
+      lock.Lock();
     }
   }
 
   void Close() {
     std::map<Account, User> dropped;
     std::vector<std::function<void()>> unwanted;
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     for (auto& [account, user] : users_) dropped[account].waiting.swap(user.waiting);
     for (const auto& [deadline, task] : by_deadline_) {
@@ -168,8 +168,9 @@ class FileChecks::State {
       unwanted.push_back(std::move(task->late));
     }
     by_deadline_.clear();
-    idle_.wait(lock,
-               [this] { return running_ == 0 && (looking_ == 0 || !bounds_.close_awaits_looks); });
+    idle_.Wait(mutex_, [this]() REQUIRES(mutex_) {
+      return running_ == 0 && (looking_ == 0 || !bounds_.close_awaits_looks);
+    });
   }
 
  private:
@@ -181,19 +182,18 @@ class FileChecks::State {
     [[nodiscard]] bool Hangs() const { return hanging == threads; }
   };
 
-  // These require mutex_ held.
-  void EndBy(const TaskPtr& task, Clock::time_point deadline) {
+  void EndBy(const TaskPtr& task, Clock::time_point deadline) REQUIRES(mutex_) {
     if (task->place->first <= deadline) return;
     by_deadline_.erase(task->place);
     task->place = by_deadline_.emplace(deadline, task);
-    if (task->place == by_deadline_.begin()) changed_.notify_all();
+    if (task->place == by_deadline_.begin()) changed_.NotifyAll();
   }
-  void EndWaiting(const User& user) {
+  void EndWaiting(const User& user) REQUIRES(mutex_) {
     for (const TaskPtr& task : user.waiting) {
       if (!task->over) EndBy(task, Clock::now());
     }
   }
-  void NoteHanging(const TaskPtr& task) {
+  void NoteHanging(const TaskPtr& task) REQUIRES(mutex_) {
     if (!bounds_.look_time || !task->begun) return;
     task->hangs = true;
     User& user = users_.at(task->account);
@@ -202,15 +202,15 @@ class FileChecks::State {
   }
 
   const Bounds bounds_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  std::condition_variable_any changed_;
-  bool closed_ = false;  // guarded by mutex_, as all below
-  size_t running_ = 0;   // running calls of a `then` or a `late`
-  size_t looking_ = 0;   // running calls of a look
-  size_t threads_ = 0;
-  std::map<Account, User> users_;  // users that have threads
-  ByDeadline by_deadline_;
+  Mutex mutex_;
+  CondVar idle_;
+  CondVar changed_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then` or a `late`
+  size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
+  size_t threads_ GUARDED_BY(mutex_) = 0;
+  std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have threads
+  ByDeadline by_deadline_ GUARDED_BY(mutex_);
 };
 
 FileChecks::FileChecks(const Bounds& bounds)

@@ -14,14 +14,15 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
                              "most {} (a quarter of in_flight_limit_per_uid)",
                              bytes, allowance_.per_account)};
   }
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto user = users_.try_emplace(account).first;
   std::list<uint64_t>& line = user->second.line;
   const auto place = line.insert(line.end(), bytes);
-  const bool granted = changed_.wait_until(
-      lock, stop, deadline, [&] { return place == line.begin() && Fits(*user, bytes); });
+  const bool granted = changed_.WaitUntil(mutex_, stop, deadline, [&]() REQUIRES(mutex_) {
+    return place == line.begin() && Fits(*user, bytes);
+  });
   line.erase(place);
-  changed_.notify_all();  // for the next waiter
+  changed_.NotifyAll();  // for the next waiter
   if (!granted) {
     const uint64_t held = user->second.held;
     Forget(user);
@@ -42,7 +43,7 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
 }
 
 uint64_t JobMemory::used() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_;
 }
 
@@ -56,12 +57,12 @@ void JobMemory::Forget(Users::iterator user) {
 }
 
 void JobMemory::Give(Account account, uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto user = users_.find(account);
   user->second.held -= bytes;
   held_ -= bytes;
   Forget(user);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace cccl_cache::daemon

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
@@ -47,17 +46,15 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
 
   explicit JobMemory(const Allowance& allowance) : allowance_(allowance) {}
 
-  /// Needs mutex_.
-  [[nodiscard]] bool Fits(const Users::value_type& user, uint64_t bytes) const;
-  /// Needs mutex_.
-  void Forget(Users::iterator user);
+  [[nodiscard]] bool Fits(const Users::value_type& user, uint64_t bytes) const REQUIRES(mutex_);
+  void Forget(Users::iterator user) REQUIRES(mutex_);
   void Give(Account account, uint64_t bytes);
 
   const Allowance allowance_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  Users users_;        // guarded by mutex_; only users that hold bytes or wait
-  uint64_t held_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Users users_ GUARDED_BY(mutex_);  // only users that hold bytes or wait
+  uint64_t held_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cccl_cache::daemon

@@ -4,11 +4,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "daemon/core/model/toolchain_places.h"
 #include "daemon/core/plan/roots.h"
 
@@ -46,20 +45,21 @@ constexpr std::chrono::milliseconds kPatience{1'000};
 class Finding {
  public:
   void Put(Result<bool> result) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     result_ = std::move(result);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   std::optional<Result<bool>> Wait(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, kPatience, [this] { return result_.has_value(); });
+    const MutexLock lock(mutex_);
+    changed_.WaitFor(mutex_, stop, kPatience,
+                     [this]() REQUIRES(mutex_) { return result_.has_value(); });
     return result_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<Result<bool>> result_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

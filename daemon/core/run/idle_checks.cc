@@ -99,7 +99,7 @@ void IdleJobs::Stop() {
 
 bool IdleJobs::Add(Account account, size_t bytes, Job job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = users_.find(account);
     const size_t held = known == users_.end() ? 0 : known->second.bytes;
     const size_t jobs = known == users_.end() ? 0 : known->second.jobs.size();
@@ -111,14 +111,14 @@ bool IdleJobs::Add(Account account, size_t bytes, Job job) {
     user.bytes += bytes;
     ++waiting_;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
   return true;
 }
 
 void IdleJobs::MakeRoom() {
   std::vector<std::stop_source> stopped;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const size_t busy = busy_();
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
     // The oldest jobs go on.
@@ -149,31 +149,31 @@ void IdleJobs::PutBack(Waiting job) {
 }
 
 void IdleJobs::Work(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return waiting_ > 0; })) {
+  MutexLock lock(mutex_);
+  while (changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return waiting_ > 0; })) {
     while (!stop.stop_requested() && !HasRoom()) {
-      changed_.wait_for(lock, stop, kLookAgain, [] { return false; });
+      changed_.WaitFor(mutex_, stop, kLookAgain, [] { return false; });
     }
     if (stop.stop_requested()) return;
     if (waiting_ == 0) continue;  // another thread took it
     Waiting next = TakeNext();
     const auto running = running_.emplace(running_.end());
-    lock.unlock();
+    lock.Unlock();
     std::stop_source& in_the_way = *running;
     {
       const std::stop_callback ended(stop, [&] { in_the_way.request_stop(); });
       next.job(in_the_way.get_token());
     }
-    lock.lock();
+    lock.Lock();
     const bool again = in_the_way.stop_requested() && !stop.stop_requested();
     running_.erase(running);
     if (again) {
       PutBack(std::move(next));
       continue;
     }
-    lock.unlock();
+    lock.Unlock();
     next.job = nullptr;
-    lock.lock();
+    lock.Lock();
   }
 }
 
@@ -240,14 +240,14 @@ PathFinding RunPathProof(const PathProof& proof, CompilePurpose purpose, Compile
 std::shared_ptr<OpenProofs::Open> OpenProofs::Add(PathProof proof) {
   const auto key = std::make_pair(proof.caller.peer.uid, proof.canonical->flight);
   const auto open = std::make_shared<Open>(Open{std::move(proof), {}});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return open_.try_emplace(key, open).second ? open : nullptr;
 }
 
 std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, uid_t uid) {
   std::shared_ptr<Open> open;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = open_.find({uid, canonical.flight});
     if (found == open_.end()) return nullptr;
     open = std::move(found->second);
@@ -258,7 +258,7 @@ std::shared_ptr<OpenProofs::Open> OpenProofs::Take(const BuildPlan& canonical, u
 }
 
 void OpenProofs::Remove(const std::shared_ptr<Open>& open) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = open_.find({open->proof.caller.peer.uid, open->proof.canonical->flight});
   if (found != open_.end() && found->second == open) open_.erase(found);
 }

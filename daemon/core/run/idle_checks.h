@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,13 +12,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/peer.h"
@@ -70,21 +69,20 @@ class IdleJobs {
   };
 
   void Work(std::stop_token stop);
-  // The functions below require the lock on mutex_. This one returns a job of the user whose turn
-  // it is; at least one must wait.
-  Waiting TakeNext();
-  void PutBack(Waiting job);
-  bool HasRoom() const { return running_.size() + busy_() < bounds_.slots; }
+  // Returns a job of the user whose turn it is; at least one must wait.
+  Waiting TakeNext() REQUIRES(mutex_);
+  void PutBack(Waiting job) REQUIRES(mutex_);
+  bool HasRoom() const REQUIRES(mutex_) { return running_.size() + busy_() < bounds_.slots; }
 
   const Bounds bounds_;
   const std::function<size_t()> busy_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::map<Account, User> users_;        // guarded by mutex_; those that have jobs
-  size_t waiting_ = 0;                   // guarded by mutex_
-  Account served_{0};                    // guarded by mutex_: whose job was taken last
-  std::list<std::stop_source> running_;  // guarded by mutex_; the newest last
-  std::vector<std::jthread> threads_;    // last: end before what they use
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<Account, User> users_ GUARDED_BY(mutex_);  // those that have jobs
+  size_t waiting_ GUARDED_BY(mutex_) = 0;
+  Account served_ GUARDED_BY(mutex_) = Account(0);          // whose job was taken last
+  std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest last
+  std::vector<std::jthread> threads_;                       // last: end before what they use
 };
 
 /// Compiles a sample of the hits again while no caller waits for a compile, and compares the bytes.
@@ -176,9 +174,9 @@ class OpenProofs {
   void Remove(const std::shared_ptr<Open>& open);
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<uid_t, Digest>, std::shared_ptr<Open>>
-      open_;  // guarded by mutex_: by the fingerprint under canonical names
+  Mutex mutex_;
+  std::map<std::pair<uid_t, Digest>, std::shared_ptr<Open>> open_
+      GUARDED_BY(mutex_);  // by the fingerprint under canonical names
 };
 
 }  // namespace cccl_cache::daemon
