@@ -41,13 +41,13 @@ SplitPath Split(std::string_view path) {
 }  // namespace
 
 bool AbsentNames::Knows(const ContentStamp& directory, std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = names_.find(directory);
   return found != names_.end() && found->second.contains(name);
 }
 
 void AbsentNames::Remember(const ContentStamp& directory, std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (max_names_ == 0) return;
   if (size_ == max_names_) {
     names_.clear();
@@ -57,7 +57,7 @@ void AbsentNames::Remember(const ContentStamp& directory, std::string_view name)
 }
 
 size_t AbsentNames::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return size_;
 }
 

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include <unordered_set>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/files/access_rules.h"
 #include "daemon/files/file_stamp.h"
 #include "daemon/files/path_error.h"
@@ -45,9 +45,9 @@ class AbsentNames {
   using Names = std::unordered_set<std::string, NameHash, std::equal_to<>>;
 
   const size_t max_names_;
-  mutable std::mutex mutex_;
-  std::unordered_map<ContentStamp, Names, ContentStampHash> names_;  // guarded by mutex_
-  size_t size_ = 0;                                                  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<ContentStamp, Names, ContentStampHash> names_ GUARDED_BY(mutex_);
+  size_t size_ GUARDED_BY(mutex_) = 0;
 };
 
 /// The end of a path, with symlinks resolved: an entry of an open directory, or with an empty name
