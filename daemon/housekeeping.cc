@@ -62,13 +62,13 @@ Housekeeping::~Housekeeping() {
 
 void Housekeeping::Run(std::stop_token stop) {
   WarmDefaultToolchain();
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     KeepCounters();
     KeepEvictionLog();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());
     parts_.tell_problem(Problem());
-    stopped_.wait_for(lock, stop, kInterval, [] { return false; });
+    stopped_.WaitFor(mutex_, stop, kInterval, [] { return false; });
   }
 }
 

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
@@ -67,8 +66,8 @@ class Housekeeping {
   std::optional<std::chrono::steady_clock::time_point> last_error_;
   bool store_failed_ = false;  ///< as of a second ago
 
-  std::mutex mutex_;
-  std::condition_variable_any stopped_;
+  Mutex mutex_;
+  CondVar stopped_;
   std::jthread thread_;
 };
 

@@ -215,7 +215,7 @@ LimitedLog::LimitedLog(Log& log, std::string event, std::function<Clock::time_po
       allowed_(kLinesAtOnce, kLinesPerSecond, now_()) {}
 
 void LimitedLog::Write(std::string_view message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!allowed_.Take(now_())) {
     ++left_out_;
     return;

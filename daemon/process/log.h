@@ -6,11 +6,11 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "base/mutex.h"
 #include "base/token_bucket.h"
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/build/coordinator.h"
@@ -72,9 +72,9 @@ class LimitedLog {
   Log& log_;
   const std::string event_;
   const std::function<Clock::time_point()> now_;
-  std::mutex mutex_;
-  TokenBucket allowed_;   // guarded by mutex_
-  int64_t left_out_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  TokenBucket allowed_ GUARDED_BY(mutex_);
+  int64_t left_out_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cccl_cache::daemon

@@ -54,7 +54,7 @@ std::optional<uid_t> OwnerFor(const Peer& peer) {
 }  // namespace
 
 Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_token& left) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::ranges::find(waiting_, account) != waiting_.end()) {
     return Error{ErrorCode::kOverloaded,
                  fmt::format("{} is at work on one snapshot and waits with another: wait for "
@@ -63,10 +63,11 @@ Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_toke
                  kRetryAfter};
   }
   const auto mine = waiting_.insert(waiting_.end(), account);
-  const bool mine_now = changed_.wait(lock, left, [&] { return IsNext(account); });
+  const bool mine_now =
+      changed_.Wait(mutex_, left, [&]() REQUIRES(mutex_) { return IsNext(account); });
   waiting_.erase(mine);
   // The next one in the queue may have its turn now.
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (!mine_now) return Error{ErrorCode::kCancelled, "the caller left"};
   inside_.insert(account);
   return std::shared_ptr<void>(this, [this, account](void*) { GiveBack(account); });
@@ -74,17 +75,17 @@ Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_toke
 
 bool Places::IsNext(Account account) const {
   if (inside_.size() >= count_) return false;
-  const auto next =
-      std::ranges::find_if(waiting_, [&](Account each) { return !inside_.contains(each); });
+  const auto next = std::ranges::find_if(
+      waiting_, [&](Account each) REQUIRES(mutex_) { return !inside_.contains(each); });
   return next != waiting_.end() && *next == account;
 }
 
 void Places::GiveBack(Account account) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     inside_.erase(account);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Result<SnapshotSummary> NodeSnapshots::Create(const SnapshotCaller& caller,

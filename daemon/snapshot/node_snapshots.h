@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
@@ -40,14 +39,14 @@ class Places {
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
-  [[nodiscard]] bool IsNext(Account account) const;
+  [[nodiscard]] bool IsNext(Account account) const REQUIRES(mutex_);
   void GiveBack(Account account);
 
   const size_t count_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::list<Account> waiting_;  ///< in order, each account once; guarded by mutex_, like inside_
-  std::set<Account> inside_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::list<Account> waiting_ GUARDED_BY(mutex_);  ///< in order, each account once
+  std::set<Account> inside_ GUARDED_BY(mutex_);
 };
 
 /// The snapshots of this daemon's store. Thread-safe.
