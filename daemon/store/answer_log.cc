@@ -147,7 +147,7 @@ void AnsweredTable::ReadUsers(Database& database, std::vector<uid_t>* users) {
 
 void AnsweredLedger::Note(uid_t uid, AnsweredBuild build) {
   if (uid == kOverflowUid) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::pair place(uid, build.key);
   if (waiting_.size() + writing_.size() >= kMaxWaiting && !waiting_.contains(place)) return;
   waiting_.insert_or_assign(place, std::move(build));
@@ -164,7 +164,7 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
   // are added last because they are newer.
   AnsweredTable::Rows unwritten;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     add(writing_);
     add(waiting_);
     std::swap(rows, unwritten);
@@ -179,7 +179,7 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
 
 bool AnsweredLedger::Has(uid_t uid, const Digest& key) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::pair place(uid, key);
     if (waiting_.contains(place) || writing_.contains(place)) return true;
   }
@@ -190,7 +190,7 @@ bool AnsweredLedger::Has(uid_t uid, const Digest& key) {
 std::vector<uid_t> AnsweredLedger::Users() {
   std::vector<uid_t> users;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto* rows : {&writing_, &waiting_}) {
       for (const auto& [place, build] : *rows) users.push_back(place.first);
     }
@@ -202,7 +202,7 @@ std::vector<uid_t> AnsweredLedger::Users() {
 }
 
 const AnsweredTable::Rows& AnsweredLedger::Next() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [place, build] : waiting_) writing_.insert_or_assign(place, std::move(build));
   waiting_.clear();
   return writing_;
@@ -210,7 +210,7 @@ const AnsweredTable::Rows& AnsweredLedger::Next() {
 
 void AnsweredLedger::Written() {
   AnsweredTable::Rows written;  // freed after the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   written = std::exchange(writing_, {});
 }
 

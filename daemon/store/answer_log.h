@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/store/database.h"
 #include "proto/digest.h"
@@ -76,10 +76,10 @@ class AnsweredLedger final : public AnsweredBuilds {
 
  private:
   DatabaseSlot& slot_;
-  std::mutex mutex_;
-  AnsweredTable::Rows waiting_;  ///< guarded by mutex_
-  /// Changed under mutex_ and only by the writer, so the writer may read it without the lock.
-  AnsweredTable::Rows writing_;
+  Mutex mutex_;
+  AnsweredTable::Rows waiting_ GUARDED_BY(mutex_);
+  /// Changed only by the writer, so the writer may read it without the lock.
+  AnsweredTable::Rows writing_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

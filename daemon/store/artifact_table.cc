@@ -34,7 +34,7 @@ DatabaseError Unreadable() {
 void UsageLedger::Used(const Digest& key) {
   constexpr size_t kMax = 16384;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pending_.size() >= kMax && !pending_.contains(key)) return;
   Uses& uses = pending_[key];
   ++uses.hits;
@@ -42,7 +42,7 @@ void UsageLedger::Used(const Digest& key) {
 }
 
 UsageLedger::Pending UsageLedger::Take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(pending_, {});
 }
 

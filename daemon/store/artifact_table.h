@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -37,8 +37,8 @@ class UsageLedger {
   [[nodiscard]] Pending Take();
 
  private:
-  std::mutex mutex_;
-  Pending pending_;  ///< guarded by mutex_
+  Mutex mutex_;
+  Pending pending_ GUARDED_BY(mutex_);
 };
 
 /// The artifacts on disk, their usage records and the totals of both. They change together or not

@@ -173,7 +173,7 @@ std::optional<DatabaseError> Database::Flush() { return Checked(impl_->Flush());
 std::optional<DatabaseError> Database::Resume() { return Checked(impl_->db().Resume()); }
 
 std::shared_ptr<Database> DatabaseSlot::Get() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return database_;
 }
 
@@ -181,11 +181,11 @@ void DatabaseSlot::Set(std::unique_ptr<Database> database) {
   const auto close = [this](Database* last) {
     delete last;
     // Notified under the lock: after it, Close may return and the slot be destroyed.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_ = false;
-    closed_.notify_all();
+    closed_.NotifyAll();
   };
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   assert(!open_);
   open_ = true;
   database_ = std::shared_ptr<Database>(database.release(), close);
@@ -194,12 +194,12 @@ void DatabaseSlot::Set(std::unique_ptr<Database> database) {
 void DatabaseSlot::Close() {
   std::shared_ptr<Database> last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = std::exchange(database_, nullptr);
   }
   last.reset();
-  std::unique_lock lock(mutex_);
-  closed_.wait(lock, [this] { return !open_; });
+  const MutexLock lock(mutex_);
+  closed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return !open_; });
 }
 
 rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {

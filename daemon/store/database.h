@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +12,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rocksdb {
 struct DBOptions;
@@ -121,10 +121,10 @@ class DatabaseSlot {
   void Close();
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable closed_;
-  std::shared_ptr<Database> database_;  ///< guarded by mutex_
-  bool open_ = false;                   ///< true until the database is destroyed; guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar closed_;
+  std::shared_ptr<Database> database_ GUARDED_BY(mutex_);
+  bool open_ GUARDED_BY(mutex_) = false;  ///< true until the database is destroyed
 };
 
 /// Returns the settings of RocksDB, for database.cc only: two cores, bounded memory, files and log,

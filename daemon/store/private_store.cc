@@ -96,7 +96,7 @@ void PrivateKeys::Drop(User& user) {
 }
 
 void PrivateStore::Load(Database& database) {
-  const std::lock_guard changing(changing_);
+  const MutexLock changing(changing_);
   usage_.Clear();
   for (uid_t next = 0; next != kAll;) {
     std::optional<uid_t> found;
@@ -109,22 +109,22 @@ void PrivateStore::Load(Database& database) {
     if (database.Scan(Column::kPrivateUsage, UserRowPrefix(next), first)) return;
     if (!found || *found == kAll) return;
     usage_.Set(*found, total.bytes);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     keys_.AddUser(*found);
     next = *found + 1;
   }
 }
 
 bool PrivateStore::MayHave(uid_t uid, const Digest& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return keys_.MayHave(uid, key);
 }
 
 void PrivateStore::LearnKeys(Database& database, uid_t uid) {
-  const std::unique_lock changing(changing_, std::try_to_lock);
-  if (!changing) return;
+  if (!changing_.try_lock()) return;
+  const MutexLock changing(changing_, std::adopt_lock);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!keys_.Lacks(uid)) return;
   }
   const std::string prefix = UserRowPrefix(uid);
@@ -132,10 +132,10 @@ void PrivateStore::LearnKeys(Database& database, uid_t uid) {
   const auto take = [&](std::string_view row, std::string_view) {
     if (!row.starts_with(prefix)) return false;
     if (const auto key = KeyOfRow(row)) keys.insert(*key);
-    return keys.size() <= keys_.most_per_user();
+    return keys.size() <= limits_.known_keys.per_user;
   };
   if (database.Scan(Column::kPrivateUsage, prefix, take)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keys_.Learn(uid, std::move(keys));
 }
 
@@ -170,7 +170,7 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     Forget(uid, key);
     return {};
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // An entry that was read before a change must not be found after it.
   if (memory_ != nullptr && changes_ == changes) {
     memory_->Put(MemoryKey(uid, key), found.artifact);
@@ -179,12 +179,12 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
 }
 
 uint64_t PrivateStore::Changes() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return changes_;
 }
 
 void PrivateStore::Forget(uid_t uid, const Digest& key) {
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   const auto database = slot_.Get();
   if (!database) return;
   const std::string row = UserRowKey(uid, key);
@@ -202,7 +202,7 @@ uint64_t PrivateStore::NextGeneration(uid_t uid, std::chrono::system_clock::time
   const auto since_1970 = now.time_since_epoch();
   const auto clock = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count());
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   const auto database = slot_.Get();
   if (!database) return clock;
   return std::max(clock, UsageOf(*database, UserRowPrefix(uid)).generation + 1);
@@ -212,7 +212,7 @@ Result<Inserted> PrivateStore::Put(uid_t uid, const Digest& key, const ArtifactP
                                    uint64_t generation) {
   std::string entry = EncodeEntry(key, *artifact);
   const PrivateUsage usage{entry.size() + kEntryOverhead, generation};
-  const std::lock_guard lock(changing_);
+  const MutexLock lock(changing_);
   const auto database = slot_.Get();
   if (!database) return Error{ErrorCode::kUnavailable, "the cache's database is being repaired"};
   const std::string row = UserRowKey(uid, key);
@@ -296,7 +296,7 @@ std::optional<DatabaseError> PrivateStore::Commit(Database& database, Plan plan)
   for (const auto& [uid, total] : plan.totals) {
     if (!error && uid != kAll) usage_.Set(uid, total.bytes);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++changes_;
   for (const ColumnWrite& write : plan.writes) {
     if (write.column != Column::kPrivate) continue;

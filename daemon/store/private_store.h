@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -47,7 +47,6 @@ class PrivateKeys {
   void Remove(uid_t uid, const Digest& key);
   /// Marks the user's keys as unknown.
   void Forget(uid_t uid);
-  [[nodiscard]] size_t most_per_user() const { return bounds_.per_user; }
 
  private:
   struct User {
@@ -102,17 +101,17 @@ class PrivateStore final : public PrivateEntries {
     std::map<uid_t, PrivateUsage> totals;
   };
   static PrivateUsage& TotalOf(Database& database, uid_t uid, Plan& plan);
-  std::optional<DatabaseError> Commit(Database& database, Plan plan);
+  std::optional<DatabaseError> Commit(Database& database, Plan plan) REQUIRES(changing_);
   static void Remove(Database& database, uid_t uid, const Digest& key, const PrivateUsage& usage,
                      Plan& plan);
-  Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming);
+  Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) REQUIRES(changing_);
   /// Drops the user's oldest entries until `surplus` bytes are free or one write is full. Returns
   /// false if all entries are of this generation or later, or if the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t surplus,
-                                uint64_t generation);
+                                uint64_t generation) REQUIRES(changing_);
   /// Drops the oldest entries of the uid of the account, other than `uid`, that has the most.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid,
-                                      uint64_t surplus);
+                                      uint64_t surplus) REQUIRES(changing_);
   void Forget(uid_t uid, const Digest& key);
   /// Reads the keys of a user's entries, unless they are known or a change is in progress.
   void LearnKeys(Database& database, uid_t uid);
@@ -123,14 +122,14 @@ class PrivateStore final : public PrivateEntries {
   Tier* const memory_;
   Statistics& statistics_;
 
-  std::mutex changing_;  ///< one change at a time: totals are read, then written
-  AccountUsage usage_;   ///< agrees with the totals; guarded by changing_
+  Mutex changing_;  ///< one change at a time: totals are read, then written
+  AccountUsage usage_ GUARDED_BY(changing_);  ///< agrees with the totals
   /// The last dropped row of the order, by user. A scan that starts before it would pass over all
-  /// deleted rows again. Guarded by changing_.
-  std::map<uid_t, std::string> dropped_up_to_;
-  std::mutex mutex_;
-  PrivateKeys keys_;      ///< guarded by mutex_
-  uint64_t changes_ = 0;  ///< commits that may outdate what memory holds; guarded by mutex_
+  /// deleted rows again.
+  std::map<uid_t, std::string> dropped_up_to_ GUARDED_BY(changing_);
+  Mutex mutex_;
+  PrivateKeys keys_ GUARDED_BY(mutex_);
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< commits that may outdate what memory holds
 };
 
 }  // namespace cccl_cache::daemon

@@ -39,7 +39,7 @@ StoreWriter::StoreWriter(Parts parts, DatabaseOptions options, Report report,
 StoreWriter::~StoreWriter() { thread_.join(); }
 
 std::string StoreWriter::problem() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return problem_;
 }
 
@@ -105,14 +105,14 @@ void StoreWriter::Failed(DatabaseError error) {
   }
   retry_delay_ = std::clamp(retry_delay_ * 2, kFirstRetry, kMaxRetry);
   failure_ = std::move(error);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   problem_ = failure_->message;
 }
 
 void StoreWriter::Succeeded() {
   if (failure_) report_("the cache's database can be written again");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     problem_.clear();
   }
   failure_.reset();

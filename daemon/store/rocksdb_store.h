@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
@@ -85,8 +85,8 @@ class StoreWriter {
   int failed_resumes_ = 0;
   std::chrono::steady_clock::time_point uses_recorded_;
 
-  mutable std::mutex mutex_;
-  std::string problem_;  ///< text of failure_ for other threads; guarded by mutex_
+  mutable Mutex mutex_;
+  std::string problem_ GUARDED_BY(mutex_);  ///< text of failure_ for other threads
 
   std::thread thread_;
 };

@@ -37,32 +37,32 @@ bool WriteQueue::Reserve(uint64_t bytes, uint64_t freed) {
 bool WriteQueue::Put(const Digest& key, ArtifactPtr artifact) {
   assert(artifact);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = waiting_.artifacts.find(key);
     const bool known = found != waiting_.artifacts.end();
     if (!Reserve(Cost(artifact), known ? Cost(found->second) : 0)) return false;
     if (!known) in_order_.push_back(key);
     waiting_.artifacts.insert_or_assign(key, std::move(artifact));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return true;
 }
 
 bool WriteQueue::PutMeta(std::string_view name, std::string_view value) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = waiting_.meta.find(name);
     const bool known = found != waiting_.meta.end();
     if (!Reserve(Cost(name, value), known ? Cost(name, found->second) : 0)) return false;
     waiting_.meta.insert_or_assign(std::string(name), std::string(value));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return true;
 }
 
 bool WriteQueue::Drop(const Digest& key) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = waiting_.artifacts.find(key); found != waiting_.artifacts.end()) {
       waiting_.bytes -= Cost(found->second);
       waiting_.artifacts.erase(found);
@@ -73,13 +73,13 @@ bool WriteQueue::Drop(const Digest& key) {
     // A deletion that does not fit is dropped; the entry is found wrong again the next time.
     if (waiting_.dropped.size() < kMaxDropped) waiting_.dropped.insert(key);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return true;
 }
 
 bool WriteQueue::PutDeposit(const Digest& key, DepositChange change) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     const bool known = found != waiting_.deposits.end();
     if (known && change.contents == nullptr) {
@@ -89,13 +89,13 @@ bool WriteQueue::PutDeposit(const Digest& key, DepositChange change) {
     if (!Reserve(Cost(change), known ? Cost(found->second) : 0)) return false;
     waiting_.deposits.insert_or_assign(key, std::move(change));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return true;
 }
 
 void WriteQueue::DropDeposit(const Digest& key) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
     // May exceed the limit, but by no more than the number of deposits: every deposit in the store
@@ -103,11 +103,11 @@ void WriteQueue::DropDeposit(const Digest& key) {
     waiting_.bytes += Cost(DepositChange{});
     waiting_.deposits.insert_or_assign(key, DepositChange{});
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 ArtifactPtr WriteQueue::Find(const Digest& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Batch* batch : {&waiting_, &writing_}) {
     if (const auto found = batch->artifacts.find(key); found != batch->artifacts.end()) {
       return found->second;
@@ -117,7 +117,7 @@ ArtifactPtr WriteQueue::Find(const Digest& key) const {
 }
 
 std::optional<std::string> WriteQueue::FindMeta(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Batch* batch : {&waiting_, &writing_}) {
     if (const auto found = batch->meta.find(name); found != batch->meta.end()) return found->second;
   }
@@ -125,7 +125,7 @@ std::optional<std::string> WriteQueue::FindMeta(std::string_view name) const {
 }
 
 std::optional<DepositContents> WriteQueue::FindDeposit(const Digest& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Batch* batch : {&waiting_, &writing_}) {
     const auto found = batch->deposits.find(key);
     if (found == batch->deposits.end()) continue;
@@ -136,9 +136,10 @@ std::optional<DepositContents> WriteQueue::FindDeposit(const Digest& key) const 
 }
 
 const WriteQueue::Batch& WriteQueue::Next(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!writing_.empty()) return writing_;
-  changed_.wait_for(lock, timeout, [this] { return !waiting_.empty() || closed_; });
+  changed_.WaitFor(mutex_, timeout,
+                   [this]() REQUIRES(mutex_) { return !waiting_.empty() || closed_; });
   FillBatch();
   return writing_;
 }
@@ -172,39 +173,39 @@ void WriteQueue::FillDeposits() {
 void WriteQueue::Written() {
   Batch written;  // freed after the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     written = std::exchange(writing_, {});
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void WriteQueue::AwaitRoom(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] {
+  const MutexLock lock(mutex_);
+  changed_.WaitFor(mutex_, timeout, [this]() REQUIRES(mutex_) {
     return closed_ || waiting_.bytes + writing_.bytes <= limit_bytes_ / 2;
   });
 }
 
 void WriteQueue::Pause(std::chrono::milliseconds duration) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, duration, [this] { return closed_; });
+  const MutexLock lock(mutex_);
+  changed_.WaitFor(mutex_, duration, [this]() REQUIRES(mutex_) { return closed_; });
 }
 
 void WriteQueue::Close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool WriteQueue::empty() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.empty() && writing_.empty();
 }
 
 bool WriteQueue::closed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return closed_;
 }
 

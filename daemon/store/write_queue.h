@@ -3,17 +3,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/artifact.h"
 #include "proto/digest.h"
@@ -86,19 +85,19 @@ class WriteQueue {
   [[nodiscard]] bool empty() const;
 
  private:
-  [[nodiscard]] bool Reserve(uint64_t bytes, uint64_t freed);
-  void FillBatch();
-  void FillDeposits();
+  [[nodiscard]] bool Reserve(uint64_t bytes, uint64_t freed) REQUIRES(mutex_);
+  void FillBatch() REQUIRES(mutex_);
+  void FillDeposits() REQUIRES(mutex_);
 
   const uint64_t limit_bytes_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  Batch waiting_;                ///< guarded by mutex_
-  std::deque<Digest> in_order_;  ///< keys of waiting_.artifacts; guarded by mutex_
-  Batch
-      writing_;  ///< changed under mutex_ and by the writer only, so the writer may read it without
-  bool closed_ = false;  ///< guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Batch waiting_ GUARDED_BY(mutex_);
+  std::deque<Digest> in_order_ GUARDED_BY(mutex_);  ///< keys of waiting_.artifacts
+  /// Changed only by the writer, so the writer may read it without the lock.
+  Batch writing_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cccl_cache::daemon
