@@ -57,7 +57,7 @@ void InstallationWatch::OnListing(const std::string& directory) {
 
 bool InstallationWatch::Changed() {
   if (!changed_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Drain();
   }
   return changed_.load(std::memory_order_acquire);

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/trusted_path.h"
 
@@ -70,7 +70,7 @@ class InstallationWatch final : public LookupObserver {
   };
 
   Directory* Add(const std::string& directory);
-  void Drain();
+  void Drain() REQUIRES(mutex_);
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
 
   const FileDescriptor inotify_;
@@ -78,7 +78,7 @@ class InstallationWatch final : public LookupObserver {
   std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
 
   std::atomic<bool> changed_{false};
-  std::mutex mutex_;  ///< held by the one reader of inotify_
+  Mutex mutex_;  ///< held by the one reader of inotify_
 };
 
 }  // namespace cccl_cache::daemon

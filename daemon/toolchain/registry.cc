@@ -7,16 +7,15 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -85,33 +84,33 @@ class Lent final : public MetaStore, public Compiler {
       : meta_(meta), compiler_(compiler), report_(std::move(report)) {}
 
   std::optional<std::string> GetMeta(std::string_view name) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ended_ ? std::nullopt : meta_.GetMeta(name);
   }
   void PutMeta(std::string_view name, std::string_view value) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_) meta_.PutMeta(name, value);
   }
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                 std::stop_token stop) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return Stopping();
     return compiler_.Compile(job, limits, std::move(stop));
   }
   void Report(const ToolchainReport& report) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!ended_) report_(report);
   }
 
   /// Waits for a call in progress. After that the lent objects are not used any more.
   void End() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
 
  private:
-  std::mutex mutex_;
-  bool ended_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
   MetaStore& meta_;
   Compiler& compiler_;
   const ToolchainRegistry::ReportFunction report_;
@@ -133,30 +132,30 @@ class ToolchainRegistry::Scans {
 
   /// Returns the result of the last scan; null before the first is done.
   SnapshotPtr Current() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return snapshot_;
   }
   /// Waits for the first scan. Returns a result without toolchains if it was stopped.
   SnapshotPtr FirstOrCurrent() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return snapshot_ != nullptr || stopped_; });
+    const MutexLock lock(mutex_);
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return snapshot_ != nullptr || stopped_; });
     return snapshot_ != nullptr ? snapshot_ : std::make_shared<const Snapshot>();
   }
   bool Stopped() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopped_;
   }
   bool Hangs() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return hangs_;
   }
 
   void Wait(std::function<void()> done) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!stopped_ && !hangs_) {
         waiting_.push_back(std::move(done));
-        changed_.notify_all();
+        changed_.NotifyAll();
         return;
       }
     }
@@ -165,10 +164,12 @@ class ToolchainRegistry::Scans {
 
   /// Returns true when a scan is due, and false at a stop.
   bool UntilDue(const std::stop_token& stop, std::chrono::milliseconds interval) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return !scanning_; });
+    const MutexLock lock(mutex_);
+    changed_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !scanning_; });
     const auto pause = begun_ ? interval : std::min(interval, kRetryAfter);
-    if (tried_) changed_.wait_for(lock, stop, pause, [this] { return !waiting_.empty(); });
+    if (tried_)
+      changed_.WaitFor(mutex_, stop, pause,
+                       [this]() REQUIRES(mutex_) { return !waiting_.empty(); });
     if (stop.stop_requested()) return false;
     tried_ = true;
     begun_ = true;
@@ -186,27 +187,27 @@ class ToolchainRegistry::Scans {
       snapshot->toolchains.push_back(entry->toolchain());
     }
     snapshot->taken_at = Clock::now();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stop_.stop_requested()) snapshot_ = std::move(snapshot);
   }
   /// Ends the scan and calls back its callers. After a hang there are none left.
   void Ended() {
     Waiting served;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       scanning_ = false;
       hangs_ = false;
       // After a stop they wait for End.
       if (!stop_.stop_requested()) served = std::exchange(served_, {});
       ++calling_back_;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     CallBack(std::move(served));
   }
   /// The scan could not begin, or not in time, and never will: the next one is due soon.
   void NotBegun() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       begun_ = false;
     }
     Ended();
@@ -215,7 +216,7 @@ class ToolchainRegistry::Scans {
   void Hang() {
     Waiting waiting;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!scanning_) return;
       hangs_ = true;
       waiting = std::exchange(waiting_, {});
@@ -231,15 +232,15 @@ class ToolchainRegistry::Scans {
     static constexpr std::chrono::milliseconds kCourtesy{1'000};
     stop_.request_stop();
     lent_.End();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kCourtesy, [this] { return !scanning_; });
+    const MutexLock lock(mutex_);
+    changed_.WaitFor(mutex_, kCourtesy, [this]() REQUIRES(mutex_) { return !scanning_; });
   }
 
   /// Keeps the callback of a caller that waits for a comparison. It is called by CallBack with the
   /// returned number, or at a stop. After a stop it is called at once, and none is returned.
   std::optional<uint64_t> Hold(std::function<void()> done) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!stopped_) {
         held_.emplace(++last_held_, std::move(done));
         return last_held_;
@@ -251,7 +252,7 @@ class ToolchainRegistry::Scans {
   void CallBack(uint64_t number) {
     Waiting held_back;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const auto held = held_.find(number);
       if (held == held_.end()) return;
       held_back.push_back(std::move(held->second));
@@ -265,17 +266,17 @@ class ToolchainRegistry::Scans {
   void End() {
     Waiting waiting;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopped_ = true;
       waiting = std::exchange(waiting_, {});
       std::ranges::move(std::exchange(served_, {}), std::back_inserter(waiting));
       for (auto& [number, done] : held_) waiting.push_back(std::move(done));
       held_.clear();
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
     for (const auto& done : waiting) done();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return calling_back_ == 0; });
+    const MutexLock lock(mutex_);
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return calling_back_ == 0; });
   }
 
  private:
@@ -283,27 +284,29 @@ class ToolchainRegistry::Scans {
   void CallBack(Waiting waiting) {
     for (const auto& done : waiting) done();
     waiting.clear();
-    const std::lock_guard lock(mutex_);
-    if (--calling_back_ == 0) changed_.notify_all();
+    const MutexLock lock(mutex_);
+    if (--calling_back_ == 0) changed_.NotifyAll();
   }
 
   Lent lent_;
   ToolchainScanner scanner_;  ///< used by the scanning thread only
   std::stop_source stop_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  SnapshotPtr snapshot_;  ///< guarded by mutex_, like all below; null before the first scan
-  Waiting waiting_;       ///< callers that wait for a scan that has not begun
-  Waiting served_;        ///< callers that wait for the running scan
-  std::map<uint64_t, std::function<void()>> held_;  ///< for a comparison of one toolchain
-  uint64_t last_held_ = 0;
-  int calling_back_ = 0;  ///< number of calls of CallBack in progress
-  bool tried_ = false;    ///< whether a scan was ever due
-  bool begun_ = false;    ///< whether the last due scan began, as far as is known
-  bool scanning_ = false;
-  bool hangs_ = false;    ///< whether the running scan hangs
-  bool stopped_ = false;  ///< whether callers are called back at once
+  Mutex mutex_;
+  CondVar changed_;
+  SnapshotPtr snapshot_ GUARDED_BY(mutex_);  ///< null before the first scan
+  Waiting waiting_ GUARDED_BY(mutex_);       ///< callers that wait for a scan that has not begun
+  Waiting served_ GUARDED_BY(mutex_);        ///< callers that wait for the running scan
+  /// Callers that wait for a comparison of one toolchain.
+  std::map<uint64_t, std::function<void()>> held_ GUARDED_BY(mutex_);
+  uint64_t last_held_ GUARDED_BY(mutex_) = 0;
+  int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of calls of CallBack in progress
+  bool tried_ GUARDED_BY(mutex_) = false;    ///< whether a scan was ever due
+  /// Whether the last due scan began, as far as is known.
+  bool begun_ GUARDED_BY(mutex_) = false;
+  bool scanning_ GUARDED_BY(mutex_) = false;
+  bool hangs_ GUARDED_BY(mutex_) = false;    ///< whether the running scan hangs
+  bool stopped_ GUARDED_BY(mutex_) = false;  ///< whether callers are called back at once
 };
 
 ToolchainRegistry::ToolchainRegistry(RegistryOptions options, MetaStore& meta, Compiler& compiler,

@@ -256,7 +256,7 @@ Status WalkHeaderTree(const TrustedPath& directory, uid_t own_uid, LookupObserve
 
 /// One comparison, and the callers that wait for it.
 struct StampComparison::Round {
-  /// Guarded by mutex_ while the round is next_; then used only by the thread that ends it.
+  /// Used under mutex_ while the round is next_; then only by the thread that ends it.
   std::vector<std::function<void()>> waiting;
 };
 
@@ -272,7 +272,7 @@ StampComparison::Verdict StampComparison::Known() const {
 
 bool StampComparison::Due() const {
   if (Age() < kDue) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return next_ == nullptr;
 }
 
@@ -285,14 +285,14 @@ bool StampComparison::Differ() {
 }
 
 void StampComparison::Forget(const std::shared_ptr<Round>& round) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (next_ == round) next_ = nullptr;
 }
 
 void StampComparison::Begin(FileChecks& threads, uint64_t serial, std::function<void()> done) {
   std::shared_ptr<Round> round;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (next_ != nullptr) return next_->waiting.push_back(std::move(done));
     next_ = round = std::make_shared<Round>();
     round->waiting.push_back(std::move(done));

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
@@ -129,8 +129,8 @@ class StampComparison : public std::enable_shared_from_this<StampComparison> {
   std::atomic<bool> hangs_{false};
   std::atomic<std::chrono::steady_clock::time_point> compared_at_{std::chrono::steady_clock::now()};
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<Round> next_;  ///< queued and not begun; guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<Round> next_ GUARDED_BY(mutex_);  ///< queued and not begun
 };
 
 }  // namespace cccl_cache::daemon
