@@ -116,6 +116,19 @@ int FailUsage(const std::string& message, const CommonOptions& common) {
   return kUsage;
 }
 
+std::string WrongKey(const std::string& given) {
+  constexpr size_t kDigits = 64;
+  constexpr size_t kMinDigits = 8;
+  if (given.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return "\"" + given + "\" is no key, which is " + std::to_string(kDigits) +
+           " digits of 0-9 and a-f";
+  }
+  if (given.size() >= kMinDigits && given.size() <= kDigits) return "";
+  return "\"" + given + "\" has " + std::to_string(given.size()) + " of a key's " +
+         std::to_string(kDigits) + " digits: give the first " + std::to_string(kMinDigits) +
+         " or more";
+}
+
 int Print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());

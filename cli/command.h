@@ -46,6 +46,9 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 void Complain(const std::string& message);
 /// Reports the error on stderr, with --json also as an object on stdout; returns its exit code.
 int Fail(const Error& error, const CommonOptions& common);
+/// Returns why `given` is neither a key nor the first digits of one; empty if it is.
+[[nodiscard]] std::string WrongKey(const std::string& given);
+
 /// Reports an invalid command line like Fail; returns kUsage.
 int FailUsage(const std::string& message, const CommonOptions& common);
 /// Writes all of the text to stdout; returns an exit code other than kDone if that fails.

@@ -58,31 +58,43 @@ int List(const CommonOptions& common) {
   return Print(common.json ? Json(*deposits) : Text(*deposits));
 }
 
-int Remove(const std::vector<std::string>& keys, const CommonOptions& common) {
+std::vector<std::string> KeysThatBegin(const std::string& with, const DepositList& deposits) {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < deposits.size(); ++i) {
+    if (View(deposits[i].key).starts_with(with)) keys.emplace_back(View(deposits[i].key));
+  }
+  return keys;
+}
+
+int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
+  const Expected<DepositList> deposits = client->ListDeposits();
+  if (!deposits.ok()) return Fail(deposits.error(), common);
   JsonWriter json;
   json.BeginObject();
   json.Key("removed").BeginArray();
-  std::string unknown;
-  for (const std::string& key : keys) {
-    const Expected<bool> removed = client->RemoveDeposit(key);
-    if (!removed.ok()) return Fail(removed.error(), common);
-    if (*removed) {
-      json.String(key);
-    } else {
-      unknown += (unknown.empty() ? "" : ", ") + key;
+  std::string wrong;
+  for (const std::string& each : given) {
+    const std::vector<std::string> keys = KeysThatBegin(each, *deposits);
+    if (keys.size() != 1) {
+      wrong += wrong.empty() ? "" : ", ";
+      wrong += keys.empty() ? "you have no deposit " + each
+                            : std::to_string(keys.size()) + " deposits of yours begin with " + each;
+      continue;
     }
+    const Expected<bool> removed = client->RemoveDeposit(keys.front());
+    if (!removed.ok()) return Fail(removed.error(), common);
+    json.String(keys.front());
   }
   json.EndArray();
-  const Error none = {CCCL_CACHE_INVALID_REQUEST,
-                      "you have no deposit " + unknown + ": see deposits list"};
-  if (!unknown.empty()) {
+  const Error none = {CCCL_CACHE_INVALID_REQUEST, wrong + ": see deposits list"};
+  if (!wrong.empty()) {
     Complain(none.message);
     WriteError(none, &json);
   }
   const int printed = common.json ? Print(json.EndObject().Finish()) : kDone;
-  return unknown.empty() ? printed : kRefused;
+  return wrong.empty() ? printed : kRefused;
 }
 
 }  // namespace
@@ -104,7 +116,9 @@ void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_co
       "Example: cccl-cache-cli deposits list --json | jq -r '.deposits[].key' | xargs "
       "cccl-cache-cli deposits remove");
   const auto keys = std::make_shared<std::vector<std::string>>();
-  remove->add_option("KEY", *keys, "Key from deposits list, 64 hexadecimal digits")->required();
+  remove->add_option("KEY", *keys, "Key from deposits list, or its first 8 or more digits")
+      ->required()
+      ->check(WrongKey);
   remove->callback([keys, &common, exit_code] { *exit_code = Remove(*keys, common); });
 }
 

@@ -163,20 +163,14 @@ std::string Text(const Explanation& explanation) {
   return text;
 }
 
-constexpr size_t kKeyDigits = 64;
 constexpr std::string_view kWaysToAsk =
     "explain wants the key that build --json printed, or -- and the build, link or nvvm command "
     "that is asked about";
 
-/// Empty: it is one.
-std::string WrongKey(const std::string& given) {
-  if (given.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return "\"" + given + "\" is no key, which is " + std::to_string(kKeyDigits) +
-           " digits of 0-9 and a-f: " + std::string(kWaysToAsk);
-  }
-  if (given.size() == kKeyDigits) return "";
-  return "\"" + given + "\" has " + std::to_string(given.size()) + " of a key's " +
-         std::to_string(kKeyDigits) + " digits: give all that build --json printed";
+std::string WrongQuestion(const std::string& given) {
+  const std::string wrong = WrongKey(given);
+  const bool digits = given.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return wrong.empty() || digits ? wrong : wrong + ": " + std::string(kWaysToAsk);
 }
 
 int Run(const std::string& key, const CommonOptions& common) {
@@ -208,8 +202,8 @@ void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
       "The daemon compares with the last builds of yours; it forgets them when it ends.\n"
       "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
   const auto key = std::make_shared<std::string>();
-  command->add_option("KEY", *key, "Key of an earlier answer, 64 hexadecimal digits")
-      ->check(WrongKey);
+  command->add_option("KEY", *key, "Key of an earlier answer, or its first 8 or more digits")
+      ->check(WrongQuestion);
   command->callback([key, &common, exit_code] { *exit_code = Run(*key, common); });
 }
 

@@ -98,7 +98,8 @@ class Client {
       return Call<Explanation>(cccl_cache_explain_nvvm, program, options);
     });
   }
-  /// Returns why this user's last build with that key was compiled.
+  /// Returns why this user's last build with that key was compiled. The first 8 or more digits will
+  /// do; CCCL_CACHE_INVALID_REQUEST: several keys begin with them.
   Expected<Explanation> ExplainKey(std::string_view key, std::chrono::milliseconds timeout = {}) {
     cccl_cache_explanation* explanation = nullptr;
     cccl_cache_error* error = nullptr;

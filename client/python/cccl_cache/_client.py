@@ -399,7 +399,8 @@ class Client:
         Parameters
         ----------
         what : Build, Link, Nvvm or str
-            A build that would be asked for, or the key of one of this user's that was compiled.
+            A build that would be asked for, or the key of one of this user's that was compiled. Its
+            first 8 or more digits will do if no other key of the user begins with them.
         timeout : float, optional
             Seconds for a key; a build has its own.
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/explain/explainer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -100,14 +103,31 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
   return explanation;
 }
 
-void Explainer::OfKey(const Digest& key, const Peer& peer, Done done) const {
+void Explainer::OfKey(const DigestPrefix& key, const Peer& peer, Done done) const {
   const auto shared = std::make_shared<const Done>(std::move(done));
-  const auto known = std::make_shared<Explanation>();
+  const auto known = std::make_shared<Result<Explanation>>(Explanation{});
   const Status added = parts_.reads.Add(
-      peer.account(), {.look = [this, key, uid = peer.uid, known] { *known = Known(key, uid); },
+      peer.account(), {.look = [this, key, uid = peer.uid, known] { *known = OfPrefix(key, uid); },
                        .then = [shared, known] { (*shared)(std::move(*known)); },
                        .late = [this, shared] { (*shared)(DiskHangs(patience_.disk)); }});
   if (!added) (*shared)(added.error());
+}
+
+Result<Explanation> Explainer::OfPrefix(const DigestPrefix& prefix, uid_t uid) const {
+  if (const auto whole = Digest::FromHex(prefix.hex)) return Known(*whole, uid);
+  std::set<Digest> keys;
+  for (const PastBuildPtr& build : parts_.history.Of(uid)) keys.insert(build->key);
+  if (parts_.answered != nullptr) {
+    for (const AnsweredBuild& build : parts_.answered->Of(uid)) keys.insert(build.key);
+  }
+  std::erase_if(keys, [&](const Digest& key) { return !prefix.Matches(key); });
+  if (keys.size() == 1) return Known(*keys.begin(), uid);
+  Explanation unknown;
+  unknown.verdict = Verdict::kUnknownKey;
+  if (keys.empty()) return unknown;
+  return Error{
+      ErrorCode::kInvalidRequest,
+      fmt::format("{} keys of yours begin with {}: give more digits", keys.size(), prefix.hex)};
 }
 
 Explanation Explainer::Known(const Digest& key, uid_t uid) const {

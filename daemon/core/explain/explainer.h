@@ -21,6 +21,7 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"
+#include "proto/digest_prefix.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
@@ -85,9 +86,10 @@ class Explainer {
 
   /// Answers why this uid's last build with this key was compiled, and what became of its entry. If
   /// the user was answered with the entry and no such build is remembered, answers the latter
-  /// alone. This reads the disk: `done` runs once, on a thread of this uid's reads, or never if
-  /// these are closed before. If the reads are full, `done` runs before this returns.
-  void OfKey(const Digest& key, const Peer& peer, Done done) const;
+  /// alone. kInvalidRequest: several keys that this user knows begin with `key`. This reads the
+  /// disk: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
+  /// If the reads are full, `done` runs before this returns.
+  void OfKey(const DigestPrefix& key, const Peer& peer, Done done) const;
 
   /// Answers whether this build would be a hit, and why not. `done` runs once, before this returns
   /// or later on another thread, or never if the file checks or the reads are closed before.
@@ -98,6 +100,8 @@ class Explainer {
   using QuestionPtr = std::shared_ptr<Question>;
   struct Looked;
 
+  /// Explains the only key known to the user that begins so.
+  [[nodiscard]] Result<Explanation> OfPrefix(const DigestPrefix& prefix, uid_t uid) const;
   [[nodiscard]] Explanation Known(const Digest& key, uid_t uid) const;
   /// For a key that the history does not have.
   [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;

@@ -53,9 +53,9 @@ Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes, const Servic
   bytes.Clear();
   ExplainQuestion question;
   if (!build) {
-    question.key = Digest::FromHex(key);
+    question.key = DigestPrefix::FromHex(key);
     if (question.key) return question;
-    return Error{ErrorCode::kInvalidRequest, "key: a key has 64 hexadecimal digits"};
+    return Error{ErrorCode::kInvalidRequest, "key: give 8 to 64 hexadecimal digits"};
   }
   if (!*build) return build->error();
   question.build = **std::move(build);

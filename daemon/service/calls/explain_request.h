@@ -11,13 +11,13 @@
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/wire/build_request.h"
-#include "proto/digest.h"
+#include "proto/digest_prefix.h"
 
 namespace cccl_cache::daemon {
 
 /// The subject of an explanation: a key, or a build.
 struct ExplainQuestion {
-  std::optional<Digest> key;
+  std::optional<DigestPrefix> key;
   ConvertedRequest build;
 };
 

@@ -28,7 +28,7 @@ class Builder {
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
   /// These explain why builds are misses. The contract of both is that of Explainer.
-  virtual void ExplainKey(const Digest& key, const Peer& peer, Explainer::Done done) = 0;
+  virtual void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) = 0;
   virtual void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                               Explainer::Done done) = 0;
 };
@@ -43,7 +43,7 @@ class CoordinatorBuilder final : public Builder {
     return coordinator_.Build(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
-  void ExplainKey(const Digest& key, const Peer& peer, Explainer::Done done) override {
+  void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override {
     coordinator_.explainer().OfKey(key, peer, std::move(done));
   }
   void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,

@@ -7,10 +7,15 @@
 
 namespace {
 
+const std::string kA(64, 'a');
+const std::string kB(64, 'b');
+const std::string kC(64, 'c');
+const std::string kD(64, 'd');
+
 struct Scene {
   Scene() {
     Library() = FakeLibrary();
-    Library().deposits = {{"aa", "org.example.a", std::nullopt, 5}, {"bb", "org.example.b", 7, 6}};
+    Library().deposits = {{kA, "org.example.a", std::nullopt, 5}, {kB, "org.example.b", 7, 6}};
   }
 };
 
@@ -19,8 +24,8 @@ struct Scene {
 TEST_CASE("deposits list has a line for each, with the group where there is one") {
   const Scene scene;
   const std::string text = RunCommand({"deposits", "list"}).output;
-  CHECK(text.starts_with("aa  2001-09-0"));
-  CHECK(Has(text, "  5  org.example.a\nbb  "));
+  CHECK(text.starts_with(kA + "  2001-09-0"));
+  CHECK(Has(text, "  5  org.example.a\n" + kB + "  "));
   CHECK(Has(text, "  6  org.example.b  group 7\n"));
 }
 
@@ -40,20 +45,43 @@ TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
 
 TEST_CASE("deposits remove is silent, and lists as JSON what is gone") {
   const Scene scene;
-  const Said said = RunCommand({"deposits", "remove", "aa", "bb"});
+  const Said said = RunCommand({"deposits", "remove", kA, kB});
   CHECK(said.exit_code == 0);
   CHECK(said.output.empty());
-  CHECK(RunCommand({"deposits", "remove", "aa"}, {.json = true}).output ==
-        "{\n  \"removed\": [\n    \"aa\"\n  ]\n}\n");
+  CHECK(RunCommand({"deposits", "remove", kA}, {.json = true}).output ==
+        "{\n  \"removed\": [\n    \"" + kA + "\"\n  ]\n}\n");
 }
 
 TEST_CASE("deposits remove goes on behind a key that nobody knows, and names it") {
   const Scene scene;
-  const Said said = RunCommand({"deposits", "remove", "cc", "aa", "dd"}, {.json = true});
+  const Said said = RunCommand({"deposits", "remove", kC, kA, kD}, {.json = true});
   CHECK(said.exit_code == 4);
-  CHECK(Has(said.errors, "you have no deposit cc, dd: see deposits list"));
-  CHECK(Has(said.output, "\"removed\": [\n    \"aa\"\n  ]"));
+  CHECK(Has(said.errors, "no deposit " + kC));
+  CHECK(Has(said.errors, "no deposit " + kD));
+  CHECK(Has(said.output, "\"removed\": [\n    \"" + kA + "\"\n  ]"));
   CHECK(Has(said.output, "\"error\": {"));
+}
+
+TEST_CASE("deposits remove takes the first digits of a key where no other deposit has them") {
+  const Scene scene;
+  const std::string twin = std::string(9, 'a') + std::string(55, '0');
+  Library().deposits.push_back({twin, "org.example.a", std::nullopt, 5});
+  const Said unclear = RunCommand({"deposits", "remove", kA.substr(0, 9)}, {.json = true});
+  CHECK(unclear.exit_code == 4);
+  CHECK(Has(unclear.errors, "2 deposits of yours begin with aaaaaaaaa"));
+  CHECK(Has(unclear.output, "\"removed\": []"));
+  const Said clear =
+      RunCommand({"deposits", "remove", kA.substr(0, 10), kB.substr(0, 8)}, {.json = true});
+  CHECK(clear.exit_code == 0);
+  CHECK(Has(clear.output, kA));
+  CHECK(Has(clear.output, kB));
+  CHECK_FALSE(Has(clear.output, twin));
+}
+
+TEST_CASE("deposits remove asks nobody about too few digits") {
+  const Scene scene;
+  CHECK(RunCommand({"deposits", "remove", "aaaaaaa"}).exit_code == 2);
+  CHECK(Library().called.empty());
 }
 
 TEST_CASE("deposits passes on why there is no answer") {
@@ -61,8 +89,10 @@ TEST_CASE("deposits passes on why there is no answer") {
   Library().failures = {{"list_deposits", CCCL_CACHE_UNAVAILABLE},
                         {"remove_deposit", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"deposits", "list"}).exit_code == 5);
-  CHECK(RunCommand({"deposits", "remove", "aa"}).exit_code == 4);
+  CHECK(RunCommand({"deposits", "remove", kA}).exit_code == 5);
+  Library().failures.erase("list_deposits");
+  CHECK(RunCommand({"deposits", "remove", kA}).exit_code == 4);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"deposits", "list"}).exit_code == 3);
-  CHECK(RunCommand({"deposits", "remove", "aa"}).exit_code == 3);
+  CHECK(RunCommand({"deposits", "remove", kA}).exit_code == 3);
 }

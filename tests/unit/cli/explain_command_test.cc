@@ -21,6 +21,12 @@ TEST_CASE("explain with a key asks the daemon about that key") {
   CHECK(Has(said.output, "no build of yours that the daemon remembers has this key"));
 }
 
+TEST_CASE("explain leaves it to the daemon which key begins with some digits") {
+  const FreshLibrary fresh;
+  CHECK(RunCommand({"explain", "00ff00ff"}).exit_code == 0);
+  CHECK(Library().name == "00ff00ff");
+}
+
 TEST_CASE("explain says what is wrong with a key before it asks anybody") {
   const FreshLibrary fresh;
   CHECK(Has(RunCommand({"explain", "00ff"}).errors, "\"00ff\" has 4 of a key's 64 digits"));

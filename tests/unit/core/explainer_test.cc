@@ -58,8 +58,8 @@ Explanation Explain(CoordinatorBench& bench, const std::string& source, const Pe
 }
 
 // On another thread: this one may be gRPC's, and the disk is asked.
-Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::Digest& key,
-                       const Peer& peer = kAlice) {
+Result<Explanation> AskKey(CoordinatorBench& bench, const cccl_cache::DigestPrefix& key,
+                           const Peer& peer) {
   std::promise<Result<Explanation>> promise;
   auto answer = promise.get_future();
   std::thread::id answered_by;
@@ -69,7 +69,12 @@ Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::Digest& key,
   });
   REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
   CHECK(answered_by != std::this_thread::get_id());
-  auto result = answer.get();
+  return answer.get();
+}
+
+Explanation ExplainKey(CoordinatorBench& bench, const cccl_cache::DigestPrefix& key,
+                       const Peer& peer = kAlice) {
+  const auto result = AskKey(bench, key, peer);
   REQUIRE(result.ok());
   return *result;
 }
@@ -292,6 +297,27 @@ TEST_CASE(
   CHECK(evicted.since);
   CHECK(evicted.tier == TierName::kNone);
   CHECK(ExplainKey(bench, cccl_cache::Sha256("another"), kBob).verdict == Verdict::kUnknownKey);
+}
+
+TEST_CASE("the first digits of a key will do where the user knows no other key with them") {
+  testing::FakeAnswered answered;
+  CoordinatorBench bench(SourceAsOutput, {.answered = &answered});
+  const BuildAnswer built = bench.BuildOne("a", kAlice);
+  const auto digits = *cccl_cache::DigestPrefix::FromHex(built.key.Hex().substr(0, 12));
+  CHECK(ExplainKey(bench, digits, kAlice).verdict == Verdict::kNeverSeen);
+  CHECK(ExplainKey(bench, digits, kBob).verdict == Verdict::kUnknownKey);
+
+  AnsweredBuild twin;
+  twin.key = built.key;
+  twin.key.bytes.back() ^= 1;
+  answered.Note(kBob.uid, twin);
+  CHECK(ExplainKey(bench, digits, kAlice).verdict == Verdict::kNeverSeen);
+  answered.Note(kAlice.uid, twin);
+  const auto unclear = AskKey(bench, digits, kAlice);
+  REQUIRE_FALSE(unclear.ok());
+  CHECK(unclear.error().code == ErrorCode::kInvalidRequest);
+  CHECK(unclear.error().message.starts_with("2 keys"));
+  CHECK(ExplainKey(bench, built.key, kAlice).verdict == Verdict::kNeverSeen);
 }
 
 TEST_CASE("an entry that the disk has and that does not verify is no hit, and told as corrupt") {

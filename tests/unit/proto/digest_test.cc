@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "proto/digest_prefix.h"
+
 namespace cccl_cache {
 namespace {
 
@@ -27,6 +29,21 @@ TEST_CASE("no digest comes from a text of another length or with another letter"
   REQUIRE_FALSE(Digest::FromHex("g" + hex.substr(1)));
   REQUIRE_FALSE(Digest::FromBytes(""));
   REQUIRE_FALSE(Digest::FromBytes(std::string(33, 'x')));
+}
+
+TEST_CASE("the first digits of a digest match it, and not one with other digits") {
+  const Digest digest = Sha256("x");
+  for (const size_t digits : {8, 9, 64}) {
+    const auto prefix = DigestPrefix::FromHex(digest.Hex().substr(0, digits));
+    REQUIRE(prefix);
+    CHECK(prefix->Matches(digest));
+    CHECK_FALSE(prefix->Matches(Sha256("y")));
+  }
+  CHECK(DigestPrefix::FromHex("ABCDEF01")->hex == "abcdef01");
+  CHECK(DigestPrefix(digest).hex == digest.Hex());
+  CHECK_FALSE(DigestPrefix::FromHex(digest.Hex().substr(0, 7)));
+  CHECK_FALSE(DigestPrefix::FromHex(digest.Hex() + "0"));
+  CHECK_FALSE(DigestPrefix::FromHex("0000000g"));
 }
 
 TEST_CASE("values that only run into each other hash differently") {

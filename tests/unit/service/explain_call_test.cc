@@ -41,10 +41,10 @@ Answer Ask(const RunningServer& running, const v1::ExplainRequest& request,
 
 TEST_CASE("a key is explained to the uid that asks") {
   RunningServer running;
-  running.builder.explain_key = [](const cccl_cache::Digest& key, uid_t uid) {
+  running.builder.explain_key = [](const cccl_cache::DigestPrefix& key, uid_t uid) {
     Explanation explanation;
     explanation.verdict = Verdict::kNeverSeen;
-    explanation.reason = key.Hex() + " " + std::to_string(uid);
+    explanation.reason = key.hex + " " + std::to_string(uid);
     return explanation;
   };
   v1::ExplainRequest request;

@@ -27,7 +27,7 @@ TEST_CASE("a question is about a key or about a build") {
   request.set_key(cccl_cache::Sha256("key").Hex());
   const auto key = Read(request.SerializeAsString());
   REQUIRE(key.ok());
-  CHECK(key->key == cccl_cache::Sha256("key"));
+  CHECK(key->key->hex == cccl_cache::Sha256("key").Hex());
   const auto build = Read(Kernel().SerializeAsString());
   REQUIRE(build.ok());
   CHECK_FALSE(build->key);

@@ -88,10 +88,11 @@ class FakeBuilder final : public Builder {
   }
 
   /// What keys and builds are explained with. Without an answer the caller waits.
-  std::function<Explanation(const cccl_cache::Digest&, uid_t)> explain_key;
+  std::function<Explanation(const cccl_cache::DigestPrefix&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  void ExplainKey(const cccl_cache::Digest& key, const Peer& peer, Explainer::Done done) override {
+  void ExplainKey(const cccl_cache::DigestPrefix& key, const Peer& peer,
+                  Explainer::Done done) override {
     if (explain_key) return done(explain_key(key, peer.uid));
     std::lock_guard lock(mutex_);
     questions_.push_back(std::move(done));

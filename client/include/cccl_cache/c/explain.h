@@ -73,7 +73,8 @@ typedef struct cccl_cache_difference {
   uint64_t is_lines;
 } cccl_cache_difference;
 
-/* Returns why this user's last build with `key` was compiled. The key is as in a result. */
+/* Returns why this user's last build with `key` was compiled. The key is as in a result, or its
+ * first 8 or more digits: CCCL_CACHE_INVALID_REQUEST if several keys begin with them. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_explain_key(cccl_cache_client* client,
                                                         cccl_cache_bytes key, uint32_t timeout_ms,
                                                         cccl_cache_explanation** explanation,
