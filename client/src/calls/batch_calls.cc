@@ -9,37 +9,30 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wire.h"
 #include "client/src/transport/address.h"
 #include "client/src/transport/call.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
 
-// Field numbers of BuildManyReply and BuildError in build.proto.
-constexpr uint32_t kTag = 1;
-constexpr uint32_t kError = 2;
-constexpr uint32_t kReply = 15;
-constexpr uint32_t kName = 1;
-constexpr uint32_t kMessage = 2;
-constexpr uint32_t kRetry = 3;
-
 // None: malformed.
 std::optional<Error> ReadError(std::string_view bytes) {
+  using Field = fields::BuildError;
   std::string_view name;
   Error error;
-  WireReader reader(bytes);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kName && field.is_bytes) name = field.bytes;
-    if (field.number == kMessage && field.is_bytes) error.message = field.bytes;
-    if (field.number == kRetry) {
-      error.retry_after_ms = static_cast<uint32_t>(std::min<uint64_t>(field.value, UINT32_MAX));
+  ProtoReader reader(bytes);
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kName) name = reader.View();
+    if (number == Field::kMessage) error.message = reader.View();
+    if (number == Field::kRetryMs) {
+      error.retry_after_ms = static_cast<uint32_t>(std::min<uint64_t>(reader.Number(), UINT32_MAX));
     }
   }
   error.status = StatusOfName(name).value_or(CCCL_CACHE_PROTOCOL);
-  if (reader.malformed()) return std::nullopt;
+  if (!reader.ok()) return std::nullopt;
   return error;
 }
 
@@ -80,20 +73,20 @@ const ByteChain* BatchStream::Next() {
 }
 
 bool BatchStream::Take(Message message) {
-  uint64_t number = 0;
+  using Field = fields::BuildManyReply;
+  uint64_t tag = 0;
   std::optional<Error> error;
   std::optional<std::string_view> reply;
-  WireReader reader(message.View());
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kTag) number = field.value;
-    if (field.number == kError && field.is_bytes && !(error = ReadError(field.bytes))) return false;
-    if (field.number == kReply && field.is_bytes) reply = field.bytes;
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kTag) tag = reader.Number();
+    if (number == Field::kError && !(error = ReadError(reader.View()))) return false;
+    if (number == Field::kReply) reply = reader.View();
   }
-  if (reader.malformed() || reply.has_value() == error.has_value()) return false;
-  if (awaited_.erase(number) == 0) return true;
+  if (!reader.ok() || reply.has_value() == error.has_value()) return false;
+  if (awaited_.erase(tag) == 0) return true;
   if (error) {
-    answered_(number, *std::move(error));
+    answered_(tag, *std::move(error));
     return true;
   }
   // To the front, where a reply lies that came by itself.
@@ -101,7 +94,7 @@ bool BatchStream::Take(Message message) {
   std::memmove(message.bytes.get(), reply->data(), size);
   message.bytes[size] = '\0';
   message.size = size;
-  answered_(number, BuildReply::Decode(std::move(message)));
+  answered_(tag, BuildReply::Decode(std::move(message)));
   return true;
 }
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wire.h"
 #include "client/src/calls/file_answers.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
@@ -18,12 +19,7 @@ constexpr size_t kChunkHead = 16;
 // Maximum size of an uploaded blob's reference in a request.
 constexpr size_t kUploadName = 64;
 
-// ExplainRequest.key
-constexpr uint32_t kQuestionKey = 1;
-// UploadChunk.data
-constexpr uint32_t kChunkData = 1;
-// HealthCheckResponse.status of grpc.health.v1 and its value SERVING.
-constexpr uint32_t kHealthStatus = 1;
+// SERVING of grpc.health.v1.
 constexpr uint64_t kServing = 1;
 
 Error NotUnderstood(std::string_view what) {
@@ -173,18 +169,17 @@ void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const 
   const size_t limit = message_limit_;
   const size_t chunk = limit > kChunkHead ? std::min(kMaxChunk, limit - kChunkHead) : 1;
   for (size_t start = 0; start < contents.size(); start += chunk) {
-    AppendBytesMessage(kChunkData, contents.substr(start, chunk), body);
+    AppendBytesMessage(fields::UploadChunk::kData, contents.substr(start, chunk), body);
   }
 }
 
 Expected<std::string> DaemonStub::ReadUpload(const Message& message) {
-  WireReader reader(message.View());
-  WireField field;
+  ProtoReader reader(message.View());
   std::string sha256;
-  while (reader.Next(&field)) {
-    if (field.number == 1 && field.is_bytes) sha256 = field.bytes;
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::UploadReply::kSha256) sha256 = reader.View();
   }
-  if (reader.malformed() || sha256.size() != 32) return NotUnderstood("an upload");
+  if (!reader.ok() || sha256.size() != 32) return NotUnderstood("an upload");
   return sha256;
 }
 
@@ -217,7 +212,7 @@ Expected<Message> DaemonStub::ExplainOnce(RequestMessage* request, Deadline dead
 Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::string_view key,
                                                                          Deadline deadline) {
   ByteChain body;
-  AppendBytesMessage(kQuestionKey, key, &body);
+  AppendBytesMessage(fields::ExplainRequest::kKey, key, &body);
   return Unpack(cccl_cache__v1__explain_reply__unpack,
                 Unary("/cccl_cache.v1.Admin/Explain", body, deadline), "a question why");
 }
@@ -252,13 +247,12 @@ Expected<bool> DaemonStub::Health(Deadline deadline) {
   AppendEmptyMessage(&body);
   const Expected<Message> message = Unary("/grpc.health.v1.Health/Check", body, deadline);
   if (!message.ok()) return message.error();
-  WireReader reader(message->View());
-  WireField field;
+  ProtoReader reader(message->View());
   bool serving = false;
-  while (reader.Next(&field)) {
-    if (field.number == kHealthStatus) serving = field.value == kServing;
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::HealthCheckResponse::kStatus) serving = reader.Number() == kServing;
   }
-  if (reader.malformed()) return NotUnderstood("a question for its health");
+  if (!reader.ok()) return NotUnderstood("a question for its health");
   return serving;
 }
 

@@ -11,16 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/wire.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
-
-// ListDepositsRequest.after, RemoveDepositRequest.key, RemoveDepositReply.removed
-constexpr uint32_t kAfter = 1;
-constexpr uint32_t kKey = 1;
-constexpr uint32_t kRemoved = 1;
 
 Error NotUnderstood(std::string_view what) {
   return {CCCL_CACHE_PROTOCOL,
@@ -130,7 +126,7 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
   while (true) {
     const std::string after = all.empty() ? "" : all.back().key;
     ByteChain body;
-    AppendBytesMessage(kAfter, after, &body);
+    AppendBytesMessage(fields::ListDepositsRequest::kAfter, after, &body);
     SingleMessage sink;
     Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/List", body, &sink, deadline);
     if (!called.ok()) return std::move(called).error();
@@ -148,17 +144,16 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
 
 Expected<bool> DepositCalls::Remove(std::string_view key, Deadline deadline) {
   ByteChain body;
-  AppendBytesMessage(kKey, key, &body);
+  AppendBytesMessage(fields::RemoveDepositRequest::kKey, key, &body);
   SingleMessage sink;
   Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/Remove", body, &sink, deadline);
   if (!called.ok()) return std::move(called).error();
-  WireReader reader(sink.message().View());
-  WireField field;
+  ProtoReader reader(sink.message().View());
   bool removed = false;
-  while (reader.Next(&field)) {
-    if (field.number == kRemoved) removed = field.value != 0;
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::RemoveDepositReply::kRemoved) removed = reader.Number() != 0;
   }
-  if (!sink.received() || reader.malformed()) return NotUnderstood("a removal");
+  if (!sink.received() || !reader.ok()) return NotUnderstood("a removal");
   return removed;
 }
 

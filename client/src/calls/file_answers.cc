@@ -21,8 +21,9 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/wire.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 #include "proto/options.h"
 
 namespace cccl_cache {
@@ -169,12 +170,6 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   if (!contents) file.digest = Sha256(file.contents);
   return file;
 }
-
-// Numbers in build.proto.
-constexpr uint32_t kQuestions = 3;
-constexpr uint32_t kPath = 1;
-constexpr uint32_t kContents = 2;
-constexpr uint32_t kMore = 3;
 
 // The protocol's bound for the contents in one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
@@ -387,29 +382,28 @@ void BuildConversation::Restart() {
 }
 
 bool BuildConversation::Take(Message message) {
-  WireReader reader(message.View());
-  WireField field;
+  ProtoReader reader(message.View());
   bool asks = false;
-  while (reader.Next(&field)) {
-    if (field.number != kQuestions || !field.is_bytes) continue;
+  while (const uint32_t number = reader.Next()) {
+    if (number != fields::BuildWithFilesReply::kQuestions) continue;
     asks = true;
-    if (!TakeQuestion(field.bytes)) return false;
+    if (!TakeQuestion(reader.View())) return false;
   }
-  if (reader.malformed()) return false;
+  if (!reader.ok()) return false;
   return asks || reply_.Take(std::move(message));
 }
 
 bool BuildConversation::TakeQuestion(std::string_view question) {
+  using Field = fields::FileQuestion;
   Question asked;
-  WireReader reader(question);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kPath && field.is_bytes) asked.path = field.bytes;
-    if (field.number == kContents) asked.contents = field.value != 0;
+  ProtoReader reader(question);
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kPath) asked.path = reader.View();
+    if (number == Field::kContents) asked.contents = reader.Number() != 0;
   }
   // Relative names mean nothing that both sides agree on.
-  const bool sound = !reader.malformed() && asked.path.starts_with('/') &&
-                     asked.path.find('\0') == std::string::npos;
+  const bool sound =
+      reader.ok() && asked.path.starts_with('/') && asked.path.find('\0') == std::string::npos;
   if (!sound || questions_.size() >= kMaxQuestions) return false;
   questions_.push_back(std::move(asked));
   return true;
@@ -420,7 +414,7 @@ const ByteChain* BuildConversation::Next() {
   if (!rest_.empty()) {
     const std::string_view piece = rest_.substr(0, kMaxPiece);
     rest_.remove_prefix(piece.size());
-    AppendBytesMessage(kMore, piece, &message_);
+    AppendBytesMessage(fields::BuildWithFilesRequest::kMore, piece, &message_);
     return &message_;
   }
   if (questions_.empty()) return nullptr;

@@ -12,23 +12,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/wire.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
-
-// Numbers in deposit.proto.
-constexpr uint32_t kReplyFound = 1;
-constexpr uint32_t kReplyContents = 2;
-constexpr uint32_t kReplyLease = 3;
-constexpr uint32_t kReplyPublished = 4;
-constexpr uint32_t kFoundSize = 1;
-constexpr uint32_t kFoundKey = 2;
-constexpr uint32_t kLeaseFence = 1;
-constexpr uint32_t kLeaseHeartbeat = 2;
-constexpr uint32_t kLeaseKey = 3;
-constexpr uint32_t kRequestContents = 3;
 
 // The protocol's bound for the contents in one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
@@ -44,28 +33,27 @@ constexpr std::chrono::seconds kFarewell{1};
 }  // namespace
 
 bool DepositConversation::Take(Message message) {
-  WireReader reader(message.View());
-  WireField field;
-  bool sound = true;
-  while (sound && reader.Next(&field)) {
-    if (!field.is_bytes) continue;
-    if (field.number == kReplyFound) sound = TakeFound(field.bytes);
-    if (field.number == kReplyContents) sound = TakeContents(field.bytes);
-    if (field.number == kReplyLease) sound = TakeLease(field.bytes);
-    if (field.number == kReplyPublished) sound = granted_ && !std::exchange(published_, true);
+  using Field = fields::AcquireReply;
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    bool sound = true;
+    if (number == Field::kFound) sound = TakeFound(reader.View());
+    if (number == Field::kContents) sound = TakeContents(reader.View());
+    if (number == Field::kLease) sound = TakeLease(reader.View());
+    if (number == Field::kPublished) sound = granted_ && !std::exchange(published_, true);
+    if (!sound) return false;
   }
-  return sound && !reader.malformed();
+  return reader.ok();
 }
 
 bool DepositConversation::TakeFound(std::string_view found) {
   if (granted_ || std::exchange(announced_, true)) return false;
-  WireReader reader(found);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kFoundSize) size_ = field.value;
-    if (field.number == kFoundKey && field.is_bytes) key_ = field.bytes;
+  ProtoReader reader(found);
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::DepositFound::kSize) size_ = reader.Number();
+    if (number == fields::DepositFound::kKey) key_ = reader.View();
   }
-  if (reader.malformed() || size_ > kMaxDeposit) return false;
+  if (!reader.ok() || size_ > kMaxDeposit) return false;
   contents_.reserve(std::min(size_, kReserved));
   return true;
 }
@@ -78,16 +66,16 @@ bool DepositConversation::TakeContents(std::string_view contents) {
 
 bool DepositConversation::TakeLease(std::string_view lease) {
   if (announced_ || std::exchange(granted_, true)) return false;
-  WireReader reader(lease);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kLeaseFence) fence_ = field.value;
-    if (field.number == kLeaseHeartbeat) heartbeat_ = std::chrono::milliseconds(field.value);
-    if (field.number == kLeaseKey && field.is_bytes) key_ = field.bytes;
+  using Field = fields::Lease;
+  ProtoReader reader(lease);
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kFence) fence_ = reader.Number();
+    if (number == Field::kHeartbeatMs) heartbeat_ = std::chrono::milliseconds(reader.Number());
+    if (number == Field::kKey) key_ = reader.View();
   }
   heartbeat_ = std::clamp<std::chrono::milliseconds>(heartbeat_, std::chrono::milliseconds(1),
                                                      std::chrono::hours(1));
-  return !reader.malformed();
+  return reader.ok();
 }
 
 void DepositConversation::SayPublication(std::string_view contents) {
@@ -105,7 +93,7 @@ const ByteChain* DepositConversation::Next() {
   if (!rest_.empty()) {
     const std::string_view piece = rest_.substr(0, kMaxPiece);
     rest_.remove_prefix(piece.size());
-    AppendBytesMessage(kRequestContents, piece, &message_);
+    AppendBytesMessage(fields::AcquireRequest::kContents, piece, &message_);
     return &message_;
   }
   if (std::exchange(publication_due_, false)) {

@@ -10,19 +10,12 @@
 #include <cstring>
 #include <string>
 
+#include "base/wire.h"
 #include "client/src/wire/messages.h"
-#include "client/src/wire/wire_reader.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
-
-// Numbers in snapshot.proto.
-constexpr uint32_t kReplyData = 1;
-constexpr uint32_t kReplySummary = 2;
-constexpr uint32_t kRecords = 1;
-constexpr uint32_t kBytes = 2;
-constexpr uint32_t kLeftOut = 3;
-constexpr uint32_t kShared = 4;
 
 // The protocol's bound for the data of one message.
 constexpr size_t kMaxPiece = size_t{1} << 20;
@@ -36,22 +29,19 @@ void AppendRequest(CcclCache__V1__SnapshotFilter* filter, std::string_view keys,
   AppendMessage(request.base, body);
 }
 
-// Number in snapshot.proto.
-constexpr uint32_t kInsertReplySummary = 1;
-
 }  // namespace
 
 std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes) {
+  using Field = fields::SnapshotSummary;
   SnapshotSummary summary;
-  WireReader reader(bytes);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kRecords) summary.records = field.value;
-    if (field.number == kBytes) summary.bytes = field.value;
-    if (field.number == kLeftOut) summary.left_out = field.value;
-    if (field.number == kShared) summary.shared = field.value != 0;
+  ProtoReader reader(bytes);
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kRecords) summary.records = reader.Number();
+    if (number == Field::kBytes) summary.bytes = reader.Number();
+    if (number == Field::kLeftOut) summary.left_out = reader.Number();
+    if (number == Field::kShared) summary.shared = reader.Number() != 0;
   }
-  if (reader.malformed()) return std::nullopt;
+  if (!reader.ok()) return std::nullopt;
   return summary;
 }
 
@@ -70,16 +60,15 @@ void SnapshotDownload::Restart() {
 
 bool SnapshotDownload::Take(Message message) {
   if (failure_ || summary_) return false;
-  WireReader reader(message.View());
-  WireField field;
-  while (reader.Next(&field)) {
-    if (!field.is_bytes) continue;
-    if (field.number == kReplyData && !Write(field.bytes)) return false;
-    if (field.number != kReplySummary) continue;
-    summary_ = DecodeSnapshotSummary(field.bytes);
+  using Field = fields::SnapshotCreateReply;
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == Field::kData && !Write(reader.View())) return false;
+    if (number != Field::kSummary) continue;
+    summary_ = DecodeSnapshotSummary(reader.View());
     if (!summary_) return false;
   }
-  return !reader.malformed();
+  return reader.ok();
 }
 
 bool SnapshotDownload::Write(std::string_view bytes) {
@@ -161,14 +150,13 @@ void SnapshotUpload::Restart() {
 
 bool SnapshotUpload::Take(Message message) {
   if (summary_) return false;
-  WireReader reader(message.View());
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kInsertReplySummary && field.is_bytes) {
-      summary_ = DecodeSnapshotSummary(field.bytes);
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::SnapshotInsertReply::kSummary) {
+      summary_ = DecodeSnapshotSummary(reader.View());
     }
   }
-  return summary_ && !reader.malformed();
+  return summary_ && reader.ok();
 }
 
 Expected<SnapshotSummary> SnapshotUpload::Result() const {

@@ -5,50 +5,41 @@
 #include <string>
 #include <utility>
 
-#include "client/src/wire/wire_reader.h"
+#include "base/wire.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
-
-// Numbers in build.proto: BuildReply.artifacts and Artifact.contents.
-constexpr uint32_t kArtifacts = 15;
-constexpr uint32_t kContents = 15;
 
 Error Malformed() {
   return {CCCL_CACHE_PROTOCOL, "the daemon's answer to a build can't be understood"};
 }
 
-// An artifact without its contents, appended to `small`; the contents, in place.
-bool SplitArtifact(std::string_view artifact, std::string* small, std::string_view* contents) {
-  std::string fields;
-  WireReader reader(artifact);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kContents && field.is_bytes) {
-      *contents = field.bytes;
+// An artifact without its contents; the contents, in place.
+ProtoWriter SplitArtifact(ProtoReader artifact, std::string_view* contents) {
+  ProtoWriter small;
+  while (const uint32_t number = artifact.Next()) {
+    if (number == fields::Artifact::kContents) {
+      *contents = artifact.View();
     } else {
-      fields.append(field.whole);
+      small.Fields(artifact.Whole());
     }
   }
-  AppendVarint(kArtifacts << 3 | 2, small);
-  AppendVarint(fields.size(), small);
-  small->append(fields);
-  return !reader.malformed();
+  return small;
 }
 
 // The reply without the contents of its artifacts, so that unpacking copies only what is small.
-bool Split(std::string_view reply, std::string* small, std::vector<std::string_view>* contents) {
-  WireReader reader(reply);
-  WireField field;
-  while (reader.Next(&field)) {
-    if (field.number == kArtifacts && field.is_bytes) {
+bool Split(std::string_view reply, ProtoWriter* small, std::vector<std::string_view>* contents) {
+  ProtoReader reader(reply);
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::BuildReply::kArtifacts) {
       contents->emplace_back();
-      if (!SplitArtifact(field.bytes, small, &contents->back())) return false;
+      small->Message(number, SplitArtifact(reader.Message(), &contents->back()).bytes());
     } else {
-      small->append(field.whole);
+      small->Fields(reader.Whole());
     }
   }
-  return !reader.malformed();
+  return reader.ok();
 }
 
 std::string_view View(const ProtobufCBinaryData& data) {
@@ -87,10 +78,10 @@ Expected<BuildReply> BuildReply::DecodeWithContents(Message message,
 
 Expected<BuildReply> BuildReply::DecodeFields(Message message) {
   BuildReply reply;
-  std::string small;
+  ProtoWriter small;
   if (!Split(message.View(), &small, &reply.contents_)) return Malformed();
   reply.fields_.reset(cccl_cache__v1__build_reply__unpack(
-      nullptr, small.size(), reinterpret_cast<const uint8_t*>(small.data())));
+      nullptr, small.bytes().size(), reinterpret_cast<const uint8_t*>(small.bytes().data())));
   if (reply.fields_ == nullptr || reply.fields_->n_artifacts != reply.contents_.size()) {
     return Malformed();
   }

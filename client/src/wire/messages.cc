@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "client/src/wire/wire_reader.h"
+#include "base/wire.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache {
 namespace {
@@ -37,12 +38,6 @@ void AppendPrefix(size_t size, ByteChain* body) {
   body->Copy({prefix, sizeof(prefix)});
 }
 
-// Numbers in build.proto.
-constexpr uint32_t kChunkReply = 1;
-constexpr uint32_t kChunkData = 2;
-constexpr uint32_t kReplyArtifacts = 15;
-constexpr uint32_t kArtifactSize = 2;
-
 // Memory for announced artifacts is allocated at once. More than this for all artifacts together is
 // a protocol error.
 constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
@@ -56,9 +51,7 @@ void AppendMessage(const ProtobufCMessage& message, ByteChain* body) {
 }
 
 void AppendBytesMessage(uint32_t field, std::string_view bytes, ByteChain* body) {
-  std::string head;
-  AppendVarint(field << 3 | 2, &head);
-  AppendVarint(bytes.size(), &head);
+  const std::string head = ProtoWriter().Head(field, bytes.size()).Take();
   AppendPrefix(head.size() + bytes.size(), body);
   body->Copy(head);
   body->Refer(bytes);
@@ -80,14 +73,12 @@ bool SingleMessage::Take(Message message) {
 void ChunkedReply::Restart() { *this = ChunkedReply(); }
 
 bool ChunkedReply::Take(Message message) {
-  WireReader reader(message.View());
-  WireField field;
-  while (reader.Next(&field)) {
-    if (!field.is_bytes) continue;
-    if (field.number == kChunkReply && !TakeReply(field.bytes)) return false;
-    if (field.number == kChunkData && !TakeData(field.bytes)) return false;
+  ProtoReader reader(message.View());
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::BuildChunk::kReply && !TakeReply(reader.View())) return false;
+    if (number == fields::BuildChunk::kData && !TakeData(reader.View())) return false;
   }
-  return !reader.malformed();
+  return reader.ok();
 }
 
 bool ChunkedReply::complete() const { return started_ && current_ == contents_.size(); }
@@ -96,22 +87,20 @@ bool ChunkedReply::TakeReply(std::string_view reply) {
   if (std::exchange(started_, true)) return false;
   reply_ = Message::WithRoomFor(reply.size());
   reply.copy(reply_.bytes.get(), reply.size());
-  WireReader reader(reply);
-  WireField field;
+  ProtoReader reader(reply);
   uint64_t left = kMaxBuild;
-  while (reader.Next(&field)) {
-    if (field.number != kReplyArtifacts || !field.is_bytes) continue;
-    WireReader artifact(field.bytes);
-    WireField member;
+  while (const uint32_t number = reader.Next()) {
+    if (number != fields::BuildReply::kArtifacts) continue;
+    ProtoReader artifact = reader.Message();
     uint64_t size = 0;
-    while (artifact.Next(&member)) {
-      if (member.number == kArtifactSize) size = member.value;
+    while (const uint32_t member = artifact.Next()) {
+      if (member == fields::Artifact::kSize) size = artifact.Number();
     }
-    if (artifact.malformed() || size > left) return false;
+    if (!artifact.ok() || size > left) return false;
     left -= size;
     contents_.push_back(Message::WithRoomFor(size));
   }
-  return !reader.malformed() && TakeData({});
+  return reader.ok() && TakeData({});
 }
 
 bool ChunkedReply::TakeData(std::string_view data) {
