@@ -118,7 +118,7 @@ FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
   const VisiblePaths::Place place = paths_.Find(name);
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (path->visible == kPchName) return pch_ != nullptr ? pch_->Open(flags) : -ENOENT;
   if (ScratchFiles::Owns(path->path)) return scratch_.Open(path->path, flags);
   if (Writes(flags)) return -ENOENT;
@@ -138,7 +138,7 @@ int FileView::Open(std::string_view name, int flags) {
   if (const int* fd = std::get_if<int>(&opened)) return *fd;
   const FileAnswer& answer = *std::get_if<FileAnswer>(&opened);
   if (answer.kind != FileKind::kFile) return -EISDIR;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return OpenInMemory(scratch_.Make(), *answer.contents);
 }
 
@@ -162,7 +162,7 @@ int FileView::StatAny(std::string_view name, struct stat* status) {
   }
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (path->visible == kPchName) {
     return pch_ != nullptr ? pch_->Stat(status) : -ENOENT;
   }
@@ -186,7 +186,7 @@ int FileView::OpenDirectory(std::string_view name) {
   }
   // Only the kernel knows where ".." leads.
   if (path.empty() || GoesUp(path)) return -ENOENT;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!trusted_.Contain(path)) return -ENOENT;
   if (asked_ != nullptr && !asked_->LookInToolchain(VisiblePath(name))) return -ENOENT;
   if (trusted_.Judge(path) != Verdict::kTrusted) return -ENOENT;
@@ -196,7 +196,7 @@ int FileView::OpenDirectory(std::string_view name) {
 int FileView::Remove(std::string_view name) {
   const VisiblePaths::Place place = paths_.Find(name);
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (path != nullptr && path->visible == kPchName) return -ENOENT;
   if (path == nullptr || !ScratchFiles::Owns(path->path)) return -EACCES;
   scratch_.Remove(path->path);
@@ -208,7 +208,7 @@ void* FileView::Map(void* address, size_t length, int protection, int flags, int
     errno = EACCES;
     return MAP_FAILED;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if ((flags & MAP_FIXED) != 0 && pch_ != nullptr && pch_->MoveTo(address, length, fd, offset)) {
     return address;
   }

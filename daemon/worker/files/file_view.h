@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/compile/protocol/job.h"
 #include "daemon/worker/files/file_client.h"
 #include "daemon/worker/files/memory_files.h"
@@ -61,26 +61,27 @@ class FileView {
  private:
   /// Returns whether the daemon must answer for this path: it is not in the toolchain, or leaves
   /// it.
-  [[nodiscard]] bool IsAsked(const std::string& path);
-  [[nodiscard]] FileAnswer Ask(const std::string& visible);
+  [[nodiscard]] bool IsAsked(const std::string& path) REQUIRES(mutex_);
+  [[nodiscard]] FileAnswer Ask(const std::string& visible) REQUIRES(mutex_);
   int StatAny(std::string_view name, struct stat* status);
-  [[nodiscard]] Opened OpenAsked(const std::string& visible);
-  int StatAsked(const std::string& visible, struct stat* status);
+  [[nodiscard]] Opened OpenAsked(const std::string& visible) REQUIRES(mutex_);
+  int StatAsked(const std::string& visible, struct stat* status) REQUIRES(mutex_);
   /// Announces a look at the toolchain's own file. Returns false if the file must not be looked at.
-  [[nodiscard]] bool Announce(const VisiblePaths::Path& path);
+  [[nodiscard]] bool Announce(const VisiblePaths::Path& path) REQUIRES(mutex_);
   /// Opens the toolchain's own file: returns its descriptor, or -errno. `directory`: O_DIRECTORY if
   /// it has to be a directory, otherwise 0.
-  int OpenOwn(const std::string& path, int directory);
-  int StatOwn(const std::string& path, struct stat* status);
+  int OpenOwn(const std::string& path, int directory) REQUIRES(mutex_);
+  int StatOwn(const std::string& path, struct stat* status) REQUIRES(mutex_);
 
   const VisiblePaths paths_;
   const std::vector<std::string> header_directories_;  ///< the toolchain's, real paths
-  FileClient* const asked_;                            ///< it and pch_ are used only under mutex_
-  PchFile* const pch_;
-  std::mutex mutex_;
-  TrustedDirectories trusted_;  // guarded by mutex_, as all below
-  ScratchFiles scratch_;
-  std::unordered_set<std::string> opened_;  ///< the opened ones of the compiler's made-up names
+  Mutex mutex_;
+  FileClient* const asked_ PT_GUARDED_BY(mutex_);
+  PchFile* const pch_ PT_GUARDED_BY(mutex_);
+  TrustedDirectories trusted_ GUARDED_BY(mutex_);
+  ScratchFiles scratch_ GUARDED_BY(mutex_);
+  /// The opened ones of the compiler's made-up names.
+  std::unordered_set<std::string> opened_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon
