@@ -92,6 +92,11 @@ PeerServer::PeerServer(Peer credentials, const PeerServerParts& parts,
 
 PeerServer::~PeerServer() { Shutdown(std::chrono::system_clock::now()); }
 
+bool PeerServer::started() const {
+  const MutexLock lock(mutex_);
+  return !servers_.empty();
+}
+
 bool PeerServer::StartServer() {
   auto share = budget_.Take(credentials_.account(), Resource::kServers);
   if (!share) return false;
@@ -118,7 +123,7 @@ PeerServer::Servers::iterator PeerServer::LeastBusy() {
 }
 
 uint64_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pids_[socket.get()] = pid;
   auto& [number, served] = *LeastBusy();
   ++served.connections;
@@ -127,7 +132,7 @@ uint64_t PeerServer::Serve(FileDescriptor socket, pid_t pid) {
 }
 
 void PeerServer::Ended(uint64_t served) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Served& left = servers_.at(served);
   if (--left.connections == 0) left.idle_since = std::chrono::steady_clock::now();
 }
@@ -135,7 +140,7 @@ void PeerServer::Ended(uint64_t served) {
 std::vector<std::shared_ptr<void>> PeerServer::TakeIdle() {
   const auto kept_since = std::chrono::steady_clock::now() - limits_.idle_server_kept;
   std::vector<std::shared_ptr<void>> idle;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto each = std::next(servers_.begin()); each != servers_.end();) {
     const auto next = std::next(each);
     Served& served = each->second;
@@ -157,7 +162,7 @@ Peer PeerServer::PeerOf(const CallStream& stream) const {
   digits.remove_prefix(kDescriptorPrefix.size());
   int fd = -1;
   std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = pids_.find(fd);
   if (found != pids_.end()) peer.pid = found->second;
   return peer;
@@ -167,7 +172,7 @@ void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   std::vector<CallServer*> servers;
   {
     // The lock is not held while the servers end, because calls that still arrive take it.
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [number, served] : servers_) servers.push_back(served.server.get());
   }
   ParallelFor(servers, [deadline](CallServer* server) { server->Shutdown(deadline); });

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/calls/admin_service.h"
 #include "daemon/service/calls/health.h"
@@ -49,7 +49,7 @@ class PeerServer {
   PeerServer& operator=(const PeerServer&) = delete;
 
   /// Returns false if the account may have no server now, or if gRPC could not start it.
-  [[nodiscard]] bool started() const { return !servers_.empty(); }
+  [[nodiscard]] bool started() const;
   /// Serves a connection whose peer has these credentials and the process id `pid`. Returns the
   /// number that the caller passes to Ended() when the connection has ended.
   [[nodiscard]] uint64_t Serve(FileDescriptor socket, pid_t pid);
@@ -71,15 +71,15 @@ class PeerServer {
   };
   using Servers = std::map<uint64_t, Served>;
   /// Returns false if the account may have no further server now, or if gRPC could not start it.
-  bool StartServer();
-  /// Returns the server that gets the next connection. Requires mutex_.
-  [[nodiscard]] Servers::iterator LeastBusy();
+  bool StartServer() REQUIRES(mutex_);
+  /// Returns the server that gets the next connection.
+  [[nodiscard]] Servers::iterator LeastBusy() REQUIRES(mutex_);
 
   const Peer credentials_;
   Budget& budget_;
   const ServiceLimits& limits_;
-  mutable std::mutex mutex_;
-  std::map<int, pid_t> pids_;  // guarded by mutex_; by descriptor; only for the log, see Peer
+  mutable Mutex mutex_;
+  std::map<int, pid_t> pids_ GUARDED_BY(mutex_);  // by descriptor; only for the log, see Peer
   BuildService build_;
   DepositService deposit_;
   SnapshotService snapshot_;
@@ -89,8 +89,8 @@ class PeerServer {
   ReflectionService reflection_;
   MethodTable methods_;
   const std::shared_ptr<grpc::ResourceQuota> quota_;
-  Servers servers_;           // guarded by mutex_; in the order in which they started
-  uint64_t next_server_ = 0;  // guarded by mutex_
+  Servers servers_ GUARDED_BY(mutex_);  // in the order in which they started
+  uint64_t next_server_ GUARDED_BY(mutex_) = 0;
 };
 
 /// Calls `work` with each item, on one thread per item. Returns when the last call is done. If no

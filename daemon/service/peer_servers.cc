@@ -29,46 +29,46 @@ RetiredServers::RetiredServers() : thread_([this] { Run(); }) {}
 
 RetiredServers::~RetiredServers() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 void RetiredServers::Add(std::shared_ptr<void> server) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     servers_.push_back(std::move(server));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 size_t RetiredServers::Count() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return servers_.size();
 }
 
 void RetiredServers::WaitForAll() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return servers_.empty(); });
+  const MutexLock lock(mutex_);
+  changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return servers_.empty(); });
 }
 
 void RetiredServers::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopped_ || !servers_.empty(); });
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || !servers_.empty(); });
     if (servers_.empty()) return;
     std::shared_ptr<void> ending = std::move(servers_.front());
-    lock.unlock();
+    lock.Unlock();
     {
       // Closing its sockets may take as long as a client likes.
       const InterruptedWaits interrupted(gettid(), kPatience);
       ending.reset();
     }
-    lock.lock();
+    lock.Lock();
     servers_.pop_front();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
@@ -97,7 +97,7 @@ PeerServers::~PeerServers() { Shutdown(std::chrono::milliseconds(0)); }
 
 std::unique_ptr<Connection> PeerServers::Connect(FileDescriptor socket, const Peer& peer) {
   auto share = parts_.backend.budget.Take(peer.account(), Resource::kConnections);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopped_) return nullptr;
   for (auto& server : TakeSurplus()) retired_.Add(std::move(server));
   Entry* entry = share ? EntryOf(peer) : nullptr;
@@ -153,7 +153,7 @@ std::vector<std::unique_ptr<PeerServer>> PeerServers::TakeSurplus() {
 }
 
 void PeerServers::Ended(const Credentials& credentials, uint64_t served) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(credentials);
   if (found == entries_.end()) return;
   --found->second.connections;
@@ -161,7 +161,7 @@ void PeerServers::Ended(const Credentials& credentials, uint64_t served) {
 }
 
 void PeerServers::EndIdle() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [credentials, entry] : entries_) {
     for (auto& server : entry.server->TakeIdle()) retired_.Add(std::move(server));
   }
@@ -171,7 +171,7 @@ void PeerServers::Shutdown(std::chrono::milliseconds deadline) {
   const auto until = std::chrono::system_clock::now() + deadline;
   std::map<Credentials, Entry> entries;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
     std::swap(entries, entries_);
   }

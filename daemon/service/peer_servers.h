@@ -3,16 +3,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/peer_server.h"
@@ -40,10 +39,10 @@ class RetiredServers {
  private:
   void Run();
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopped_ = false;                       // guarded by mutex_
-  std::deque<std::shared_ptr<void>> servers_;  // guarded by mutex_; the first one is ending
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::deque<std::shared_ptr<void>> servers_ GUARDED_BY(mutex_);  // the first one is ending
   std::thread thread_;
 };
 
@@ -77,20 +76,20 @@ class PeerServers {
   class OpenConnection;
 
   [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
-  [[nodiscard]] Entry* EntryOf(const Peer& peer);
-  [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account);
+  [[nodiscard]] Entry* EntryOf(const Peer& peer) REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account) REQUIRES(mutex_);
   /// Removes and returns the least recently used servers without connections that are above the
   /// maximum number to keep.
-  [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus();
+  [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus() REQUIRES(mutex_);
   void Ended(const Credentials& credentials, uint64_t served);
 
   const PeerServerParts parts_;
   const size_t idle_kept_;
-  std::mutex mutex_;
-  bool stopped_ = false;                                          // guarded by mutex_
-  uint64_t uses_ = 0;                                             // guarded by mutex_
-  std::map<Credentials, Entry> entries_;                          // guarded by mutex_
-  std::map<Account, std::weak_ptr<grpc::ResourceQuota>> quotas_;  // guarded by mutex_
+  Mutex mutex_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  std::map<Credentials, Entry> entries_ GUARDED_BY(mutex_);
+  std::map<Account, std::weak_ptr<grpc::ResourceQuota>> quotas_ GUARDED_BY(mutex_);
   RetiredServers retired_;  // last: the servers end before the objects whose methods they serve
 };
 

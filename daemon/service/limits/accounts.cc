@@ -9,17 +9,17 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <sstream>
 #include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -119,7 +119,7 @@ class Accounts::State {
   /// look up, so that connections find room. They take none of it before the files were read,
   /// because only those tell which uids need no name.
   std::optional<Account> Find(uid_t uid, bool stored) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto range = std::ranges::find_if(
         ranges_, [uid](const Range& each) { return each.first <= uid && uid <= each.last; });
     if (range != ranges_.end()) return range->account;
@@ -130,37 +130,45 @@ class Accounts::State {
     const size_t most = !stored ? kMaxAsked : files_were_read_ ? kMaxAsked / 2 : 0;
     if (!fresh && asked_.size() < most && std::ranges::find(asked_, uid) == asked_.end()) {
       asked_.push_back(uid);
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
     if (!known) return std::nullopt;
     return name->second.exists ? Account(uid) : Account::OfNameless();
   }
 
   void Settle() {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // The round in progress may have begun before this call.
     const uint64_t enough = wanted_rounds_ = rounds_ + 2;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return rounds_ >= enough; });
+    changed_.NotifyAll();
+    changed_.Wait(mutex_, [&]() REQUIRES(mutex_) { return rounds_ >= enough; });
   }
 
   void Stop() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   void Run() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stopped_) {
-      lock.unlock();
+      lock.Unlock();
       ReadAgainIfChanged();
-      lock.lock();
-      while (!asked_.empty() && !stopped_) FindName(&lock);
+      lock.Lock();
+      while (!asked_.empty() && !stopped_) {
+        const uid_t uid = asked_.front();
+        lock.Unlock();
+        const bool exists = sources_.has_name(uid);
+        lock.Lock();
+        asked_.pop_front();
+        Remember(uid, exists);
+      }
       ++rounds_;
-      changed_.notify_all();
-      changed_.wait_for(lock, kLookAgain,
-                        [this] { return stopped_ || rounds_ < wanted_rounds_ || !asked_.empty(); });
+      changed_.NotifyAll();
+      changed_.WaitFor(mutex_, kLookAgain, [this]() REQUIRES(mutex_) {
+        return stopped_ || rounds_ < wanted_rounds_ || !asked_.empty();
+      });
     }
   }
 
@@ -170,24 +178,19 @@ class Accounts::State {
     Clock::time_point believed_until;
   };
 
-  void ReadAgainIfChanged() {
+  void ReadAgainIfChanged() EXCLUDES(mutex_) {
     const std::pair stamps(StampOf(sources_.subordinate_uids), StampOf(sources_.login_defaults));
     if (read_ == stamps) return;
     std::vector<Range> ranges = ReadRanges(sources_);
     const uid_t subordinate_uid_min = ReadSubordinateUidMin(sources_.login_defaults);
     read_ = stamps;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ranges_ = std::move(ranges);
     subordinate_uid_min_ = subordinate_uid_min;
     files_were_read_ = true;
   }
 
-  void FindName(std::unique_lock<std::mutex>* lock) {
-    const uid_t uid = asked_.front();
-    lock->unlock();
-    const bool exists = sources_.has_name(uid);
-    lock->lock();
-    asked_.pop_front();
+  void Remember(uid_t uid, bool exists) REQUIRES(mutex_) {
     // All names are then looked up again. This is simple, and rare.
     if (names_.size() >= kMaxNames) names_.clear();
     names_[uid] = {exists, Clock::now() + kNameBelieved};
@@ -196,16 +199,16 @@ class Accounts::State {
   const Sources sources_;
   std::optional<std::pair<Stamp, Stamp>> read_;  ///< used only by the thread
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopped_ = false;  // guarded by mutex_, as all members below
-  uint64_t rounds_ = 0;   // number of times that files and names were looked up
-  uint64_t wanted_rounds_ = 0;
-  bool files_were_read_ = false;
-  std::vector<Range> ranges_;  // in the order of the file
-  uid_t subordinate_uid_min_ = kSubordinateUidMin;
-  std::map<uid_t, Name> names_;
-  std::deque<uid_t> asked_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  uint64_t rounds_ GUARDED_BY(mutex_) = 0;  // number of times that files and names were looked up
+  uint64_t wanted_rounds_ GUARDED_BY(mutex_) = 0;
+  bool files_were_read_ GUARDED_BY(mutex_) = false;
+  std::vector<Range> ranges_ GUARDED_BY(mutex_);  // in the order of the file
+  uid_t subordinate_uid_min_ GUARDED_BY(mutex_) = kSubordinateUidMin;
+  std::map<uid_t, Name> names_ GUARDED_BY(mutex_);
+  std::deque<uid_t> asked_ GUARDED_BY(mutex_);
 };
 
 std::optional<uid_t> Accounts::FindUid(const std::string& name) {

@@ -102,7 +102,7 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
                                                      amount, kNames[index], allowance.per_account)};
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = users_.find(account);
   const uint64_t mine = found == users_.end() ? 0 : found->second[index];
   const uint64_t most = allowance.Most(account, mine, used_[index]);
@@ -120,13 +120,13 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
 }
 
 uint64_t Budget::Used(Resource resource) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_[Index(resource)];
 }
 
 void Budget::Give(Account account, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = users_.find(account);
   assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
   found->second[index] -= amount;
@@ -139,7 +139,7 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
 Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
                                                         const DepositContents& contents) {
   const Key key{account, contents.get()};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = reading_.find(key); found != reading_.end()) {
     if (auto reading = found->second.lock()) return std::shared_ptr<const void>(reading);
   }
@@ -155,7 +155,7 @@ Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
 }
 
 void DepositReaders::Forget(const Key& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = reading_.find(key);
   // Others may have begun to read the same contents meanwhile.
   if (found != reading_.end() && found->second.expired()) reading_.erase(found);

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/limits.h"
@@ -75,9 +75,9 @@ class Budget {
   void Give(Account account, Resource resource, uint64_t amount);
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
-  mutable std::mutex mutex_;
-  Amounts used_{};                    // guarded by mutex_
-  std::map<Account, Amounts> users_;  // guarded by mutex_; only accounts that use anything
+  mutable Mutex mutex_;
+  Amounts used_ GUARDED_BY(mutex_) = {};
+  std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts that use anything
 };
 
 /// Counts deposits that are being sent among the bytes of the receiving accounts. The same bytes
@@ -103,8 +103,8 @@ class DepositReaders {
   void Forget(const Key& key);
 
   Budget& budget_;
-  std::mutex mutex_;
-  std::map<Key, std::weak_ptr<const Reading>> reading_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<const Reading>> reading_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@ bool ReadGate::MayRead(Account account, const User& user) const {
 
 void ReadGate::Enter(Account account, GatedReader& reader) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     User& user = users_[account];
     if (!user.waiting.empty() || !MayRead(account, user)) {
       user.waiting.push_back(&reader);
@@ -39,7 +39,7 @@ void ReadGate::Admit(Account account, User& user, std::vector<GatedReader*>* adm
 void ReadGate::Leave(Account account, GatedReader& reader) {
   std::vector<GatedReader*> next;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto left = users_.find(account);
     assert(left != users_.end() && left->second.reading.contains(&reader) && reading_ > 0);
     left->second.reading.erase(&reader);
@@ -61,7 +61,7 @@ void ReadGate::Leave(Account account, GatedReader& reader) {
 }
 
 void ReadGate::EndSlow(Clock::time_point now) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool lacking = std::ranges::any_of(users_, [](const auto& user) {
     return user.second.reading.empty() && !user.second.waiting.empty();
   });
@@ -75,7 +75,7 @@ void ReadGate::EndSlow(Clock::time_point now) {
 }
 
 bool ReadGate::Withdraw(Account account, GatedReader& reader) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto user = users_.find(account);
   if (user == users_.end()) return false;
   auto& waiting = user->second.waiting;

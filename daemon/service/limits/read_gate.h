@@ -5,9 +5,9 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
@@ -52,13 +52,13 @@ class ReadGate {
     std::map<GatedReader*, Clock::time_point> reading;  ///< with the start of each turn
     std::deque<GatedReader*> waiting;
   };
-  [[nodiscard]] bool MayRead(Account account, const User& user) const;
-  void Admit(Account account, User& user, std::vector<GatedReader*>* admitted);
+  [[nodiscard]] bool MayRead(Account account, const User& user) const REQUIRES(mutex_);
+  void Admit(Account account, User& user, std::vector<GatedReader*>* admitted) REQUIRES(mutex_);
 
   const Allowance allowance_;
-  std::mutex mutex_;
-  size_t reading_ = 0;             // guarded by mutex_
-  std::map<Account, User> users_;  // guarded by mutex_; only those that read or wait
+  Mutex mutex_;
+  size_t reading_ GUARDED_BY(mutex_) = 0;
+  std::map<Account, User> users_ GUARDED_BY(mutex_);  // only those that read or wait
 };
 
 }  // namespace cccl_cache::daemon

@@ -7,25 +7,25 @@ namespace cccl_cache::daemon {
 void Uploads::Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
                    Clock::time_point now) {
   Blob blob{std::make_shared<const std::string>(std::move(bytes)), std::move(share), now + kept_};
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   blobs_[{uid, digest}] = std::move(blob);
 }
 
 std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const Digest& digest,
                                                  Clock::time_point now) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = blobs_.find({uid, digest});
   if (found == blobs_.end() || found->second.until <= now) return nullptr;
   return found->second.bytes;
 }
 
 void Uploads::Drop(uid_t uid, const Digest& digest) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   blobs_.erase({uid, digest});
 }
 
 void Uploads::Forget(Clock::time_point now) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(blobs_, [now](const auto& entry) { return entry.second.until <= now; });
 }
 

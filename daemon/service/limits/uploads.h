@@ -7,10 +7,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "daemon/service/limits/budget.h"
 #include "proto/digest.h"
 
@@ -45,8 +45,8 @@ class Uploads {
   };
 
   const std::chrono::seconds kept_;
-  std::mutex mutex_;
-  std::map<std::pair<uid_t, Digest>, Blob> blobs_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::pair<uid_t, Digest>, Blob> blobs_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon
