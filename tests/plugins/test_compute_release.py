@@ -25,6 +25,21 @@ def test_two_releases_are_pinned_and_told():
     assert pinned("cuda-core") == set(told)
 
 
+@pytest.mark.parametrize("guide", ["guide-cuda-core.md", "guide-cuda-compute.md"])
+def test_a_guide_installs_what_is_pinned(guide):
+    [line] = re.findall(r"^pip install (.*)", (ROOT / "docs" / guide).read_text(), re.M)
+    named = re.findall(r'"([\w-]+)(?:\[\w+\])?==([\d.]+)"', line)
+    assert named
+    for package, release in named:
+        assert release in pinned(package), package
+
+
+def test_without_a_driver_the_stub_is_named(monkeypatch):
+    monkeypatch.setattr("cuda.compute._BINDINGS_AVAILABLE", False)
+    assert plugin.install() is False
+    assert "libcuda.so.1" in plugin.status()["why_off"]
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """Has a release of a package seem installed, before what is."""

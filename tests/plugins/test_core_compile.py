@@ -6,6 +6,8 @@ import concurrent.futures
 import io
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import cccl_cache
@@ -165,6 +167,12 @@ def test_a_failure_of_cuda_core_is_raised_as_it_is(client):
 
 def compile_value(value, **how):
     return cccl_cache.core.compile(KERNEL, "c++", options=options(define_macro=("VALUE", str(value))), **how)
+
+
+def test_without_the_bindings_the_line_for_pip_is_told():
+    program = "import sys; sys.modules['cuda.bindings'] = None; import cccl_cache.core"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert 'pip install "cuda-core[cu13]"' in done.stderr.splitlines()[-1]
 
 
 def test_a_process_has_one_client_which_remembers_what_it_was_answered(alone, asked, lasting):

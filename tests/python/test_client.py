@@ -74,6 +74,12 @@ def test_what_does_not_compile_raises_with_the_log(client):
     assert raised.value.result.outcome == "failed"
 
 
+@pytest.mark.parametrize("arch", ["90", "sm90", "sm_90,sm_80", "sm_50"])
+def test_a_wrong_architecture_is_told_how_it_is_written(client, arch):
+    with pytest.raises(cccl_cache.CompileError, match='written "sm_90"'):
+        client.build(KERNEL, arch=arch, options=["-DVALUE=1"])
+
+
 def test_what_does_not_compile_is_said_in_another_process_too(client):
     with pytest.raises(cccl_cache.CompileError) as raised:
         client.build("__global__ void f() { nowhere(); }", arch="sm_90", name="wrong.cu")

@@ -51,6 +51,10 @@ class DeadlineError(Error, TimeoutError):
     """The timeout that the caller gave has passed."""
 
 
+_ARCH_HINT = ('\narch is one architecture, written "sm_90", or "compute_90" for PTX alone; '
+              "Client.toolchains() lists those of each toolchain")
+
+
 class CompileError(Error):
     """The code does not compile.
 
@@ -66,7 +70,9 @@ class CompileError(Error):
     result: Result | None
 
     def __init__(self, result: Result) -> None:
-        super().__init__(result.log.rstrip("\0\n") or result.reason, "does-not-compile")
+        text = result.log.rstrip("\0\n") or result.reason
+        hint = _ARCH_HINT if "--gpu-architecture" in text else ""
+        super().__init__(text + hint, "does-not-compile")
         self.log = result.log
         self.result = result
 

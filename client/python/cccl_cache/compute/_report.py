@@ -33,7 +33,10 @@ def tested_release() -> tuple[Optional[str], Optional[str]]:
     if compiler not in TESTED_COMPILERS:
         return None, f"numba-cuda-mlir {compiler} was not tested with it; {', '.join(TESTED_COMPILERS)} were"
     if not importlib.import_module("cuda.compute")._BINDINGS_AVAILABLE:
-        return None, "cuda.compute found no CUDA"
+        return None, (
+            "cuda.compute can't load CUDA, for which it needs libcuda.so.1: on a machine without a driver put a link of "
+            "that name to the toolkit's lib64/stubs/libcuda.so into a directory of LD_LIBRARY_PATH"
+        )
     from cuda.compute._build_info import USING_V2
 
     return (None, "the HostJIT backend can't save builds") if USING_V2 else (release, None)

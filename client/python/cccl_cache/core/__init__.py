@@ -6,6 +6,14 @@
 ``cache=`` for the latter. Neither raises where cuda.core alone would not.
 """
 
+try:
+    import cuda.bindings  # noqa: F401  (cuda.core needs it, and does not say which package holds it)
+    import cuda.core  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        f'cccl_cache.core needs cuda-core with the bindings of a CUDA major ({error}): pip install "cuda-core[cu13]"'
+    ) from error
+
 from ._cache import ProgramCache
 from ._compile import compile
 
