@@ -16,15 +16,29 @@ from ._result import Result
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._asynchronous import AsyncClient
+    from ._lease import Lease
+    from ._records import (Component, Deposit, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
+                           Timing, Toolchain, ToolchainName, Toolchains)
+    from ._snapshot import SnapshotSummary
 
-__all__ = ["AsyncClient", "Build", "Client", "CompileError", "DeadlineError", "Error", "Link", "NoDaemonError", "Nvvm",
-           "Result"]
+__all__ = ["AsyncClient", "Build", "Client", "CompileError", "Component", "DeadlineError", "Deposit", "Difference", "Error",
+           "Explanation", "Health", "Lease", "Link", "NoDaemonError", "Nvvm", "RejectedToolchain", "Result",
+           "SnapshotSummary", "Statistic", "Statistics", "Timing", "Toolchain", "ToolchainName", "Toolchains"]
 __version__: str = version()
 
+# Imported at their first use: a program that only builds needs neither asyncio nor the types of other answers.
+_LATER = {"AsyncClient": "_asynchronous", "Lease": "_lease", "SnapshotSummary": "_snapshot"}
 
-def __getattr__(name: str) -> object:
-    if name == "AsyncClient":  # whoever does not use it need not import asyncio
-        from ._asynchronous import AsyncClient
 
-        return AsyncClient
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:  # for a type checker any name would be there
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module("." + _LATER.get(name, "_records"), __name__), name)

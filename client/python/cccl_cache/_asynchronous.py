@@ -119,7 +119,7 @@ class _Builds:
     """The builds of one event loop, over one batch: the loop watches its descriptor while there are any."""
 
     def __init__(self, client: Client) -> None:
-        self._batch = Batch(client._handle, client)
+        self._batch = Batch(client._handle, client._owner)
         self._waiting: dict[int, asyncio.Future[Result]] = {}
         self._last = 0
 
@@ -186,10 +186,25 @@ class AsyncClient:
         self._client = Client(socket, **how)
         self._builds: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Builds] = weakref.WeakKeyDictionary()
 
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._client).replace("Client", "AsyncClient")
+
     @property
     def socket(self) -> str:
         """Path of the socket that was chosen."""
         return self._client.socket
+
+    async def close(self) -> None:
+        """As `Client.close`."""
+        self._builds.clear()
+        self._client.close()
 
     build = _building(Client.build, Build)
     link = _building(Client.link, Link)

@@ -15,11 +15,12 @@ from ._result import FAILED, Result
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
     from typing import Any
 
     from ._lease import Lease
     from ._programs import Emit, LinkInput, NvvmModule, Program, Text
-    from ._records import Deposit, Explanation, Health, Statistic, Toolchains
+    from ._records import Deposit, Explanation, Health, Statistics, Toolchains
     from ._snapshot import Path, SnapshotSummary, Time
 
 _NOTHING_KEPT = 2**64 - 1
@@ -34,6 +35,16 @@ _socket = _library.function("client_socket", _library.Received, c_void_p)
 def _kept(size: int | None) -> int:
     """As the library takes it, for which 0 is its own choice."""
     return 0 if size is None else size or _NOTHING_KEPT
+
+
+class _Handle:
+    """Owns the library's client, which is closed with the last object that uses it."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __del__(self, close: Any = _close) -> None:
+        close(self.value)
 
 
 class Client:
@@ -67,14 +78,14 @@ class Client:
 
     Examples
     --------
-    >>> result = Client().build("__global__ void f(int* p) { *p = 1; }", arch="sm_90")
+    >>> with Client() as client:
+    ...     result = client.build("__global__ void f(int* p) { *p = 1; }", arch="sm_90")
     >>> result.outcome, len(result.cubin)
     """
 
     def __init__(self, socket: str | os.PathLike[str] | None = None, *, fallback: str | None = None,
                  local_after: float | None = None, local_compiler: str | os.PathLike[str] | None = None,
                  process_cache_bytes: int | None = None) -> None:
-        self._handle = 0
         path = b"" if socket is None else os.fsencode(socket)
         compiler = b"" if local_compiler is None else os.fsencode(local_compiler)
         if fallback is None:
@@ -85,13 +96,32 @@ class Client:
             sizeof(_library.OpenOptions), path, len(path), _FALLBACKS[fallback],
             _library.milliseconds(local_after, "local_after"), compiler, len(compiler),
             process_cache_bytes=_kept(process_cache_bytes))
-        self._handle = call(_open, byref(options))
+        self._owner = _Handle(call(_open, byref(options)))
+        self._handle = self._owner.value
 
-    def __del__(self, close: Any = _close) -> None:
-        close(self._handle)
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_handle", "_owner"):
+            raise ValueError("this client is closed")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<cccl_cache.Client {self.socket}>"
+        return f"<cccl_cache.Client {self.socket if '_handle' in self.__dict__ else 'closed'}>"
+
+    def close(self) -> None:
+        """Closes the connection; a later call raises ValueError.
+
+        No call may be in progress, in other threads either. Results and leases stay usable. A client that is dropped
+        closes by itself.
+        """
+        self.__dict__.pop("_handle", None)
+        self.__dict__.pop("_owner", None)
 
     @property
     def socket(self) -> str:
@@ -110,7 +140,7 @@ class Client:
         source : str or bytes
             The program.
         arch : str
-            ``"sm_90"`` for a cubin, ``"compute_90"`` for PTX alone.
+            ``"sm_90"`` for a cubin, ``"compute_90"`` for PTX alone; ``"native"``: that of the first GPU.
         options : sequence of str
             Options for NVRTC as they are: ``["--std=c++17", "-lineinfo"]``.
         name : str, optional
@@ -166,7 +196,7 @@ class Client:
             ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"fatbin"``, ``"object"``, ``"library"``; without it, it is told from
             the contents. Names show in messages and are part of the key.
         arch : str
-            ``"sm_90"``.
+            ``"sm_90"``, or ``"native"``.
         options : sequence of str
             Options for nvJitLink as they are; LTO-IR needs ``"-lto"``.
         toolchain, timeout
@@ -190,7 +220,7 @@ class Client:
         modules : sequence
             Each the contents (text or bitcode) or ``(name, contents)``, in order.
         arch : str
-            ``"compute_90"``.
+            ``"compute_90"``, or ``"native"``.
         options : sequence of str
             Options for libNVVM as they are.
         lazy_modules : sequence
@@ -247,7 +277,7 @@ class Client:
         """
         from . import _batch
 
-        return _batch.build_many(self._handle, self, programs)
+        return _batch.build_many(self._handle, self._owner, programs)
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
               timeout: float | None = None) -> Lease:
@@ -423,12 +453,13 @@ class Client:
 
         return _questions.health(self._handle, self.socket, timeout)
 
-    def stats(self, *, timeout: float | None = None) -> tuple[Statistic, ...]:
+    def stats(self, *, timeout: float | None = None) -> Statistics:
         """What the daemon counted.
 
         Returns
         -------
-        tuple of Statistic
+        Statistics
+            A tuple of `Statistic`, which also takes names: ``stats["builds_total"]``, ``stats["hits_total"]["disk"]``.
         """
         from . import _questions
 

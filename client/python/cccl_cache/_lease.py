@@ -102,6 +102,10 @@ class Lease:
         else:
             self.key = str(_lease_id(self._lease).text())
 
+    def __repr__(self) -> str:
+        state = "held" if self.held else "deposited" if self.contents is not None else "given up"
+        return f"<cccl_cache.Lease {self.key[:16]} {state}>"
+
     def __enter__(self) -> Lease:
         return self
 

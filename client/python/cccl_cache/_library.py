@@ -347,6 +347,11 @@ def checked_options(arch: Any, options: Any) -> tuple[Any, ...]:
     return checked_sequence("options", "str", options, str, bytes)
 
 
+def arch_of(given: str, prefix: str = "sm_") -> str:
+    """The architecture as the compilers take it, that of the first GPU for ``"native"``."""
+    return prefix + _native_arch() if given == "native" else given
+
+
 def check_build(arch: Any, emit: Any, include_dirs: Any, options: Any, name: Any, name_expressions: Any,
                 working_directory: Any) -> None:
     """Those of CUDA C++, but for its texts."""
@@ -363,6 +368,7 @@ def check_build(arch: Any, emit: Any, include_dirs: Any, options: Any, name: Any
 
 _loaded_major = function("loaded_cuda_major", c_uint32)
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvmap", "/dev/nvgpu")
+_CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 _driver: int | None = None
 
 
@@ -383,6 +389,20 @@ def driver_version() -> int:
     if _driver is None:
         _driver = _ask_driver()
     return _driver
+
+
+def _native_arch() -> str:
+    """The compute capability of the first GPU: "90"."""
+    numbers = c_int(), c_int()
+    try:
+        driver = CDLL("libcuda.so.1")
+        failed = driver.cuInit(0) or any(driver.cuDeviceGetAttribute(byref(number), attribute, 0)
+                                         for number, attribute in zip(numbers, _CAPABILITY))
+    except (OSError, AttributeError) as error:
+        failed = error
+    if failed:
+        raise ValueError(f'arch="native" asks the CUDA driver, which answers {failed}: name the architecture, such as "sm_90"')
+    return "".join(str(number.value) for number in numbers)
 
 
 def _ask_driver() -> int:

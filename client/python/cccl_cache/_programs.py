@@ -64,6 +64,10 @@ class _Program:
     fields: Any
     _choice: tuple[int | str | None, str | tuple[str, ...], float | None, bytes]
 
+    def __repr__(self) -> str:
+        arch = self.fields.options[0].data.decode().partition("=")[2]
+        return f"<cccl_cache.{type(self).__name__} {arch} {self._choice[1]}>"
+
     def options(self) -> Any:
         """As the library is handed them, which adds what follows from what is loaded and from the working directory."""
         key: Any = self._choice
@@ -145,6 +149,8 @@ class Build(_Program):
             if type(emit) is not str:
                 emit = tuple(emit)
             self._choice = toolchain, emit, timeout, b"" if working_directory is None else os.fsencode(working_directory)
+            if arch == "native":
+                arch = _library.arch_of(arch)
             key = arch, emit, tuple(include_dirs), tuple(options), name, tuple(name_expressions), toolchain_headers
             pattern = _nvrtc_patterns.get(key)
         except TypeError:
@@ -184,7 +190,7 @@ class Link(_Program):
         self._choice = toolchain, _checked(emit, ("cubin", "ptx")), timeout, b""
         options = _library.checked_options(arch, options)
         inputs = _library.checked_inputs("inputs", inputs)
-        flags = ["-arch=" + arch, *(["-ptx"] if emit == "ptx" else ()), *options]
+        flags = ["-arch=" + _library.arch_of(arch), *(["-ptx"] if emit == "ptx" else ()), *options]
         files = (_library.LinkFile * len(inputs))()
         for file, (name, contents, kind) in zip(files, map(_link_input, inputs)):
             file.__init__(kind, name, len(name), contents, len(contents))
@@ -221,7 +227,7 @@ class Nvvm(_Program):
         options = _library.checked_options(arch, options)
         modules = _library.checked_inputs("modules", modules)
         lazy_modules = _library.checked_inputs("lazy_modules", lazy_modules)
-        flags = ["-arch=" + arch, *(["-gen-lto"] if emit == "ltoir" else ()), *options]
+        flags = ["-arch=" + _library.arch_of(arch, "compute_"), *(["-gen-lto"] if emit == "ltoir" else ()), *options]
         given = [(*_nvvm_module(each), 0) for each in modules] + [(*_nvvm_module(each), 1) for each in lazy_modules]
         files = (_library.NvvmFile * len(given))()
         for file, (name, contents, lazy) in zip(files, given):

@@ -9,8 +9,8 @@ from ctypes import byref, c_char_p, c_int, c_int32, c_size_t, c_uint32, c_void_p
 from . import _library
 from ._errors import call, take_error
 from ._library import Received, describe, function, milliseconds
-from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Toolchain,
-                       Toolchains)
+from ._records import (Component, Difference, Explanation, Health, RejectedToolchain, Statistic, Statistics,
+                       Toolchain, Toolchains)
 from ._result import outcome_name, tier_name
 
 TYPE_CHECKING = False
@@ -63,10 +63,10 @@ def health(client: int, socket: str, timeout: float | None) -> Health:
         _info_free(info)
 
 
-def stats(client: int, timeout: float | None) -> tuple[Statistic, ...]:
+def stats(client: int, timeout: float | None) -> Statistics:
     found = call(_get_stats, client, milliseconds(timeout))
     try:
-        return tuple(_statistic(found, index) for index in range(_stats_count(found)))
+        return Statistics(_statistic(found, index) for index in range(_stats_count(found)))
     finally:
         _stats_free(found)
 

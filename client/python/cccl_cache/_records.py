@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Tuple
 
 
 class Timing(NamedTuple):
@@ -89,6 +89,23 @@ class Statistic(NamedTuple):
     value: float
     gauge: bool  #: the state of this moment, not a total
     help: str
+
+
+class Statistics(Tuple[Statistic, ...]):
+    """All figures, in the daemon's order. With a name in brackets: its value, or the values by label if it has labels.
+    ``dict(statistics)`` has them all."""
+
+    def __getitem__(self, which: Any) -> Any:
+        if not isinstance(which, str):
+            return super().__getitem__(which)
+        values = {each.label: each.value for each in self if each.name == which}
+        if not values:
+            raise KeyError(which)
+        return values.get("", values)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names, each once."""
+        return tuple(dict.fromkeys(each.name for each in self))
 
 
 class Difference(NamedTuple):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_char, c_char_p, c_int, c_size_t, c_void_p, sizeof
+from types import SimpleNamespace
 
 from . import _library
 
@@ -56,7 +57,7 @@ class Result:
 
     def __init__(self, answer: _library.Answer) -> None:
         self._answer = answer
-        self._described: _library.ResultInfo | None = None
+        self._described: _library.ResultInfo | SimpleNamespace | None = None
         self._copied: dict[str, bytes] | None = None
         self._lowered_names: dict[str, str] | None = None
 
@@ -68,8 +69,14 @@ class Result:
     def __del__(self, free: Any = _free) -> None:
         free(self._answer.result)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = ((field[0], getattr(self._info, field[0])) for field in _library.ResultInfo._fields_)
+        info = {name: value if isinstance(value, int) else value.text() for name, value in values}
+        del info["artifact_count"]  # a copy has them as bytes
+        return _from_another_process, (info, self.artifacts, self.lowered_names)
+
     def __repr__(self) -> str:
-        return f"<cccl_cache.Result {self.outcome} {self.key[:16]}>"
+        return f"<cccl_cache.Result {' '.join(filter(None, (self.outcome, self.key[:16])))}>"
 
     @property
     def outcome(self) -> str:
@@ -131,6 +138,8 @@ class Result:
     @property
     def artifacts(self) -> dict[str, bytes]:
         """Everything that was made, by kind: ``"cubin"``, ``"ptx"``, ``"ltoir"``, ``"optixir"``."""
+        if not self._answer.result:
+            return dict(self._copied or {})
         made = [_KIND_NAMES[self._artifact_at(index).kind] for index in range(self._info.artifact_count)]
         return {kind: self._bytes(kind) or b"" for kind in made}
 
@@ -147,6 +156,8 @@ class Result:
         KeyError
             Nothing of that kind was made, or there is no such kind.
         """
+        if not self._answer.result:
+            return memoryview(self.artifacts[kind])
         place = self._place(kind)
         if place is None:
             raise KeyError(kind)
@@ -198,7 +209,7 @@ class Result:
         raise ValueError(f"cuda.core takes {', '.join(makers)}, and this build made {', '.join(self.artifacts)}")
 
     @property
-    def _info(self) -> _library.ResultInfo:
+    def _info(self) -> Any:
         if self._described is None:
             described = _library.ResultInfo(_INFO_SIZE)
             _describe(self._answer.result, byref(described))
@@ -231,3 +242,19 @@ class Result:
     def _lowered_name(self, index: int) -> tuple[str, str]:
         name = _library.describe(_lowered_name, _library.LoweredName, self._answer.result, index)
         return name.expression.text(), name.lowered.text()
+
+
+class _Text(str):
+    """A text of a result from another process, read like the library's."""
+
+    def text(self) -> str:
+        return str(self)
+
+
+def _from_another_process(info: dict[str, Any], artifacts: dict[str, bytes], lowered_names: dict[str, str]) -> Result:
+    """The copy of a result that was pickled."""
+    result = Result(_library.Answer(_ANSWER_SIZE))
+    result._described = SimpleNamespace(
+        **{name: _Text(value) if isinstance(value, str) else value for name, value in info.items()}, artifact_count=0)
+    result._copied, result._lowered_names = artifacts, lowered_names
+    return result
