@@ -18,7 +18,7 @@
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/zygote.h"
-#include "daemon/core/build/build.h"
+#include "daemon/core/build/responder.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
@@ -113,7 +113,7 @@ Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const BuildRequest> requ
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
   if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
   std::promise<Result<BuildAnswer>> answer;
-  coordinator_.Build(std::move(request), ThisUser(), [&answer](Result<BuildAnswer> result) {
+  coordinator_.Start(std::move(request), ThisUser(), [&answer](Result<BuildAnswer> result) {
     answer.set_value(std::move(result));
   });
   return answer.get_future().get();

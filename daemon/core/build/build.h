@@ -3,114 +3,166 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/build/flight_table.h"
-#include "daemon/core/lookup/history.h"
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/lookup/manifest.h"
+#include "daemon/core/lookup/manifest_table.h"
+#include "daemon/core/model/artifact.h"
+#include "daemon/core/model/compiler.h"
+#include "daemon/core/model/peer.h"
+#include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
-#include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
+#include "daemon/core/model/toolchain.h"
 #include "daemon/core/plan/build_plan.h"
-#include "daemon/core/run/compile_runner.h"
+#include "proto/digest.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
-/// Answers callers: counts the build, has it logged, calls back once, and adds what was compiled to
-/// the history. Does nothing for callers that have left. Thread-safe.
-class Responder {
- public:
-  using Observe = std::function<void(const BuildRecord&)>;
-
-  /// The parts must outlive the responder; `answered` may be null, `observe` empty.
-  struct Parts {
-    FlightTable& table;
-    Statistics& statistics;
-    BuildHistory& history;
-    AnsweredBuilds* answered = nullptr;
-    Observe observe;
-  };
-  explicit Responder(Parts parts) : parts_(std::move(parts)) {}
-
-  void Answer(WaiterPtr waiter, Result<BuildAnswer> result);
-  /// Answers with an error that the request, or too many requests, caused, and counts it as
-  /// refused.
-  void Refuse(WaiterPtr waiter, const Error& error);
-  /// Answers with an artifact from a tier: as a hit, or as the result that the waiter waited for.
-  /// `closure`: the one that is true for the waiter and led to the artifact.
-  void AnswerHit(WaiterPtr waiter, const FlightResult& hit, const Closure& closure);
-  /// Answers with the result of the flight that the waiter waited in.
-  void AnswerLanding(WaiterPtr waiter, const FlightResult& flight_result);
-
- private:
-  /// `kept`: the artifact is kept, so that the user who is answered with it may export it.
-  void Answer(WaiterPtr waiter, Result<BuildAnswer> result, bool kept);
-  void Record(const Waiter& waiter, const BuildAnswer& answer, const FlightResult& flight_result);
-
-  /// Notes that this user is answered with an artifact that is kept.
-  void NoteAnswered(const Waiter& waiter, const Digest& key);
-
-  const Parts parts_;
+/// The answer to one caller. A compile failure is an answer.
+struct BuildAnswer {
+  Outcome outcome = Outcome::kBuilt;
+  TierName tier = TierName::kNone;
+  Digest key;
+  Digest fingerprint;
+  Digest toolchain_id;
+  std::string toolchain_version;
+  ArtifactPtr artifact;  ///< never null; without parts when the compile failed
+  std::string log;       ///< under the caller's own names
+  int native_code = 0;
+  std::string reason;                ///< why uncacheable or failed
+  bool remembered = false;           ///< a failure that was not compiled again
+  bool precompiled_headers = false;  ///< compiled with precompiled headers, for this caller
+  bool closed = false;               ///< kept, and made from the request and its toolchain alone
+  std::chrono::microseconds queue_time{0};
+  std::chrono::microseconds compile_time{0};
 };
 
-/// Work that a parked build waits for, without the thread that brought it: looks at its files,
-/// reads of the daemon's disk, and long computations. Thread-safe.
-class AsyncLookups {
- public:
-  using Then = std::function<void(WaiterPtr)>;
-  struct Timeouts {
-    std::chrono::milliseconds look{120'000};  ///< for a look, its wait in the queue included
-    std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
-  };
-
-  /// The table and the responder must outlive it.
-  AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience);
-
-  /// `look` looks at the caller's files and may hang for ever, so it may use only what it owns. If
-  /// it takes too long, or too many looks are queued before it, the build is answered with an
-  /// error.
-  void AtFiles(WaiterPtr waiter, std::function<void()> look, Then then);
-  /// `work` computes something and uses only what it owns. If too much work is queued before it,
-  /// or it is not done in time, the build is refused.
-  void Compute(WaiterPtr waiter, std::function<void()> work, Then then);
-  /// `read` reads the disk, and Close waits for it. `without` runs instead of `then` if the disk
-  /// does not answer in time or too many reads are queued: the build then goes on as if the disk
-  /// held nothing. Neither `then` nor `without` waits for anything.
-  void AtDisk(WaiterPtr waiter, std::function<void()> read, Then then, Then without);
-  /// Returns once no `then` runs and none will follow; waits for a read of the disk in progress.
-  /// Parked waiters stay parked.
-  void Close();
-
-  /// The threads, for work that parks no build.
-  [[nodiscard]] FileChecks& files() { return files_; }
-  [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
-  [[nodiscard]] FileChecks& disk() { return disk_; }
-
- private:
-  struct Look {
-    std::function<void()> look;
-    Then then;
-    Then late;
-    std::function<void(WaiterPtr, const Error&)> refused;
-  };
-  void Park(WaiterPtr waiter, FileChecks& threads, Look look);
-
-  FlightTable& table_;
-  Responder& responder_;
-  const Error files_hang_;
-  FileChecks files_;
-  /// For callers that send their files: one that does not answer holds up no look at a disk.
-  FileChecks sent_files_;
-  FileChecks disk_;
-  FileChecks computing_;
+struct BuildLimits {
+  CompileLimits compile;
+  size_t slots = 2;  ///< compiles at one time
+  size_t queued_per_uid = 1024;
+  size_t queued = 8192;
+  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
+  /// nothing were there.
+  std::chrono::milliseconds disk_patience{5'000};
+  std::chrono::seconds remember_failures{60};
+  std::chrono::seconds quarantine{600};
+  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
+  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 
-/// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the log
-/// under the caller's own names.
-[[nodiscard]] BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output);
+/// Numbers of compiles and callers that run or wait right now.
+struct BuildGauges {
+  size_t in_flight = 0;  ///< compiles running
+  size_t queued = 0;     ///< flights waiting for a slot
+  size_t waiting = 0;    ///< callers waiting for a flight
+};
 
-/// Returns a result without an error as an answer to one of its waiters.
-[[nodiscard]] BuildAnswer AnswerOf(const Waiter& waiter, const FlightResult& flight_result);
+/// One answered build, for one line of the log.
+struct BuildRecord {
+  Peer peer;
+  BuildKind kind = BuildKind::kNvrtc;
+  std::chrono::microseconds total_time{0};
+  const Result<BuildAnswer>& result;
+};
+
+/// The next thing to do for a build. BuildCoordinator::Advance goes through them in this order,
+/// and from kJoin back to kPlan if the output shows paths. A step that rests on an awaited value
+/// finds it in the build.
+enum class Step : uint8_t {
+  kPlan,        ///< choose the toolchain, read the options, make the fingerprint
+  kQuarantine,  ///< are the files still those that the compiler died on?
+  kMemory,      ///< a failure, an artifact or a manifest in memory; else ask the disk
+  kFiles,       ///< which closure of the manifest is true in the caller's files?
+  kClosure,     ///< the artifact of that closure, in memory; else ask the disk
+  kArtifact,    ///< answer with it, if there is one
+  kJoin,        ///< a miss: wait in a flight
+  kExplain,     ///< of a dry run, in place of a flight
+};
+
+/// The entry of a plan's fingerprint: an artifact, or else the manifest of its files.
+struct KnownEntry {
+  std::optional<FlightResult> hit = std::nullopt;
+  UsersManifest manifest = {};
+};
+
+/// The result of a look at the caller's files.
+struct FoundClosure {
+  const KnownClosure* closure = nullptr;  ///< of the build's manifest: the true one; may be null
+  std::optional<Error> files_needed = std::nullopt;  ///< the error that the compile would end with
+};
+
+/// Makes a build a question: it is answered at the point where it would be compiled, and nothing is
+/// compiled, counted or logged for it.
+struct DryRun {
+  Explainer::Done done;
+};
+
+/// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:
+/// the thread that is in Advance, or the table while the build waits, parked or in a flight.
+struct Build {
+  /// Names one build; 0 is never used.
+  using Ticket = uint64_t;
+  using Done = std::function<void(Result<BuildAnswer>)>;
+
+  Ticket ticket = 0;
+  std::shared_ptr<const BuildRequest> request;
+  Peer peer;
+  CallerFilesPtr files;  ///< null: the caller sends none
+  Done done;
+  std::unique_ptr<DryRun> dry_run;  ///< null: the build is to be answered, by `done`
+  std::chrono::steady_clock::time_point called;
+  std::chrono::steady_clock::time_point joined;
+
+  Step step = Step::kPlan;
+  ToolchainPtr toolchain;
+  int rescans = 0;          ///< waits in a row for a toolchain that changed again each time
+  bool real_names = false;  ///< plan it under its real names: the output may show paths
+  std::optional<Result<BuildPlan>> planned;  ///< on another thread, as the request is large
+  std::shared_ptr<const BuildPlan> plan;
+
+  // All of that plan.
+  QuarantinedPtr quarantine;    ///< may be null
+  bool is_quarantined = false;  ///< with the files as they are now
+  KnownEntry known;
+  FoundClosure found;
+  std::optional<FlightResult> artifact;  ///< of the closure that was found
+
+  std::optional<Comparison> comparison;  ///< of a dry run, with the user's earlier builds
+
+  /// The plan under canonical names, if `plan` has the real ones only because paths may show.
+  std::shared_ptr<const BuildPlan> to_be_proven;
+  std::shared_ptr<const Manifest> known_of_that;  ///< of that plan, for all users, when looked up
+  /// A compile of its files under canonical names showed paths, so it needs the real ones. Noted
+  /// here because not every build leaves a manifest that says so.
+  bool shows_paths = false;
+
+  bool missed = false;  ///< counted as a miss, once however often it starts again
+  /// Its outcome if a tier holds its result: no longer a hit once it waited for that compile.
+  Outcome if_found = Outcome::kHit;
+  bool leads = false;  ///< its flight: the compile is made for it
+  bool joined_before_start = false;
+  int restarts = 0;
+  int overtaken = 0;  ///< how often it started again because another flight had ended
+
+  /// Forgets all that hangs on the plan, and goes back to kPlan.
+  void PlanAgain() {
+    step = Step::kPlan;
+    quarantine = nullptr;
+    is_quarantined = false;
+    known = {};
+    found = {};
+    artifact.reset();
+  }
+};
+using BuildPtr = std::unique_ptr<Build>;
 
 }  // namespace cccl_cache::daemon

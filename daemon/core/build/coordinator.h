@@ -2,16 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/build/async_lookups.h"
+#include "daemon/core/build/build.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/flights.h"
+#include "daemon/core/build/responder.h"
 #include "daemon/core/closure/sent_files.h"
-#include "daemon/core/model/artifact.h"
+#include "daemon/core/explain/explainer.h"
+#include "daemon/core/lookup/build_cache.h"
+#include "daemon/core/lookup/eviction_log.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
@@ -19,71 +27,18 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
+#include "proto/digest.h"
+#include "proto/digest_prefix.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
-
-class AnsweredBuilds;
-class BuildCache;
-class EvictionLog;
-class Explainer;
-class PrivateEntries;
-
-/// The answer to one caller. A compile failure is an answer.
-struct BuildAnswer {
-  Outcome outcome = Outcome::kBuilt;
-  TierName tier = TierName::kNone;
-  Digest key;
-  Digest fingerprint;
-  Digest toolchain_id;
-  std::string toolchain_version;
-  ArtifactPtr artifact;  ///< never null; without parts when the compile failed
-  std::string log;       ///< under the caller's own names
-  int native_code = 0;
-  std::string reason;                ///< why uncacheable or failed
-  bool remembered = false;           ///< a failure that was not compiled again
-  bool precompiled_headers = false;  ///< compiled with precompiled headers, for this caller
-  bool closed = false;               ///< kept, and made from the request and its toolchain alone
-  std::chrono::microseconds queue_time{0};
-  std::chrono::microseconds compile_time{0};
-};
-
-struct BuildLimits {
-  CompileLimits compile;
-  size_t slots = 2;  ///< compiles at one time
-  size_t queued_per_uid = 1024;
-  size_t queued = 8192;
-  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
-  /// nothing were there.
-  std::chrono::milliseconds disk_patience{5'000};
-  std::chrono::seconds remember_failures{60};
-  std::chrono::seconds quarantine{600};
-  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
-  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
-};
-
-/// Numbers of compiles and callers that run or wait right now.
-struct BuildGauges {
-  size_t in_flight = 0;  ///< compiles running
-  size_t queued = 0;     ///< flights waiting for a slot
-  size_t waiting = 0;    ///< callers waiting for a flight
-};
-
-/// One answered build, for one line of the log.
-struct BuildRecord {
-  Peer peer;
-  BuildKind kind = BuildKind::kNvrtc;
-  std::chrono::microseconds total_time{0};
-  const Result<BuildAnswer>& result;
-};
 
 /// The main path of a build: request -> key -> look up -> join -> compile -> store -> answer.
 /// Thread-safe. Hits never wait for a compile; followers hold no thread.
 class BuildCoordinator {
  public:
-  using Done = std::function<void(Result<BuildAnswer>)>;
-  /// Names one call of Build; 0 is never used.
-  using Ticket = uint64_t;
+  using Done = Build::Done;
+  using Ticket = Build::Ticket;
 
   /// Parts that the coordinator uses; each must outlive it. The toolchains must have stopped
   /// calling back when the coordinator ends.
@@ -93,9 +48,8 @@ class BuildCoordinator {
     FileAccess& files;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
     Statistics& statistics;
-    EvictionLog& eviction_log;  ///< what the tiers dropped, and who looks for it
-    std::function<void(const BuildRecord&)>
-        observe;  ///< called once per answered build; may be empty
+    EvictionLog& eviction_log;   ///< what the tiers dropped, and who looks for it
+    Responder::Observe observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< messages for the operator
     AnsweredBuilds* answered = nullptr;  ///< notes who was answered with what; null: none
     PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
@@ -109,28 +63,70 @@ class BuildCoordinator {
   BuildCoordinator(const BuildCoordinator&) = delete;
   BuildCoordinator& operator=(const BuildCoordinator&) = delete;
 
-  /// `done` runs exactly once, before Build returns (a hit, an error) or later on another thread,
+  /// `done` runs exactly once, before Start returns (a hit, an error) or later on another thread,
   /// never under a lock of the coordinator; after Leave it may or may not run.
-  Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
+  Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller, Done done);
 
   /// The caller no longer waits. If the last waiter leaves a flight, its compile is cancelled.
   /// Unknown and finished tickets are ignored.
-  void Leave(Ticket ticket);
+  void Leave(Ticket ticket) { flights_.Leave(ticket); }
+
+  /// Answers whether this build would be a hit, and why not: a dry run, which goes the same way up
+  /// to the flight that it would join. `done` runs once, as for Start.
+  void Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer, Explainer::Done done);
+  /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
+  /// the disk for this user, or never if the coordinator ends before. If too many reads are
+  /// queued, `done` runs before this returns.
+  void ExplainKey(const DigestPrefix& key, const Peer& peer, const Explainer::Done& done);
 
   /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
   void Drain(std::chrono::milliseconds deadline);
 
-  [[nodiscard]] BuildGauges Gauges() const;
+  [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
 
-  /// Tells why builds are misses. Lives as long as the coordinator; a question may stay unanswered
-  /// when the coordinator ends.
-  [[nodiscard]] const Explainer& explainer() const;
   /// Returns the cache of builds, which lives as long as the coordinator.
-  [[nodiscard]] BuildCache& cache();
+  [[nodiscard]] BuildCache& cache() { return cache_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  void Advance(BuildPtr build);
+  Ticket Enter(BuildPtr build);
+
+  // Each hands the build over until something is there, and then advances it.
+  void AwaitToolchain(BuildPtr build);
+  void AwaitPlan(BuildPtr build);
+  void AwaitQuarantine(BuildPtr build);
+  void AwaitKnown(BuildPtr build);
+  void AwaitClosure(BuildPtr build);
+  void AwaitArtifact(BuildPtr build);
+  void AwaitComparison(BuildPtr build);
+  /// Advances the build once `look` at the caller's files has given this member its value.
+  template <typename Value, typename Look>
+  void AwaitFiles(BuildPtr build, Value Build::*member, Look look);
+  /// The same for a read of the daemon's disk; a disk that does not answer gives an empty value.
+  template <typename Value, typename Read>
+  void AwaitDisk(BuildPtr build, Value Build::*member, Read read);
+
+  [[nodiscard]] Result<BuildPlan> Plan(const Build& build) const;
+  [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Build& build) const;
+  /// Blocks on the disk, unless the cache says that it does not.
+  KnownEntry ReadKnown(const BuildPlan& plan, uid_t uid, bool dry_run);
+  std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
+  bool NeedsRealNames(const Build& build);
+  static void PlanUnderRealNames(Build& build);
+  void Join(BuildPtr build);
+  void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
+
+  const Parts parts_;
+  const BuildLimits limits_;
+  const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
+  std::atomic<bool> stopping_{false};
+  FlightTable table_;
+  BuildCache cache_;
+  BuildHistory history_;
+  Responder responder_;
+  const Explainer explainer_;
+  AsyncLookups lookups_;  // its threads use all members until it is closed
+  Flights flights_;       // last: its threads use all of the above
 };
 
 }  // namespace cccl_cache::daemon

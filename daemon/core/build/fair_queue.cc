@@ -31,7 +31,7 @@ void FairQueue::Close() {
 
 Status FairQueue::Add(uint64_t item, Account account) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool known = waiting_.contains(item);
     if (known && waiting_[item].lines.contains(account)) return Ok{};
     const auto line = lines_.find(account);
@@ -60,8 +60,8 @@ Status FairQueue::Add(uint64_t item, Account account) {
     if (!known) waiting.since = Clock::now();
     ++changes_;
   }
-  added_.notify_one();
-  changed_.notify_one();
+  added_.NotifyOne();
+  changed_.NotifyOne();
   return Ok{};
 }
 
@@ -75,7 +75,7 @@ void FairQueue::RemoveFromLine(uint64_t item, Account account) {
 }
 
 bool FairQueue::Remove(uint64_t item) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = waiting_.find(item);
   if (found == waiting_.end()) return false;
   for (Account each : found->second.lines) RemoveFromLine(item, each);
@@ -84,12 +84,12 @@ bool FairQueue::Remove(uint64_t item) {
 }
 
 size_t FairQueue::waiting() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size();
 }
 
 size_t FairQueue::running() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return running_;
 }
 
@@ -103,42 +103,42 @@ uint64_t FairQueue::TakeNextOf(Account account) {
   return item;
 }
 
-void FairQueue::RunNextOf(Account account, std::unique_lock<std::mutex>* lock) {
+void FairQueue::RunNextOf(Account account) {
   const uint64_t item = TakeNextOf(account);
   ++running_;
   ++running_of_[account];
   ++changes_;
-  changed_.notify_one();
-  lock->unlock();
+  changed_.NotifyOne();
+  mutex_.unlock();
   run_(item);
-  lock->lock();
+  mutex_.lock();
   --running_;
   if (--running_of_[account] == 0) running_of_.erase(account);
   ++changes_;
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void FairQueue::ServeSlot(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  while (added_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+  const MutexLock lock(mutex_);
+  while (added_.Wait(mutex_, stop, [this]() REQUIRES(mutex_) { return !waiting_.empty(); })) {
     if (stop.stop_requested()) return;
     ++busy_slots_;
-    RunNextOf(rotation_.front(), &lock);
+    RunNextOf(rotation_.front());
     --busy_slots_;
   }
 }
 
 void FairQueue::ServeRelief(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
     const auto relieved = Relieved();
     if (const auto* account = std::get_if<Account>(&relieved)) {
       ++busy_relief_slots_;
-      RunNextOf(*account, &lock);
+      RunNextOf(*account);
       --busy_relief_slots_;
     } else {
-      changed_.wait_until(lock, stop, std::get<Clock::time_point>(relieved),
-                          [this, seen = changes_] { return changes_ != seen; });
+      changed_.WaitUntil(mutex_, stop, std::get<Clock::time_point>(relieved),
+                         [this, seen = changes_]() REQUIRES(mutex_) { return changes_ != seen; });
     }
   }
 }

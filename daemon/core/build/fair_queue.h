@@ -3,18 +3,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 
@@ -65,29 +64,28 @@ class FairQueue {
 
   void ServeSlot(std::stop_token stop);
   void ServeRelief(std::stop_token stop);
-  // The functions below require the lock on mutex_. This one runs the account's next item without
-  // it.
-  void RunNextOf(Account account, std::unique_lock<std::mutex>* lock);
-  // Returns the account to relieve now, or else when to look again.
-  std::variant<Account, Clock::time_point> Relieved() const;
-  // Takes the account's next item out of all lines and returns it; the account's turn is over.
-  uint64_t TakeNextOf(Account account);
-  void RemoveFromLine(uint64_t item, Account account);
+  /// Runs the account's next item, without the lock.
+  void RunNextOf(Account account) REQUIRES(mutex_);
+  /// Returns the account to relieve now, or else when to look again.
+  std::variant<Account, Clock::time_point> Relieved() const REQUIRES(mutex_);
+  /// Takes the account's next item out of all lines and returns it; the account's turn is over.
+  uint64_t TakeNextOf(Account account) REQUIRES(mutex_);
+  void RemoveFromLine(uint64_t item, Account account) REQUIRES(mutex_);
 
   const Bounds bounds_;
   const Run run_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any added_;    // an item was added, for one slot
-  std::condition_variable_any changed_;  // for one relief slot, which then knows when to look
-  std::map<Account, std::deque<uint64_t>> lines_;  // guarded by mutex_; no empty lines
-  std::list<Account> rotation_;                    // guarded by mutex_; the accounts of lines_
-  std::map<uint64_t, Waiting> waiting_;            // guarded by mutex_
-  std::map<Account, size_t> running_of_;           // guarded by mutex_; no zeros
-  size_t running_ = 0;                             // guarded by mutex_
-  size_t busy_slots_ = 0;                          // guarded by mutex_
-  size_t busy_relief_slots_ = 0;                   // guarded by mutex_
-  uint64_t changes_ = 0;  // guarded by mutex_: counts changes of what waits and runs
+  mutable Mutex mutex_;
+  CondVar added_;    ///< an item was added, for one slot
+  CondVar changed_;  ///< for one relief slot, which then knows when to look
+  std::map<Account, std::deque<uint64_t>> lines_ GUARDED_BY(mutex_);  ///< no empty lines
+  std::list<Account> rotation_ GUARDED_BY(mutex_);                    ///< the accounts of lines_
+  std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
+  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros
+  size_t running_ GUARDED_BY(mutex_) = 0;
+  size_t busy_slots_ GUARDED_BY(mutex_) = 0;
+  size_t busy_relief_slots_ GUARDED_BY(mutex_) = 0;
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of what waits and runs
 
   std::vector<std::jthread> slots_;  // last: threads end before what they use
 };

@@ -7,13 +7,13 @@
 namespace cccl_cache::daemon {
 
 FlightTable::Ticket FlightTable::Open() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tickets_[++last_ticket_] = {};
   return last_ticket_;
 }
 
 bool FlightTable::Close(Ticket ticket) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) return false;
   const bool wanted = !found->second.left;
@@ -23,25 +23,25 @@ bool FlightTable::Close(Ticket ticket) {
 
 void FlightTable::Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) {
   tickets_.erase(ticket);
-  if (tickets_.empty()) idle_.notify_all();
+  if (tickets_.empty()) idle_.NotifyAll();
 }
 
-void FlightTable::Park(WaiterPtr waiter) {
-  std::lock_guard lock(mutex_);
+void FlightTable::Park(BuildPtr waiter) {
+  const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end()) return;
   if (state->second.left) return Forget(state);
   state->second.parked = std::move(waiter);
 }
 
-WaiterPtr FlightTable::TakeParked(Ticket ticket) {
-  std::lock_guard lock(mutex_);
+BuildPtr FlightTable::TakeParked(Ticket ticket) {
+  const MutexLock lock(mutex_);
   const auto state = tickets_.find(ticket);
   return state == tickets_.end() ? nullptr : std::move(state->second.parked);
 }
 
-FlightTable::Joined FlightTable::Join(WaiterPtr waiter, const Digest& key, bool shared) {
-  std::lock_guard lock(mutex_);
+FlightTable::Joined FlightTable::Join(BuildPtr waiter, const Digest& key, bool shared) {
+  const MutexLock lock(mutex_);
   const auto state = tickets_.find(waiter->ticket);
   if (state == tickets_.end() || state->second.left) {
     if (state != tickets_.end()) Forget(state);
@@ -71,32 +71,32 @@ void FlightTable::StopJoining(uint64_t id, Flight* flight) {
 }
 
 std::optional<FlightTable::Started> FlightTable::Begin(uint64_t flight) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = flights_.find(flight);
   if (cancelled_ || found == flights_.end() || found->second.started) return std::nullopt;
   found->second.started = true;
   if (!found->second.shared) StopJoining(flight, &found->second);
-  const Waiter& first = *found->second.waiters.front();
+  const Build& first = *found->second.waiters.front();
   return Started{.plan = first.plan,
                  .caller = {first.peer, first.files},
-                 .manifest = first.manifest.shared,
+                 .manifest = first.known.manifest.shared,
                  .to_be_proven = first.to_be_proven,
                  .known_of_that = first.known_of_that,
                  .stop = found->second.stop.get_token(),
                  .overtaken = first.overtaken};
 }
 
-std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const Digest& key) {
-  std::vector<WaiterPtr> others;
+std::vector<BuildPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const Digest& key) {
+  std::vector<BuildPtr> others;
   std::stop_source stop(std::nostopstate);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = flights_.find(flight);
     if (found == flights_.end()) return others;
     const bool joinable = found->second.joinable;
     StopJoining(flight, &found->second);
-    std::vector<WaiterPtr>& waiters = found->second.waiters;
-    for (WaiterPtr& waiter : waiters) {
+    std::vector<BuildPtr>& waiters = found->second.waiters;
+    for (BuildPtr& waiter : waiters) {
       if (waiter->peer.uid == uid) continue;
       tickets_[waiter->ticket].flight = 0;
       others.push_back(std::move(waiter));
@@ -116,11 +116,11 @@ std::vector<WaiterPtr> FlightTable::TakeOthers(uint64_t flight, uid_t uid, const
   return others;
 }
 
-std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
-  std::vector<WaiterPtr> waiters;
+std::vector<BuildPtr> FlightTable::Finish(uint64_t flight) {
+  std::vector<BuildPtr> waiters;
   std::stop_source stop(std::nostopstate);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = flights_.find(flight);
     if (found == flights_.end()) return {};
     StopJoining(flight, &found->second);
@@ -128,7 +128,7 @@ std::vector<WaiterPtr> FlightTable::Finish(uint64_t flight) {
     waiting_ -= waiters.size();
     stop = found->second.stop;
     flights_.erase(found);
-    for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+    for (const BuildPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
   }
   stop.request_stop();
   return waiters;
@@ -138,7 +138,7 @@ FlightTable::Left FlightTable::RemoveWaiter(Ticket ticket, uint64_t id, std::sto
   Left left;
   Flight& flight = flights_.at(id);
   const auto waiter = std::find_if(flight.waiters.begin(), flight.waiters.end(),
-                                   [&](const WaiterPtr& each) { return each->ticket == ticket; });
+                                   [&](const BuildPtr& each) { return each->ticket == ticket; });
   left.flight = id;
   left.waiter = std::move(*waiter);
   flight.waiters.erase(waiter);
@@ -157,7 +157,7 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
   Left left;
   std::stop_source stop(std::nostopstate);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end()) return left;
     if (state->second.parked != nullptr) {
@@ -178,7 +178,7 @@ FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
   Left left;
   std::stop_source stop(std::nostopstate);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto state = tickets_.find(ticket);
     if (state == tickets_.end() || state->second.flight == 0) return left;
     if (flights_.at(state->second.flight).started) return left;
@@ -190,30 +190,30 @@ FlightTable::Left FlightTable::TakeOutOfLine(Ticket ticket) {
 }
 
 size_t FlightTable::Waiting() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_;
 }
 
 void FlightTable::CancelAll() {
   std::vector<std::stop_source> stops;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     for (const auto& [id, flight] : flights_) stops.push_back(flight.stop);
   }
   for (std::stop_source& stop : stops) stop.request_stop();
 }
 
-std::vector<WaiterPtr> FlightTable::TakeAll() {
-  std::lock_guard lock(mutex_);
-  std::vector<WaiterPtr> waiters;
+std::vector<BuildPtr> FlightTable::TakeAll() {
+  const MutexLock lock(mutex_);
+  std::vector<BuildPtr> waiters;
   for (auto& [id, flight] : flights_) {
     std::move(flight.waiters.begin(), flight.waiters.end(), std::back_inserter(waiters));
   }
   flights_.clear();
   joinable_.clear();
   waiting_ = 0;
-  for (const WaiterPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
+  for (const BuildPtr& waiter : waiters) tickets_[waiter->ticket].flight = 0;
   for (auto& [ticket, state] : tickets_) {
     if (state.parked != nullptr) waiters.push_back(std::move(state.parked));
   }
@@ -221,8 +221,8 @@ std::vector<WaiterPtr> FlightTable::TakeAll() {
 }
 
 bool FlightTable::WaitUntilIdle(std::chrono::milliseconds deadline) {
-  std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, deadline, [this] { return tickets_.empty(); });
+  const MutexLock lock(mutex_);
+  return idle_.WaitFor(mutex_, deadline, [this]() REQUIRES(mutex_) { return tickets_.empty(); });
 }
 
 }  // namespace cccl_cache::daemon

@@ -3,59 +3,24 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/lookup/manifest.h"
-#include "daemon/core/model/requester_files.h"
-#include "daemon/core/plan/build_plan.h"
+#include "base/mutex.h"
+#include "daemon/core/build/build.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::daemon {
-
-/// One caller of Build, from its call to its answer. Owned by the thread that looks things up for
-/// it, or by the table while it waits in a flight or is parked.
-struct Waiter {
-  BuildCoordinator::Ticket ticket = 0;
-  std::shared_ptr<const BuildRequest> request;
-  Peer peer;
-  CallerFilesPtr files;  ///< null: the caller sends none
-  BuildCoordinator::Done done;
-  std::chrono::steady_clock::time_point called;
-  std::chrono::steady_clock::time_point joined;
-  std::shared_ptr<const BuildPlan> plan;
-  /// The plan under canonical names, if `plan` has the real ones only because paths may show.
-  std::shared_ptr<const BuildPlan> to_be_proven;
-  std::shared_ptr<const Manifest> known_of_that;  ///< of that plan, for all users, when looked up
-  /// A compile of its files under canonical names showed paths, so it needs the real ones. Noted
-  /// here because not every build leaves a manifest that says so.
-  bool shows_paths = false;
-  bool missed = false;  ///< counted as a miss, once however often it starts again
-  /// Its outcome if a tier holds its result: no longer a hit once the waiter waited for that
-  /// compile.
-  Outcome if_found = Outcome::kHit;
-  bool leads = false;
-  bool joined_before_start = false;
-  /// Manifest of the plan's fingerprint, as it was when looked up.
-  UsersManifest manifest;
-  int restarts = 0;
-  int overtaken = 0;  ///< how often it started again because another flight had ended
-  int looks = 0;      ///< waits in a row for a toolchain that changed again each time
-};
-using WaiterPtr = std::unique_ptr<Waiter>;
 
 /// Records which caller waits for which compile. Only bookkeeping: starts nothing, calls nothing
 /// back. Thread-safe.
 class FlightTable {
  public:
-  using Ticket = BuildCoordinator::Ticket;
+  using Ticket = Build::Ticket;
 
   /// Returns a ticket for a new caller.
   Ticket Open();
@@ -65,9 +30,9 @@ class FlightTable {
 
   /// Keeps a waiter that waits in no flight, for something that may never come. The waiter is gone
   /// if the caller left or leaves meanwhile.
-  void Park(WaiterPtr waiter);
+  void Park(BuildPtr waiter);
   /// Returns null if the caller left or the table is being emptied.
-  [[nodiscard]] WaiterPtr TakeParked(Ticket ticket);
+  [[nodiscard]] BuildPtr TakeParked(Ticket ticket);
 
   struct Joined {
     uint64_t flight = 0;  ///< 0: the caller left before
@@ -77,7 +42,7 @@ class FlightTable {
   /// Adds the waiter to the flight of this key, or to a new one. Takes the waiter over, also if the
   /// caller left. A new flight that is not `shared` takes no waiter in once its compile has begun:
   /// the next caller gets a flight of its own.
-  Joined Join(WaiterPtr waiter, const Digest& key, bool shared);
+  Joined Join(BuildPtr waiter, const Digest& key, bool shared);
 
   struct Started {
     std::shared_ptr<const BuildPlan> plan;
@@ -93,16 +58,16 @@ class FlightTable {
 
   /// Takes the waiters of other uids out of the flight and returns them. From now on `key` joins
   /// the flight. A flight that has no waiter left is cancelled and gone.
-  std::vector<WaiterPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);
+  std::vector<BuildPtr> TakeOthers(uint64_t flight, uid_t uid, const Digest& key);
 
   /// Ends the flight and returns its remaining waiters. If its compile still runs, because the
   /// flight was answered otherwise, that is cancelled.
-  std::vector<WaiterPtr> Finish(uint64_t flight);
+  std::vector<BuildPtr> Finish(uint64_t flight);
 
   struct Left {
     uint64_t flight = 0;  ///< 0: it waited in none
     bool last = false;    ///< no waiter is left: the flight was cancelled and is gone
-    WaiterPtr waiter;
+    BuildPtr waiter;
   };
   /// The caller waits no longer and will not be answered. If it led its flight, the next waiter
   /// leads.
@@ -117,14 +82,14 @@ class FlightTable {
   /// Cancels all running compiles; no other begins.
   void CancelAll();
   /// Returns all waiters, parked ones included; they are in no flight any more.
-  std::vector<WaiterPtr> TakeAll();
+  std::vector<BuildPtr> TakeAll();
   /// Returns true as soon as no ticket is open, false at the deadline.
   bool WaitUntilIdle(std::chrono::milliseconds deadline);
 
  private:
   struct Flight {
     Digest key;
-    std::vector<WaiterPtr> waiters;
+    std::vector<BuildPtr> waiters;
     std::stop_source stop;
     bool shared = true;
     bool started = false;
@@ -133,25 +98,24 @@ class FlightTable {
   struct TicketState {
     uint64_t flight = 0;
     bool left = false;
-    WaiterPtr parked = nullptr;
+    BuildPtr parked = nullptr;
   };
 
-  // Requires mutex_ held.
-  void Forget(std::unordered_map<Ticket, TicketState>::iterator ticket);
+  void Forget(std::unordered_map<Ticket, TicketState>::iterator ticket) REQUIRES(mutex_);
 
-  // Requires mutex_ held and a ticket that waits in a flight.
-  Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop);
-  void StopJoining(uint64_t id, Flight* flight);
+  /// Requires a ticket that waits in a flight.
+  Left RemoveWaiter(Ticket ticket, uint64_t id, std::stop_source* stop) REQUIRES(mutex_);
+  void StopJoining(uint64_t id, Flight* flight) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable idle_;
-  uint64_t last_ticket_ = 0;                                   // guarded by mutex_
-  uint64_t last_flight_ = 0;                                   // guarded by mutex_
-  size_t waiting_ = 0;                                         // guarded by mutex_: in all flights
-  bool cancelled_ = false;                                     // guarded by mutex_: all, for good
-  std::unordered_map<Ticket, TicketState> tickets_;            // guarded by mutex_
-  std::unordered_map<uint64_t, Flight> flights_;               // guarded by mutex_
-  std::unordered_map<Digest, uint64_t, DigestHash> joinable_;  // guarded by mutex_: key -> flight
+  mutable Mutex mutex_;
+  CondVar idle_;
+  uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
+  uint64_t last_flight_ GUARDED_BY(mutex_) = 0;
+  size_t waiting_ GUARDED_BY(mutex_) = 0;      ///< in all flights
+  bool cancelled_ GUARDED_BY(mutex_) = false;  ///< all, for good
+  std::unordered_map<Ticket, TicketState> tickets_ GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, Flight> flights_ GUARDED_BY(mutex_);
+  std::unordered_map<Digest, uint64_t, DigestHash> joinable_ GUARDED_BY(mutex_);  ///< key -> flight
 };
 
 }  // namespace cccl_cache::daemon

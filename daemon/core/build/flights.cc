@@ -39,14 +39,14 @@ Digest FlightOfUser(const BuildPlan& plan, const Caller& caller) {
   return hasher.Finish();
 }
 
-bool IsAlone(const Waiter& waiter) {
+bool IsAlone(const Build& waiter) {
   return IsAloneWithSentFiles(waiter.peer.uid, waiter.plan->directories);
 }
 
 IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
 
 // Returns the key of a flight of one caller alone.
-Digest FlightOfCaller(const Waiter& waiter) {
+Digest FlightOfCaller(const Build& waiter) {
   Hasher hasher;
   hasher.AppendValue("flight", waiter.plan->flight.View());
   hasher.AppendValue("ticket", waiter.ticket);
@@ -54,7 +54,7 @@ Digest FlightOfCaller(const Waiter& waiter) {
 }
 
 // Returns whether a result made from the plan's files was made from the waiter's files.
-bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
+bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
   if ((sent || waiter.files != nullptr) && IsAlone(waiter)) return false;
@@ -62,13 +62,13 @@ bool SameFiles(const Waiter& waiter, const BuildPlan& plan, bool sent) {
 }
 
 // Returns whether a compile of the waiter's own files shows the names under which it saw them.
-bool ShowsPathsOf(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
+bool ShowsPathsOf(const Build& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   return flight_result.shows_paths &&
          (!flight_result.looked_outside || SameFiles(waiter, plan, flight_result.files_were_sent));
 }
 
 // Returns whether the result is an answer to this waiter's request.
-bool Matches(const Waiter& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
+bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   if (flight_result.tier != TierName::kNone) return true;
   if (flight_result.failed_files != nullptr && flight_result.failed_files != waiter.files)
     return false;
@@ -113,7 +113,7 @@ bool Flights::CanBeRecalled(const BuildPlan& plan, const Caller& caller) const {
                                      !IsAloneWithSentFiles(caller.peer.uid, plan.directories));
 }
 
-void Flights::Hit(const Waiter& waiter, const FlightResult& hit, const Closure& closure) {
+void Flights::Hit(const Build& waiter, const FlightResult& hit, const Closure& closure) {
   const bool sent = waiter.files != nullptr;
   if (!CanBeRecalled(*waiter.plan, {waiter.peer, waiter.files})) return;
   shadow_checks_.Consider({.plan = waiter.plan,
@@ -123,7 +123,7 @@ void Flights::Hit(const Waiter& waiter, const FlightResult& hit, const Closure& 
                            .files_were_sent = sent});
 }
 
-void Flights::Leave(BuildCoordinator::Ticket ticket) {
+void Flights::Leave(Build::Ticket ticket) {
   const FlightTable::Left left = parts_.table.Leave(ticket);
   // A flight that others wait for keeps its place in the line of the caller that left. Taking it
   // out would race with a new Join of the same user.
@@ -137,7 +137,7 @@ void Flights::Leave(BuildCoordinator::Ticket ticket) {
 // another user. Two kinds of waiters share it with those that have the same files: one that started
 // again because the closure was not true for it, and one that has the real names because a file
 // names paths.
-Digest Flights::KeyFor(const Waiter& waiter) {
+Digest Flights::KeyFor(const Build& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool under_real_names = waiter.to_be_proven != nullptr || waiter.shows_paths;
   if (waiter.restarts == 0 && !under_real_names && !parts_.cache.LooksOutside(plan)) {
@@ -148,8 +148,8 @@ Digest Flights::KeyFor(const Waiter& waiter) {
                                                  : FlightOfUser(plan, {waiter.peer, waiter.files});
 }
 
-void Flights::Join(WaiterPtr waiter) {
-  const BuildCoordinator::Ticket ticket = waiter->ticket;
+void Flights::Join(BuildPtr waiter) {
+  const Build::Ticket ticket = waiter->ticket;
   const Peer peer = waiter->peer;
   const std::shared_ptr<const BuildPlan> plan = waiter->plan;
   waiter->joined = Clock::now();
@@ -182,7 +182,7 @@ void Flights::Run(uint64_t flight) {
       (HasLanded(plan, uid, known) ||
        (canonical != nullptr && HasLanded(*canonical, uid, started->known_of_that.get())));
   if (landed) {
-    for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+    for (BuildPtr& waiter : parts_.table.Finish(flight)) {
       waiter->if_found = Outcome::kJoined;
       ++waiter->overtaken;
       start_again_(std::move(waiter));
@@ -226,7 +226,7 @@ bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known)
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
-  for (WaiterPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
+  for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
     start_again_(std::move(waiter));
   }
 }
@@ -234,13 +234,13 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
                    const FlightResult& flight_result, const Manifest* known) {
   parts_.cache.Keep(*plan, peer, flight_result, known);
-  for (WaiterPtr& waiter : parts_.table.Finish(flight)) {
+  for (BuildPtr& waiter : parts_.table.Finish(flight)) {
     const auto& canonical = waiter->to_be_proven;
     if (canonical != nullptr && canonical->flight == plan->flight) {
       waiter->plan = canonical;
     }
     if (Matches(*waiter, *plan, flight_result)) {
-      parts_.responder.AnswerLanding(std::move(waiter), flight_result);
+      parts_.responder.AnswerFlight(std::move(waiter), flight_result);
     } else if (waiter->restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "daemon/core/build/build.h"
-#include "daemon/core/build/coordinator.h"
 #include "daemon/core/build/fair_queue.h"
 #include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/responder.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/run/compile_runner.h"
 #include "daemon/core/run/idle_checks.h"
@@ -34,7 +34,7 @@ class Flights {
     PreamblePool::Bounds preambles;
   };
   /// Looks a waiter's build up again, because the result it waited for was no answer to it.
-  using StartAgain = std::function<void(WaiterPtr)>;
+  using StartAgain = std::function<void(BuildPtr)>;
 
   /// The parts must outlive the flights.
   Flights(const Parts& parts, const Limits& limits, StartAgain start_again);
@@ -47,19 +47,19 @@ class Flights {
   void Close();
 
   /// Adds the waiter, whose plan is made, to a flight or starts one.
-  void Join(WaiterPtr waiter);
+  void Join(BuildPtr waiter);
   /// If the last waiter leaves a flight, its compile is cancelled.
-  void Leave(BuildCoordinator::Ticket ticket);
+  void Leave(Build::Ticket ticket);
 
   /// Takes a hit that is being answered, and what it was made of: it may be a sample to be checked.
-  void Hit(const Waiter& waiter, const FlightResult& hit, const Closure& closure);
+  void Hit(const Build& waiter, const FlightResult& hit, const Closure& closure);
 
   [[nodiscard]] BuildGauges Gauges() const {
     return {queue_.running(), queue_.waiting(), parts_.table.Waiting()};
   }
 
  private:
-  Digest KeyFor(const Waiter& waiter);
+  Digest KeyFor(const Build& waiter);
   /// Returns whether this caller's files can be had without it, if it sends them.
   [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
   [[nodiscard]] size_t Busy() const {

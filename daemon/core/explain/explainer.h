@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,15 +13,13 @@
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/lookup/history.h"
-#include "daemon/core/model/file_checks.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
-#include "daemon/core/model/toolchain.h"
+#include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
 #include "proto/digest_prefix.h"
-#include "proto/request.h"
 
 namespace cccl_cache::daemon {
 
@@ -61,69 +58,56 @@ struct Explanation {
   size_t more_differences = 0;          ///< how many were left out
 };
 
-/// Says why a build was, or would be, compiled, without compiling. A user is told only of own
-/// builds, and of entries whose inputs the user presents. Thread-safe.
+/// A build that is a miss, beside the user's earlier builds.
+struct Comparison {
+  PastBuild mark;                         ///< of the build
+  PastBuildPtr same;                      ///< the last one of its fingerprint; may be null
+  PastBuildPtr nearest;                   ///< may be null
+  std::vector<Difference> since_same;     ///< files that changed since then
+  std::vector<Difference> since_nearest;  ///< the same
+
+  /// Looks for files that changed. Blocks as long as the caller's disk does, and uses nothing else.
+  void LookAt(RequesterFiles& files);
+};
+
+/// Says why a build was, or would be, compiled. A user is told only of own builds, and of entries
+/// whose inputs the user presents. Thread-safe.
 class Explainer {
  public:
-  struct Parts {
-    Toolchains& toolchains;
-    FileAccess& files;
-    BuildCache& cache;
-    FileChecks& checks;  ///< run looks that wait for the user's files
-    FileChecks& reads;   ///< run looks that wait for the daemon's disk; Close must await them
-    const BuildHistory& history;
-    const EvictionLog& eviction_log;
-    AnsweredBuilds* answered = nullptr;  ///< null: answers are not noted
-  };
   using Done = std::function<void(Result<Explanation>)>;
 
-  struct Timeouts {
-    std::chrono::milliseconds files;  ///< how long files may be looked at
-    std::chrono::milliseconds disk;   ///< how long one read of the daemon's disk may take
-  };
-  /// The parts must outlive the explainer.
-  Explainer(const Parts& parts, const Timeouts& patience) : parts_(parts), patience_(patience) {}
+  /// The parts must outlive the explainer. `answered` is null if answers are not noted.
+  Explainer(BuildCache& cache, const BuildHistory& history, const EvictionLog& eviction_log,
+            AnsweredBuilds* answered)
+      : cache_(cache), history_(history), eviction_log_(eviction_log), answered_(answered) {}
 
-  /// Answers why this uid's last build with this key was compiled, and what became of its entry. If
-  /// the user was answered with the entry and no such build is remembered, answers the latter
-  /// alone. kInvalidRequest: several keys that this user knows begin with `key`. This reads the
-  /// disk: `done` runs once, on a thread of this uid's reads, or never if these are closed before.
-  /// If the reads are full, `done` runs before this returns.
-  void OfKey(const DigestPrefix& key, const Peer& peer, Done done) const;
+  /// Returns why this uid's last build with this key was compiled, and what became of its entry. If
+  /// the user was answered with the entry and no such build is remembered, returns the latter
+  /// alone. kInvalidRequest: several keys that this user knows begin with `prefix`. Blocks as long
+  /// as the daemon's disk does.
+  [[nodiscard]] Result<Explanation> OfKey(const DigestPrefix& prefix, uid_t uid) const;
 
-  /// Answers whether this build would be a hit, and why not. `done` runs once, before this returns
-  /// or later on another thread, or never if the file checks or the reads are closed before.
-  void OfRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer, Done done) const;
+  /// Returns what a plan of this uid is to be compared with; files are not looked at yet.
+  [[nodiscard]] Comparison Compare(const BuildPlan& plan, uid_t uid) const;
+  /// Returns why a build of this plan would be compiled. `manifest`: its files, as far as any are
+  /// known; may be null. `closure`: the one of them that is true, without an artifact; may be null.
+  [[nodiscard]] Explanation OfMiss(const BuildPlan& plan, const Manifest* manifest,
+                                   const KnownClosure* closure, Comparison comparison) const;
 
  private:
-  struct Question;
-  using QuestionPtr = std::shared_ptr<Question>;
-  struct Looked;
-
-  /// Explains the only key known to the user that begins so.
-  [[nodiscard]] Result<Explanation> OfPrefix(const DigestPrefix& prefix, uid_t uid) const;
-  [[nodiscard]] Explanation Known(const Digest& key, uid_t uid) const;
+  [[nodiscard]] Explanation OfWholeKey(const Digest& key, uid_t uid) const;
   /// For a key that the history does not have.
   [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;
-  void Start(const QuestionPtr& question) const;
-  [[nodiscard]] bool MakePlan(Question& question, const ToolchainPtr& toolchain,
-                              bool force_path_dependent) const;
-  void LookUp(const QuestionPtr& question) const;
-  /// Reads the disk.
-  void Read(Question& question) const;
-  [[nodiscard]] std::optional<Explanation> WithoutFiles(const Question& question) const;
-  void CheckFiles(const QuestionPtr& question) const;
-  [[nodiscard]] FileChecks::Look LookFor(const QuestionPtr& question) const;
-  void Checked(const QuestionPtr& question, const std::shared_ptr<const Looked>& looked) const;
-  void NotKept(const QuestionPtr& question, const Looked& looked) const;
-  void Conclude(const Question& question, const Looked& looked) const;
-
   /// Returns what became of an entry that is there no more.
   [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
+  [[nodiscard]] std::optional<Explanation> GoneSince(const BuildPlan& plan,
+                                                     const Manifest* manifest,
+                                                     const KnownClosure* closure) const;
 
-  const Parts parts_;
-  const Timeouts patience_;
-  const std::optional<FilesView> own_view_ = FilesViewOfThisThread();
+  BuildCache& cache_;
+  const BuildHistory& history_;
+  const EvictionLog& eviction_log_;
+  AnsweredBuilds* const answered_;
 };
 
 }  // namespace cccl_cache::daemon

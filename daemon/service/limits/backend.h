@@ -40,15 +40,15 @@ class CoordinatorBuilder final : public Builder {
 
   BuildCoordinator::Ticket Build(std::shared_ptr<const BuildRequest> request, const Caller& caller,
                                  BuildCoordinator::Done done) override {
-    return coordinator_.Build(std::move(request), caller, std::move(done));
+    return coordinator_.Start(std::move(request), caller, std::move(done));
   }
   void Leave(BuildCoordinator::Ticket ticket) override { coordinator_.Leave(ticket); }
   void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override {
-    coordinator_.explainer().OfKey(key, peer, std::move(done));
+    coordinator_.ExplainKey(key, peer, std::move(done));
   }
   void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                       Explainer::Done done) override {
-    coordinator_.explainer().OfRequest(std::move(request), peer, std::move(done));
+    coordinator_.Explain(std::move(request), peer, std::move(done));
   }
 
  private:

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/async_lookups.h"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -8,7 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/core/build/build.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/stall.h"
 #include "tests/unit/core/waiters.h"
@@ -31,22 +32,20 @@ class Scene {
                                                            std::chrono::minutes(10)})
       : looks(table, responder, patience) {}
 
-  WaiterPtr Waits(const Peer& peer = kAlice) {
+  BuildPtr Waits(const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
   }
   /// What goes on with a waiter: it is answered, by how.
   AsyncLookups::Then Then(const std::string& how) {
-    return [this, how](WaiterPtr waiter) {
-      BuildAnswer answer;
-      answer.reason = how;
-      responder.Answer(std::move(waiter), std::move(answer));
+    return [this, how](BuildPtr waiter) {
+      responder.AnswerFailure(std::move(waiter), testing::Fail(how));
     };
   }
   /// What the only one who waits was told: how, or the error's name.
   std::string Told() {
     const auto all = answers.Wait(1);
     if (all.size() != 1) return std::to_string(all.size()) + " answers";
-    return all[0].ok() ? all[0]->reason : std::string(Name(all[0].error().code));
+    return all[0].ok() ? all[0]->log : std::string(Name(all[0].error().code));
   }
 
   FlightTable table;
@@ -68,7 +67,7 @@ TEST_CASE("a build goes on when its files were looked at, and no thread that bro
         stall.Enter();
         looked = std::this_thread::get_id() != here;
       },
-      [&](WaiterPtr waiter) { scene.Then(looked ? "looked" : "on")(std::move(waiter)); });
+      [&](BuildPtr waiter) { scene.Then(looked ? "looked" : "on")(std::move(waiter)); });
   REQUIRE(stall.WaitUntilEntered(1));
   CHECK(scene.answers.size() == 0);
   stall.End();
@@ -79,11 +78,11 @@ TEST_CASE("who leaves while it is parked is gone: nothing follows the look") {
   Stall stall;
   Scene scene;
   std::atomic<int> followed = 0;
-  WaiterPtr waiter = scene.Waits();
+  BuildPtr waiter = scene.Waits();
   const auto ticket = waiter->ticket;
   scene.looks.AtDisk(
-      std::move(waiter), [&] { stall.Enter(); }, [&](WaiterPtr) { ++followed; },
-      [&](WaiterPtr) { ++followed; });
+      std::move(waiter), [&] { stall.Enter(); }, [&](BuildPtr) { ++followed; },
+      [&](BuildPtr) { ++followed; });
   REQUIRE(stall.WaitUntilEntered(1));
   scene.table.Leave(ticket);
   stall.End();
@@ -113,7 +112,7 @@ TEST_CASE("a caller that sends its files is not held up by a disk that hangs, no
   Scene scene;
   testing::AnsweringCaller sender;
   const auto sends = [&] {
-    WaiterPtr waiter = scene.Waits();
+    BuildPtr waiter = scene.Waits();
     waiter->files = sender.exchange;
     return waiter;
   };
@@ -162,10 +161,10 @@ TEST_CASE("while a user's reads hang the disk is done without at once, for that 
   scene.looks.AtDisk(
       scene.Waits(), [&] { read = true; }, scene.Then("read"), scene.Then("without"));
   const auto all = scene.answers.Wait(kReads + 1);
-  CHECK(all.back()->reason == "without");
+  CHECK(all.back()->log == "without");
   scene.looks.AtDisk(
       scene.Waits(kBob), [] {}, scene.Then("read"), scene.Then("without"));
-  CHECK(scene.answers.Wait(kReads + 2).back()->reason == "read");
+  CHECK(scene.answers.Wait(kReads + 2).back()->log == "read");
   stall.End();
   scene.looks.Close();
   CHECK_FALSE(read);

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 
-#include "daemon/core/build/build.h"
+#include "daemon/core/build/responder.h"
 #include "tests/unit/core/waiters.h"
 
 namespace cccl_cache::daemon {
@@ -16,7 +16,7 @@ using std::chrono::microseconds;
 struct Scene {
   BuildAnswer Answer() const { return AnswerOf(waiter, flight_result); }
 
-  Waiter waiter;
+  Build waiter;
   FlightResult flight_result;
 
   Scene() {

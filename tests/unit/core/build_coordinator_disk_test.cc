@@ -45,7 +45,7 @@ struct Scene {
     bench.disk.during_get = [this] { stall.Enter(); };
   }
   BuildCoordinator::Ticket Ask(const std::string& source, const Peer& peer = kAlice) {
-    return bench.coordinator->Build(MakeRequest(source), peer, answers.Collect());
+    return bench.coordinator->Start(MakeRequest(source), peer, answers.Collect());
   }
 
   Stall stall;
@@ -137,10 +137,10 @@ TEST_CASE("questions to a disk that stalls hold up no build of the same user") {
     CHECK_FALSE(explanation.ok());
     if (++errors == 2 * kDiskReads.threads_per_uid) all.set_value();
   };
-  const Explainer& explainer = scene.bench.coordinator->explainer();
+  BuildCoordinator& coordinator = *scene.bench.coordinator;
   for (size_t i = 0; i < kDiskReads.threads_per_uid; ++i) {
-    explainer.OfKey(key, kAlice, refused);
-    explainer.OfRequest(MakeRequest("kept"), kAlice, refused);
+    coordinator.ExplainKey(key, kAlice, refused);
+    coordinator.Explain(MakeRequest("kept"), kAlice, refused);
   }
   scene.Ask("new");
   const auto answers = scene.answers.Wait(1);

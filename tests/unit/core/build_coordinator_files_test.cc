@@ -75,7 +75,7 @@ TEST_CASE("many users with headers of their own for one program each have their 
     bench.files.opened = 0;
     Answers answers;
     for (uid_t user = 0; user < kUsers; ++user) {
-      bench.coordinator->Build(RequestIn(home(user)), Peer{1000 + user, 1000, {}, 1},
+      bench.coordinator->Start(RequestIn(home(user)), Peer{1000 + user, 1000, {}, 1},
                                answers.Collect());
     }
     std::vector<std::string> texts;
@@ -232,8 +232,8 @@ TEST_CASE("a follower whose files lie elsewhere is not given what was made of th
   bench.compiler.Shut();
   Answers here;
   Answers elsewhere;
-  bench.coordinator->Build(MakeRequest("a"), kAlice, here.Collect());
-  bench.coordinator->Build(RequestIn("/home/else"), kAlice, elsewhere.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kAlice, here.Collect());
+  bench.coordinator->Start(RequestIn("/home/else"), kAlice, elsewhere.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.compiler.Open();
   const auto first = here.Wait(1);
@@ -250,9 +250,9 @@ TEST_CASE("nobody waits for a disk of another user's") {
   bench.compiler.Shut();
   Answers alices;
   Answers bobs;
-  bench.coordinator->Build(MakeRequest("a"), kAlice, alices.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kAlice, alices.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
-  bench.coordinator->Build(MakeRequest("a"), kBob, bobs.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kBob, bobs.Collect());
   CHECK(bench.compiler.started() == 1);  // waits for the same compile
   bench.files.disk->Hang();
   bench.compiler.Open();
@@ -313,8 +313,8 @@ TEST_CASE("who has started again too often is never given what was made of anoth
   bench.compiler.Shut();
   Answers first;
   Answers second;
-  bench.coordinator->Build(MakeRequest("a"), kAlice, first.Collect());
-  bench.coordinator->Build(RequestIn("/home/else"), kAlice, second.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kAlice, first.Collect());
+  bench.coordinator->Start(RequestIn("/home/else"), kAlice, second.Collect());
   bench.compiler.Open();
   const auto one = first.Wait(1).at(0);
   const auto other = second.Wait(1).at(0);

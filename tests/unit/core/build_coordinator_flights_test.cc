@@ -27,7 +27,7 @@ TEST_CASE("one_compile_for_many_callers: 1,000 callers in one process") {
   for (int thread = 0; thread < 10; ++thread) {
     callers.emplace_back([&] {
       for (int i = 0; i < 100; ++i) {
-        bench.coordinator->Build(MakeRequest("same"), kAlice, answers.Collect());
+        bench.coordinator->Start(MakeRequest("same"), kAlice, answers.Collect());
       }
     });
   }
@@ -53,8 +53,8 @@ TEST_CASE("last_waiter_cancels: the last waiter that leaves ends the compile") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;
-  const auto first = bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
-  const auto second = bench.coordinator->Build(MakeRequest("a"), kBob, answers.Collect());
+  const auto first = bench.coordinator->Start(MakeRequest("a"), kAlice, answers.Collect());
+  const auto second = bench.coordinator->Start(MakeRequest("a"), kBob, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.coordinator->Leave(first);
   bench.coordinator->Leave(second);
@@ -70,8 +70,8 @@ TEST_CASE("leader_leaves: those who wait get the result of the compile that it b
   bench.compiler.Shut();
   Answers of_leader;
   Answers of_follower;
-  const auto leader = bench.coordinator->Build(MakeRequest("a"), kAlice, of_leader.Collect());
-  bench.coordinator->Build(MakeRequest("a"), kBob, of_follower.Collect());
+  const auto leader = bench.coordinator->Start(MakeRequest("a"), kAlice, of_leader.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kBob, of_follower.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.coordinator->Leave(leader);
   bench.compiler.Open();
@@ -88,9 +88,9 @@ TEST_CASE("a waiter that leaves a queue takes its flight out of it") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.compiler.Shut();
   Answers answers;
-  bench.coordinator->Build(MakeRequest("runs"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("runs"), kAlice, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
-  const auto queued = bench.coordinator->Build(MakeRequest("waits"), kAlice, answers.Collect());
+  const auto queued = bench.coordinator->Start(MakeRequest("waits"), kAlice, answers.Collect());
   CHECK(bench.coordinator->Gauges().queued == 1);
   bench.coordinator->Leave(queued);
   CHECK(bench.coordinator->Gauges().queued == 0);
@@ -104,10 +104,10 @@ TEST_CASE("a full line is refused with a hint, and hits are still answered") {
   bench.BuildOne("hit");
   bench.compiler.Shut();
   Answers answers;
-  bench.coordinator->Build(MakeRequest("runs"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("runs"), kAlice, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(2));
   for (int i = 0; i < 4; ++i) {
-    bench.coordinator->Build(MakeRequest(std::to_string(i)), kAlice, answers.Collect());
+    bench.coordinator->Start(MakeRequest(std::to_string(i)), kAlice, answers.Collect());
   }
   const auto refused = bench.Ask(MakeRequest("one too many"));
   REQUIRE_FALSE(refused.ok());
@@ -122,9 +122,9 @@ TEST_CASE("who asks for an uncacheable build after its compile began gets a comp
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;
-  bench.coordinator->Build(MakeRequest("__DATE__"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("__DATE__"), kAlice, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
-  bench.coordinator->Build(MakeRequest("__DATE__"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("__DATE__"), kAlice, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(2));
   bench.compiler.Open();
   CHECK(answers.Wait(2).size() == 2);

@@ -43,7 +43,7 @@ std::shared_ptr<cccl_cache::BuildRequest> Request() {
 
 Result<BuildAnswer> Build(CoordinatorBench& bench, const Caller& caller) {
   Answers answers;
-  bench.coordinator->Build(Request(), caller, answers.Collect());
+  bench.coordinator->Start(Request(), caller, answers.Collect());
   return answers.Wait(1).at(0);
 }
 
@@ -184,14 +184,14 @@ TEST_CASE("who waits for a leader that sends nothing any more starts again with 
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
   Answers blocked, leaders, followers;
-  bench.coordinator->Build(MakeRequest("blocker"), kBob, blocked.Collect());
+  bench.coordinator->Start(MakeRequest("blocker"), kBob, blocked.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   AnsweringCaller leader;
   leader.silent = true;
   AnsweringCaller follower(kAlice.uid, leader.sent);
   follower.files = {{kLocal, "one"}};
-  bench.coordinator->Build(Request(), {kAlice, leader.exchange}, leaders.Collect());
-  bench.coordinator->Build(Request(), {kAlice, follower.exchange}, followers.Collect());
+  bench.coordinator->Start(Request(), {kAlice, leader.exchange}, leaders.Collect());
+  bench.coordinator->Start(Request(), {kAlice, follower.exchange}, followers.Collect());
   SECTION("a leader that is silent") {}
   SECTION("a leader that is gone") { leader.exchange->End(Error{ErrorCode::kCancelled, "left"}); }
   bench.compiler.Open();
@@ -208,9 +208,9 @@ TEST_CASE("who sends files does not take over that others could not") {
   AnsweringCaller sender;
   sender.files = {{kLocal, "one"}};
   Answers without, with;
-  bench.coordinator->Build(Request(), kAlice, without.Collect());
+  bench.coordinator->Start(Request(), kAlice, without.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
-  bench.coordinator->Build(Request(), {kAlice, sender.exchange}, with.Collect());
+  bench.coordinator->Start(Request(), {kAlice, sender.exchange}, with.Collect());
   bench.compiler.Open();
   CHECK(without.Wait(1).at(0).error().code == ErrorCode::kFilesNeeded);
   REQUIRE(with.Wait(1).at(0).ok());
@@ -222,13 +222,13 @@ TEST_CASE("callers who don't say what their paths mean are given nothing of each
   // Takes the slot, so that both join before the compile.
   bench.compiler.Shut();
   Answers blocked, answers;
-  bench.coordinator->Build(MakeRequest("blocker"), kBob, blocked.Collect());
+  bench.coordinator->Start(MakeRequest("blocker"), kBob, blocked.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   AnsweringCaller one, two;
   one.files = {{kLocal, "one"}};
   two.files = {{kLocal, "two"}};
   for (const auto* caller : {&one, &two}) {
-    bench.coordinator->Build(MakeRequest("a"), {kAlice, caller->exchange}, answers.Collect());
+    bench.coordinator->Start(MakeRequest("a"), {kAlice, caller->exchange}, answers.Collect());
   }
   bench.compiler.Open();
   const auto all = answers.Wait(2);
@@ -250,10 +250,10 @@ Pair BuildTogether(const std::shared_ptr<cccl_cache::BuildRequest>& request, con
   Answers ahead;
   Answers firsts;
   Answers seconds;
-  bench.coordinator->Build(MakeRequest("another"), kBob, ahead.Collect());
+  bench.coordinator->Start(MakeRequest("another"), kBob, ahead.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
-  bench.coordinator->Build(request, first, firsts.Collect());
-  bench.coordinator->Build(request, second, seconds.Collect());
+  bench.coordinator->Start(request, first, firsts.Collect());
+  bench.coordinator->Start(request, second, seconds.Collect());
   bench.compiler.Open();
   return {firsts.Wait(1).at(0), seconds.Wait(1).at(0)};
 }

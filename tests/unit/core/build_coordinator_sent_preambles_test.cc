@@ -67,7 +67,7 @@ class Scene {
     auto request = MakeRequest("#include \"local.h\"\n" + rest);
     if (says_where) request->files_view = cccl_cache::FilesView{7, 1, 2};
     Answers answers;
-    bench.coordinator->Build(std::move(request), {peer, caller.exchange}, answers.Collect());
+    bench.coordinator->Start(std::move(request), {peer, caller.exchange}, answers.Collect());
     return answers.Wait(1).at(0);
   }
   /// Whether that was spared its leading include.

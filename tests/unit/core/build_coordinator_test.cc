@@ -40,7 +40,7 @@ TEST_CASE("a large request is planned without the thread that brought it, a smal
     const std::string source = "// " + std::string(bytes, '.') + "\n";
     bench.BuildOne(source);
     std::promise<std::thread::id> answered;
-    bench.coordinator->Build(MakeRequest(source), kAlice, [&](Result<BuildAnswer> answer) {
+    bench.coordinator->Start(MakeRequest(source), kAlice, [&](Result<BuildAnswer> answer) {
       CHECK((answer.ok() && answer->outcome == Outcome::kHit));
       answered.set_value(std::this_thread::get_id());
     });
@@ -114,7 +114,7 @@ TEST_CASE("a build whose toolchain has to be identified anew waits without a thr
   bench.toolchains.NeedLooks(2);
   // Each returns although nothing has been identified, and nothing will be before the test says so.
   for (const char* source : {"a", "b"}) {
-    bench.coordinator->Build(MakeRequest(source), kAlice, answers.Collect());
+    bench.coordinator->Start(MakeRequest(source), kAlice, answers.Collect());
   }
   CHECK(bench.toolchains.FinishLook() == 2);
   CHECK(answers.size() == 0);
@@ -127,7 +127,7 @@ TEST_CASE("a build does not wait for ever for a toolchain that keeps changing") 
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(1000);
-  bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kAlice, answers.Collect());
   int looks = 0;
   while (answers.size() == 0 && bench.toolchains.FinishLook() > 0) ++looks;
   CHECK(looks < 10);
@@ -139,7 +139,7 @@ TEST_CASE("who leaves while its toolchain is identified is not answered") {
   CoordinatorBench bench(SourceAsOutput);
   Answers answers;
   bench.toolchains.NeedLooks(1);
-  const auto ticket = bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  const auto ticket = bench.coordinator->Start(MakeRequest("a"), kAlice, answers.Collect());
   bench.coordinator->Leave(ticket);
   CHECK(bench.toolchains.FinishLook() == 1);
   CHECK(answers.size() == 0);
@@ -151,8 +151,8 @@ TEST_CASE("stopping answers everybody who waits") {
   {
     CoordinatorBench bench(SourceAsOutput, {.slots = 1});
     bench.compiler.Shut();
-    bench.coordinator->Build(MakeRequest("runs"), kAlice, answers.Collect());
-    bench.coordinator->Build(MakeRequest("waits"), kAlice, answers.Collect());
+    bench.coordinator->Start(MakeRequest("runs"), kAlice, answers.Collect());
+    bench.coordinator->Start(MakeRequest("waits"), kAlice, answers.Collect());
     REQUIRE(bench.compiler.WaitUntilStarted(1));
   }
   const auto all = answers.Wait(2);

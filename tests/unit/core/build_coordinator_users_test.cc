@@ -65,8 +65,8 @@ TEST_CASE("what a file of one place ended with is not told to who waits with fil
   bench.compiler.Shut();
   Answers here;
   Answers there;
-  bench.coordinator->Build(RequestIn("/home/here"), kAlice, here.Collect());
-  bench.coordinator->Build(RequestIn("/home/there"), kAlice, there.Collect());
+  bench.coordinator->Start(RequestIn("/home/here"), kAlice, here.Collect());
+  bench.coordinator->Start(RequestIn("/home/there"), kAlice, there.Collect());
   bench.compiler.Open();
   CHECK(here.Wait(1).at(0).error().code == ErrorCode::kTimedOut);
   const auto answer = there.Wait(1).at(0);
@@ -83,7 +83,7 @@ TEST_CASE("who leaves while his files are looked at leaves nothing behind") {
   const std::weak_ptr<const cccl_cache::BuildRequest> held = request;
   Answers answers;
   const int looks = bench.files.disk->looks();
-  const auto ticket = bench.coordinator->Build(std::move(request), kAlice, answers.Collect());
+  const auto ticket = bench.coordinator->Start(std::move(request), kAlice, answers.Collect());
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (bench.files.disk->looks() == looks && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
@@ -102,7 +102,7 @@ TEST_CASE("who waits for a disk that hangs is answered when the daemon ends") {
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
   bench.files.disk->Hang();
   Answers answers;
-  bench.coordinator->Build(MakeRequest("a"), kAlice, answers.Collect());
+  bench.coordinator->Start(MakeRequest("a"), kAlice, answers.Collect());
   bench.Stop();
   const auto told = answers.Wait(1);
   REQUIRE(told.size() == 1);

@@ -40,7 +40,7 @@ BuildAnswer CoordinatorBench::BuildOne(const std::string& source, const Peer& pe
 Result<BuildAnswer> CoordinatorBench::Ask(std::shared_ptr<cccl_cache::BuildRequest> request,
                                           const Peer& peer) {
   Answers answers;
-  coordinator->Build(std::move(request), peer, answers.Collect());
+  coordinator->Start(std::move(request), peer, answers.Collect());
   return answers.Wait(1).at(0);
 }
 

@@ -38,9 +38,9 @@ Result<Explanation> Ask(CoordinatorBench& bench,
                         const Peer& peer = kAlice) {
   std::promise<Result<Explanation>> promise;
   auto answer = promise.get_future();
-  bench.coordinator->explainer().OfRequest(
-      std::move(request), peer,
-      [&](Result<Explanation> result) { promise.set_value(std::move(result)); });
+  bench.coordinator->Explain(std::move(request), peer, [&](Result<Explanation> result) {
+    promise.set_value(std::move(result));
+  });
   REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
   return answer.get();
 }
@@ -63,7 +63,7 @@ Result<Explanation> AskKey(CoordinatorBench& bench, const cccl_cache::DigestPref
   std::promise<Result<Explanation>> promise;
   auto answer = promise.get_future();
   std::thread::id answered_by;
-  bench.coordinator->explainer().OfKey(key, peer, [&](Result<Explanation> result) {
+  bench.coordinator->ExplainKey(key, peer, [&](Result<Explanation> result) {
     answered_by = std::this_thread::get_id();
     promise.set_value(std::move(result));
   });
@@ -351,9 +351,9 @@ TEST_CASE("a question waits for a toolchain that is being identified") {
   bench.toolchains.NeedLooks(1);
   std::promise<Result<Explanation>> promise;
   auto answer = promise.get_future();
-  bench.coordinator->explainer().OfRequest(
-      MakeRequest("a"), kAlice,
-      [&](Result<Explanation> result) { promise.set_value(std::move(result)); });
+  bench.coordinator->Explain(MakeRequest("a"), kAlice, [&](Result<Explanation> result) {
+    promise.set_value(std::move(result));
+  });
   CHECK(answer.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
   CHECK(bench.toolchains.FinishLook() == 1);
   REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);

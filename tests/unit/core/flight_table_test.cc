@@ -9,8 +9,8 @@ namespace {
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
 
-WaiterPtr NewWaiter(FlightTable& table) {
-  auto waiter = std::make_unique<Waiter>();
+BuildPtr NewWaiter(FlightTable& table) {
+  auto waiter = std::make_unique<Build>();
   waiter->ticket = table.Open();
   return waiter;
 }
@@ -27,7 +27,7 @@ TEST_CASE("a flight that is answered otherwise ends the compile that runs for it
 
 TEST_CASE("a parked waiter is taken once") {
   FlightTable table;
-  WaiterPtr waiter = NewWaiter(table);
+  BuildPtr waiter = NewWaiter(table);
   const FlightTable::Ticket ticket = waiter->ticket;
   table.Park(std::move(waiter));
   CHECK(table.TakeParked(ticket) != nullptr);
@@ -36,13 +36,13 @@ TEST_CASE("a parked waiter is taken once") {
 
 TEST_CASE("a parked waiter whose caller leaves is gone, before it is parked or after") {
   FlightTable table;
-  WaiterPtr waiter = NewWaiter(table);
+  BuildPtr waiter = NewWaiter(table);
   const FlightTable::Ticket ticket = waiter->ticket;
   table.Park(std::move(waiter));
   CHECK(table.Leave(ticket).waiter != nullptr);
   CHECK(table.TakeParked(ticket) == nullptr);
 
-  WaiterPtr late = NewWaiter(table);
+  BuildPtr late = NewWaiter(table);
   const FlightTable::Ticket left = late->ticket;
   table.Leave(left);
   table.Park(std::move(late));

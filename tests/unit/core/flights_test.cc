@@ -38,22 +38,22 @@ class Scene {
       : compiler(std::move(behaviour)) {
     flights.emplace(
         Flights::Parts{table, memory, responder, {toolchains, compiler, files, statistics}, {}},
-        Flights::Limits{.queue = queue}, [this](WaiterPtr waiter) {
+        Flights::Limits{.queue = queue}, [this](BuildPtr waiter) {
           const std::lock_guard lock(mutex_);
           again_.push_back(std::move(waiter));
           changed_.notify_all();
         });
   }
 
-  WaiterPtr Waits(const std::string& source, const Peer& peer = kAlice) {
+  BuildPtr Waits(const std::string& source, const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, MakeRequest(source), peer, answers.Collect());
   }
   /// As it was looked up, in vain, just now.
-  WaiterPtr KnowsAll(WaiterPtr waiter) {
-    waiter->manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
+  BuildPtr KnowsAll(BuildPtr waiter) {
+    waiter->known.manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
     return waiter;
   }
-  BuildCoordinator::Ticket Join(WaiterPtr waiter) {
+  BuildCoordinator::Ticket Join(BuildPtr waiter) {
     const auto ticket = waiter->ticket;
     flights->Join(std::move(waiter));
     return ticket;
@@ -62,7 +62,7 @@ class Scene {
     return Join(Waits(source, peer));
   }
   /// Those who are to start again, once there are so many.
-  std::vector<WaiterPtr> Again(size_t count) {
+  std::vector<BuildPtr> Again(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return again_.size() >= count; });
     return std::exchange(again_, {});
@@ -90,7 +90,7 @@ class Scene {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<WaiterPtr> again_;  // guarded by mutex_
+  std::vector<BuildPtr> again_;  // guarded by mutex_
 
  public:
   std::optional<Flights> flights;  // goes first
@@ -121,7 +121,7 @@ TEST_CASE("who asks for the same while it is compiled waits for that compile, wh
 
 TEST_CASE("what landed between a look-up and the joining is a hit, and compiled no more") {
   Scene scene;
-  WaiterPtr waiter = scene.Waits("a");
+  BuildPtr waiter = scene.Waits("a");
   scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
   scene.Join(std::move(waiter));
   CHECK(scene.Answer(0).outcome == Outcome::kHit);
@@ -180,7 +180,7 @@ TEST_CASE("once a compile asks for files, users whose files they are not go thei
   REQUIRE(scene.compiler.WaitUntilStarted(1));
   scene.compiler.Open();
   CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
-  std::vector<WaiterPtr> again = scene.Again(1);
+  std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->peer.uid == kBob.uid);
   CHECK(scene.memory.LooksOutside(*again[0]->plan));
@@ -201,7 +201,7 @@ TEST_CASE("what was made of one directory's files is no answer to the same user 
   elsewhere->working_directory = "/elsewhere";
   scene.Join(testing::MakeWaiter(scene.table, elsewhere, kAlice, scene.answers.Collect()));
   scene.compiler.Open();
-  const std::vector<WaiterPtr> again = scene.Again(1);
+  const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->request == elsewhere);
   CHECK(again[0]->restarts == 1);
@@ -217,21 +217,21 @@ TEST_CASE("who came while a compile ran that had files outside has joined it, no
   scene.Join("a");
   scene.compiler.Open();
   // Its own files are looked at before it is answered.
-  const std::vector<WaiterPtr> again = scene.Again(1);
+  const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->if_found == Outcome::kJoined);
   CHECK(scene.compiler.started() == 1);
 }
 
 /// A caller in this directory, as one whose headers are known to name paths.
-WaiterPtr MayShowPaths(Scene& scene, const std::string& directory,
-                       const std::vector<std::string>& options = {"-arch=sm_90"}) {
+BuildPtr MayShowPaths(Scene& scene, const std::string& directory,
+                      const std::vector<std::string>& options = {"-arch=sm_90"}) {
   auto request = MakeRequest("a");
   request->working_directory = directory;
   auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
   program.name = directory + "/a.cu";
   program.options = options;
-  WaiterPtr waiter = testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect());
+  BuildPtr waiter = testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect());
   waiter->to_be_proven = waiter->plan;
   waiter->plan = testing::MakePlan(request, {.uid = kAlice.uid, .force_path_dependent = true});
   return waiter;
@@ -279,7 +279,7 @@ FakeCompiler::Behaviour NamedInLtoIr(bool shown) {
 TEST_CASE("LTO-IR is that under canonical names from the first answer on, unless a path shows") {
   for (const bool shown : {false, true}) {
     Scene scene(NamedInLtoIr(shown));
-    WaiterPtr waiter = MayShowPaths(scene, "/tmp/tmp1", {"-arch=sm_90", "-dlto"});
+    BuildPtr waiter = MayShowPaths(scene, "/tmp/tmp1", {"-arch=sm_90", "-dlto"});
     const BuildPlan& plan = shown ? *waiter->plan : *waiter->to_be_proven;
     const auto [key, name] = std::make_pair(plan.key, plan.job.program_name);
     scene.Join(std::move(waiter));
@@ -298,7 +298,7 @@ TEST_CASE("where the toolchain changes during each compile, the last is answered
   scene.toolchains.Replace(testing::MakeToolchain("another"));
   scene.Join("a");
   for (int restarts = 1; restarts <= 3; ++restarts) {
-    std::vector<WaiterPtr> again = scene.Again(1);
+    std::vector<BuildPtr> again = scene.Again(1);
     REQUIRE(again.size() == 1);
     CHECK(again[0]->restarts == restarts);
     scene.Join(std::move(again[0]));
@@ -310,10 +310,10 @@ TEST_CASE("where the toolchain changes during each compile, the last is answered
 
 TEST_CASE("who may find an answer now, for another flight landed meanwhile, starts again") {
   Scene scene;
-  WaiterPtr waiter = scene.Waits("a");
+  BuildPtr waiter = scene.Waits("a");
   // When it was looked up, nothing was known.
   const auto nothing = std::make_shared<const Manifest>();
-  waiter->manifest = {nothing, nothing};
+  waiter->known.manifest = {nothing, nothing};
   Closure closure;
   closure.entries.push_back({{0, "a.h"}, FileKind::kAbsent, {}, 0});
   REQUIRE(scene.memory.Insert(waiter->plan->fingerprint, closure, testing::MakeArtifact("b")).ok());
@@ -327,7 +327,7 @@ TEST_CASE("what landed meanwhile over the toolchain's headers alone is answered 
   scene.compiler.Shut();
   scene.Join("runs");
   REQUIRE(scene.compiler.WaitUntilStarted(1));
-  WaiterPtr waiter = scene.Waits("a");
+  BuildPtr waiter = scene.Waits("a");
   Closure closure;
   closure.entries.push_back({{kToolchainRoot, "0/none.h"}, FileKind::kAbsent, {}, 0});
   REQUIRE(scene.memory.Insert(waiter->plan->fingerprint, closure, testing::MakeArtifact("b")).ok());

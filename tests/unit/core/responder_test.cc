@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/build/responder.h"
+
 #include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "daemon/core/build/build.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
@@ -16,10 +17,10 @@ using testing::kAlice;
 
 /// Answers of hits and compiles, and what is noted of them.
 struct Scene {
-  WaiterPtr Waits() {
+  BuildPtr Waits() {
     auto plan = std::make_shared<BuildPlan>();
     plan->job.toolchain = testing::MakeToolchain();
-    auto waiter = std::make_unique<Waiter>();
+    auto waiter = std::make_unique<Build>();
     waiter->ticket = table.Open();
     waiter->peer = kAlice;
     waiter->request = testing::MakeRequest("a");
@@ -55,7 +56,7 @@ TEST_CASE("what a user is told is noted before it is told") {
 
 TEST_CASE("what a user left before it was told is not noted") {
   Scene scene;
-  WaiterPtr waiter = scene.Waits();
+  BuildPtr waiter = scene.Waits();
   scene.table.Leave(waiter->ticket);
   scene.responder.AnswerHit(std::move(waiter), Scene::Hit(), {});
   CHECK_FALSE(scene.noted_before_told);

@@ -23,10 +23,10 @@ inline std::shared_ptr<const BuildPlan> MakePlan(
 }
 
 /// A caller with an open ticket and a plan of its own.
-inline WaiterPtr MakeWaiter(FlightTable& table,
-                            std::shared_ptr<const cccl_cache::BuildRequest> request,
-                            const Peer& peer, BuildCoordinator::Done done) {
-  auto waiter = std::make_unique<Waiter>();
+inline BuildPtr MakeWaiter(FlightTable& table,
+                           std::shared_ptr<const cccl_cache::BuildRequest> request,
+                           const Peer& peer, BuildCoordinator::Done done) {
+  auto waiter = std::make_unique<Build>();
   waiter->ticket = table.Open();
   waiter->request = request;
   waiter->peer = peer;

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "daemon/core/build/build.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/build/responder.h"
+#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/result.h"
+
+namespace cccl_cache::daemon {
+
+/// Work that a parked build waits for, without the thread that brought it: looks at its files,
+/// reads of the daemon's disk, and long computations. Thread-safe.
+class AsyncLookups {
+ public:
+  using Then = std::function<void(BuildPtr)>;
+  struct Timeouts {
+    std::chrono::milliseconds look{120'000};  ///< for a look, its wait in the queue included
+    std::chrono::milliseconds disk{5'000};    ///< for one read of the disk
+  };
+
+  /// The table and the responder must outlive it.
+  AsyncLookups(FlightTable& table, Responder& responder, const Timeouts& patience);
+
+  /// `look` looks at the caller's files and may hang for ever, so it may use only what it owns. If
+  /// it takes too long, or too many looks are queued before it, the build is answered with an
+  /// error.
+  void AtFiles(BuildPtr build, std::function<void()> look, Then then);
+  /// `work` computes something and uses only what it owns. If too much work is queued before it,
+  /// or it is not done in time, the build is refused.
+  void Compute(BuildPtr build, std::function<void()> work, Then then);
+  /// `read` reads the disk, and Close waits for it. If the disk does not answer in time or too many
+  /// reads are queued, the build goes on as if the disk held nothing, without what `read` would
+  /// have given; a dry run is answered with an error.
+  void AtDisk(BuildPtr build, std::function<void()> read, Then then, Then without);
+  /// Returns once no `then` runs and none will follow; waits for a read of the disk in progress.
+  /// Parked builds stay parked.
+  void Close();
+
+  /// The threads, for work that parks no build.
+  [[nodiscard]] FileChecks& files() { return files_; }
+  [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
+  [[nodiscard]] FileChecks& disk() { return disk_; }
+
+ private:
+  struct Look {
+    std::function<void()> look;
+    Then then;
+    Then late;
+    std::function<void(BuildPtr, const Error&)> refused;
+  };
+  void Park(BuildPtr build, FileChecks& threads, Look look);
+
+  FlightTable& table_;
+  Responder& responder_;
+  const Error files_hang_;
+  const Error disk_hangs_;
+  FileChecks files_;
+  /// For callers that send their files: one that does not answer holds up no look at a disk.
+  FileChecks sent_files_;
+  FileChecks disk_;
+  FileChecks computing_;
+};
+
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "daemon/core/build/build.h"
+#include "daemon/core/build/flight_table.h"
+#include "daemon/core/lookup/history.h"
+#include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
+#include "daemon/core/model/tier.h"
+#include "daemon/core/plan/build_plan.h"
+
+namespace cccl_cache::daemon {
+
+/// Answers callers: counts the build, has it logged, calls back once, and adds what was compiled to
+/// the history. A dry run is answered with an explanation, and nothing else is done for it. Does
+/// nothing for callers that have left. Thread-safe.
+class Responder {
+ public:
+  using Observe = std::function<void(const BuildRecord&)>;
+
+  /// The parts must outlive the responder; `answered` may be null, `observe` empty.
+  struct Parts {
+    FlightTable& table;
+    Statistics& statistics;
+    BuildHistory& history;
+    AnsweredBuilds* answered = nullptr;
+    Observe observe;
+  };
+  explicit Responder(Parts parts) : parts_(std::move(parts)) {}
+
+  void Answer(BuildPtr build, const Error& error);
+  /// Answers with an error that the request, or too many requests, caused, and counts it as
+  /// refused.
+  void Refuse(BuildPtr build, const Error& error);
+  /// Answers that the compiler died on these very files lately.
+  void AnswerQuarantined(BuildPtr build);
+  /// Answers with a compile failure that is remembered.
+  void AnswerFailure(BuildPtr build, const CompileOutput& failure);
+  /// Answers with an artifact from a tier: as a hit, or as the result that the build waited for.
+  /// `closure`: the one that is true for the caller and led to the artifact.
+  void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
+  /// Answers with the result of the flight that the build waited in.
+  void AnswerFlight(BuildPtr build, const FlightResult& flight_result);
+  /// Answers a dry run.
+  void Explain(BuildPtr build, Explanation explanation);
+
+ private:
+  /// `kept`: the artifact is kept, so that the user who is answered with it may export it.
+  void Answer(BuildPtr build, Result<BuildAnswer> result, bool kept);
+  void Record(const Build& build, const BuildAnswer& answer, const FlightResult& flight_result);
+
+  /// Notes that this user is answered with an artifact that is kept.
+  void NoteAnswered(const Build& build, const Digest& key);
+
+  const Parts parts_;
+};
+
+/// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the log
+/// under the caller's own names.
+[[nodiscard]] BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output);
+
+/// Returns a result without an error as an answer to one of the builds that waited for it.
+[[nodiscard]] BuildAnswer AnswerOf(const Build& build, const FlightResult& flight_result);
+
+}  // namespace cccl_cache::daemon
