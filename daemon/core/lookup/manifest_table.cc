@@ -12,11 +12,9 @@ using std::chrono::microseconds;
 namespace {
 
 // A decoded manifest takes about twice as much memory as its entry, and at least kDecodedBytes.
-// kMaxDecodedBytes bounds the sum of WeightOf over the entries.
+// kMaxDecodedBytes bounds the sum of the entries' bytes, with kDecodedBytes for each.
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
-
-size_t WeightOf(const Artifact& entry) { return kDecodedBytes + entry.log.size(); }
 
 /// Returns the manifest with one more closure, as the tiers keep it.
 ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
@@ -29,6 +27,12 @@ ArtifactPtr EntryWith(Manifest manifest, const KnownClosure& closure,
 }
 
 }  // namespace
+
+ManifestTable::ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own)
+    : tiers_(std::move(tiers)),
+      at_once_(MemoryTiers(tiers_)),
+      own_(own),
+      decoded_({.max_bytes = kMaxDecodedBytes}) {}
 
 std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
   const ManifestPtr found = FindIn(tiers_, fingerprint);
@@ -76,8 +80,8 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
                                                  const ArtifactPtr& entry) {
   {
     const MutexLock lock(mutex_);
-    const auto known = decoded_.find(place);
-    if (known != decoded_.end() && known->second.entry == entry) return known->second.manifest;
+    const Decoded* const known = decoded_.Use(place);
+    if (known != nullptr && known->entry == entry) return known->manifest;
   }
   Manifest manifest;
   if (auto held = DecodeManifest(entry->log)) {
@@ -86,23 +90,12 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
   }
   for (KnownClosure& known : manifest.closures) known.key = KeyOf(fingerprint, known.closure);
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
-  Remember(place, {entry, decoded});
-  return decoded;
-}
-
-void ManifestTable::Remember(const Digest& place, Decoded decoded) {
-  const size_t bytes = WeightOf(*decoded.entry);
-  if (bytes > kMaxDecodedBytes / 4) return;
+  const size_t bytes = kDecodedBytes + entry->log.size();
+  if (bytes > kMaxDecodedBytes / 4) return decoded;
+  Lru::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
-  // Manifests in use are decoded again at their next hit.
-  if (decoded_bytes_ + bytes > kMaxDecodedBytes) {
-    decoded_.clear();
-    decoded_bytes_ = 0;
-  }
-  Decoded& known = decoded_[place];
-  if (known.entry != nullptr) decoded_bytes_ -= WeightOf(*known.entry);
-  known = std::move(decoded);
-  decoded_bytes_ += bytes;
+  gone = decoded_.Insert({}, place, {entry, decoded}, bytes);
+  return decoded;
 }
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,

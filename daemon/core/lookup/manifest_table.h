@@ -5,9 +5,9 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "base/lru.h"
 #include "base/mutex.h"
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/model/artifact.h"
@@ -21,8 +21,7 @@ namespace cccl_cache::daemon {
 class ManifestTable {
  public:
   /// The tiers and users' own entries, which may be null, must outlive the table.
-  explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr)
-      : tiers_(std::move(tiers)), at_once_(MemoryTiers(tiers_)), own_(own) {}
+  explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr);
 
   /// Returns the shared manifest with the keys of all closures. Never null; empty if nothing is
   /// known.
@@ -51,6 +50,7 @@ class ManifestTable {
     ArtifactPtr entry;
     ManifestPtr manifest;
   };
+  using Lru = PerUserLru<Digest, Decoded, DigestHash>;
   /// Returns the manifest, or null if none of these tiers has one.
   [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
   /// Returns the user's own manifest, or null if there is none.
@@ -58,7 +58,6 @@ class ManifestTable {
   /// Returns the decoded manifest, empty if malformed. `place`: its key in `decoded_`.
   [[nodiscard]] ManifestPtr Decode(const Digest& place, const Digest& fingerprint,
                                    const ArtifactPtr& entry);
-  void Remember(const Digest& place, Decoded decoded);
 
   const std::vector<Tier*> tiers_;
   const std::vector<Tier*> at_once_;
@@ -70,8 +69,7 @@ class ManifestTable {
   Mutex adding_own_;
   Mutex mutex_;
   /// Decoded manifests of entries, so that hits need not decode them again.
-  std::unordered_map<Digest, Decoded, DigestHash> decoded_ GUARDED_BY(mutex_);
-  size_t decoded_bytes_ GUARDED_BY(mutex_) = 0;  // of their entries
+  Lru decoded_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cccl_cache::daemon
