@@ -37,8 +37,8 @@ ServiceLimits NoLimits() {
 }
 
 Result<ConvertedRequest> Parse(std::string_view bytes) {
-  WireInput input({&bytes, 1});
-  return ReadBuild(input, NoLimits(), [](const auto&) { return nullptr; });
+  ProtoReader message(bytes);
+  return ReadBuild(message, NoLimits(), [](const auto&) { return nullptr; });
 }
 
 bool Wants(const ConvertedRequest& request, ArtifactKind kind) {

@@ -49,8 +49,8 @@ Read ReadIn(size_t piece, std::string_view bytes) {
   Read read{cccl_cache::daemon::ReadManyRequest(buffer)};
   if (!read.request.ok() || read.request->cancel) return read;
   const cccl_cache::daemon::BufferPieces pieces(buffer);
-  cccl_cache::daemon::WireInput input(pieces.views());
-  read.build = ReadOfMany(input, Limits(), [](const auto&) { return nullptr; });
+  cccl_cache::ProtoReader message(pieces.views());
+  read.build = ReadOfMany(message, Limits(), [](const auto&) { return nullptr; });
   return read;
 }
 

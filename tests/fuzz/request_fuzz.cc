@@ -36,8 +36,8 @@ ServiceLimits Limits() {
 Result<ConvertedRequest> ReadIn(size_t piece, std::string_view bytes) {
   std::vector<std::string_view> pieces;
   for (size_t at = 0; at < bytes.size(); at += piece) pieces.push_back(bytes.substr(at, piece));
-  WireInput input(pieces);
-  return ReadBuild(input, Limits(), [](const cccl_cache::Digest& digest) {
+  cccl_cache::ProtoReader message(pieces);
+  return ReadBuild(message, Limits(), [](const cccl_cache::Digest& digest) {
     const bool known = digest.bytes[0] == 'd';
     return known ? std::make_shared<const std::string>("uploaded") : nullptr;
   });

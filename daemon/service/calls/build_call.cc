@@ -10,10 +10,10 @@ namespace cccl_cache::daemon {
 namespace {
 
 Result<ConvertedRequest> Read(BuildBackend& backend, const Peer& peer,
-                              const grpc::ByteBuffer& message, BuildReader read) {
-  const BufferPieces pieces(message);
-  WireInput input(pieces.views());
-  return read(input, backend.limits,
+                              const grpc::ByteBuffer& bytes, BuildReader read) {
+  const BufferPieces pieces(bytes);
+  ProtoReader message(pieces.views());
+  return read(message, backend.limits,
               [&](const auto& digest) { return backend.uploads.Find(peer.uid, digest); });
 }
 

@@ -96,7 +96,7 @@ struct CountedRequest {
 
 /// Converts a message's bytes to a request, whatever message holds it: ReadBuild, or a function
 /// that calls it.
-using BuildReader = Result<ConvertedRequest> (*)(WireInput& message, const ServiceLimits& limits,
+using BuildReader = Result<ConvertedRequest> (*)(ProtoReader& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
 /// Reads the request and clears the message. Counts the bytes of the message while it reads, then

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/service/wire/messages.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -40,15 +41,15 @@ Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes, const Servic
   std::optional<Result<ConvertedRequest>> build;
   {
     const BufferPieces pieces(bytes);
-    WireInput input(pieces.views());
-    while (const uint32_t number = input.Next()) {
-      if (number == v1::ExplainRequest::kKeyFieldNumber) key = input.Text();
-      if (number != v1::ExplainRequest::kBuildFieldNumber) continue;
+    ProtoReader message(pieces.views());
+    while (const uint32_t number = message.Next()) {
+      if (number == fields::ExplainRequest::kKey) key = message.Text();
+      if (number != fields::ExplainRequest::kBuild) continue;
       if (build) return NotAQuestion();
-      const WireInput::Nested message(input);
-      build = ReadBuild(input, limits, find_upload);
+      ProtoReader nested = message.Message();
+      build = ReadBuild(nested, limits, find_upload);
     }
-    if (!input.well_formed() || key.empty() != build.has_value()) return NotAQuestion();
+    if (!message.ok() || key.empty() != build.has_value()) return NotAQuestion();
   }
   bytes.Clear();
   ExplainQuestion question;

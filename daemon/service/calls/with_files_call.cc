@@ -8,6 +8,7 @@
 #include "daemon/service/calls/build_call.h"
 #include "daemon/service/wire/messages.h"
 #include "daemon/service/wire/stream_messages.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -15,10 +16,9 @@ namespace {
 Error CallerLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
 
 /// Reads the build of a first BuildWithFilesRequest (a BuildReader).
-Result<ConvertedRequest> ReadFirst(WireInput& message, const ServiceLimits& limits,
+Result<ConvertedRequest> ReadFirst(ProtoReader& message, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
-  constexpr uint32_t kBuild = 1;
-  return ReadNestedBuild(message, kBuild, limits, find_upload);
+  return ReadNestedBuild(message, fields::BuildWithFilesRequest::kBuild, limits, find_upload);
 }
 
 }  // namespace

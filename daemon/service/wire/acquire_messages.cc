@@ -3,8 +3,6 @@
 #include "daemon/service/wire/acquire_messages.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/slice.h>
 
@@ -13,15 +11,15 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wire.h"
 #include "cccl_cache/v1/deposit.pb.h"
 #include "daemon/service/wire/messages.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
 
 /// Maximum bytes of a message besides the contents.
 constexpr uint64_t kHeadBytes = 256;
@@ -39,27 +37,16 @@ Error NotARequest() {
       "it is not UTF-8");
 }
 
-/// Returns whether the current message is well formed and has few members, and so has each message
-/// in field `inner`. Must be called before parsing, which makes an object of 80 bytes from the 2
-/// bytes of an empty one.
-bool HasFewMembers(CodedInputStream& input, int inner) {
+/// Returns whether the message is well formed and has few members, and so has each message in field
+/// `inner`. Must be called before parsing, which makes an object of 80 bytes from the 2 bytes of an
+/// empty one.
+bool HasFewMembers(ProtoReader message, uint32_t inner) {
   size_t members = 0;
-  while (const uint32_t tag = input.ReadTag()) {
+  while (const uint32_t number = message.Next()) {
     if (++members > kMaxMembers) return false;
-    const bool nested =
-        WireFormatLite::GetTagFieldNumber(tag) == inner &&
-        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-    if (!nested) {
-      if (!WireFormatLite::SkipField(&input, tag)) return false;
-      continue;
-    }
-    int length = 0;
-    if (!input.ReadVarintSizeAsInt(&length)) return false;
-    const auto outer = input.PushLimit(length);
-    if (!HasFewMembers(input, 0) || input.BytesUntilLimit() != 0) return false;
-    input.PopLimit(outer);
+    if (number == inner && !HasFewMembers(message.Message(), 0)) return false;
   }
-  return input.ConsumedEntireMessage();
+  return message.ok();
 }
 
 Result<AcquireMessage> FromProto(v1::DepositKey&& message) {
@@ -102,9 +89,9 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
         bytes.Length(), kAcquireChunkBytes));
   }
   {
-    grpc::ProtoBufferReader reader(&bytes);
-    CodedInputStream input(&reader);
-    if (!HasFewMembers(input, v1::AcquireRequest::kKeyFieldNumber)) return NotARequest();
+    const BufferPieces pieces(bytes);
+    const ProtoReader unparsed(pieces.views());
+    if (!HasFewMembers(unparsed, fields::AcquireRequest::kKey)) return NotARequest();
   }
   grpc::ProtoBufferReader reader(&bytes);
   v1::AcquireRequest message;
@@ -124,8 +111,6 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
   return AcquireMessage(LeaseContents{std::move(*message.mutable_contents())});
 }
 
-namespace v1 = cccl_cache::v1;
-
 grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
                              const Digest& key) {
   v1::AcquireReply reply;
@@ -143,16 +128,9 @@ grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key) {
 }
 
 grpc::ByteBuffer EncodeContents(const DepositContents& contents, std::string_view bytes) {
-  using google::protobuf::internal::WireFormatLite;
-  using google::protobuf::io::CodedOutputStream;
-  uint8_t head[16];
-  uint8_t* end = CodedOutputStream::WriteTagToArray(
-      WireFormatLite::MakeTag(v1::AcquireReply::kContentsFieldNumber,
-                              WireFormatLite::WIRETYPE_LENGTH_DELIMITED),
-      head);
-  end = CodedOutputStream::WriteVarint64ToArray(bytes.size(), end);
+  const ProtoWriter head = ProtoWriter().Head(fields::AcquireReply::kContents, bytes.size());
   const grpc::Slice slices[] = {
-      grpc::Slice(head, static_cast<size_t>(end - head)),
+      grpc::Slice(head.bytes()),
       grpc::Slice(
           const_cast<char*>(bytes.data()), bytes.size(),
           [](void* owner) { delete static_cast<DepositContents*>(owner); },

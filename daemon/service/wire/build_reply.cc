@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "daemon/service/wire/wire_output.h"
+#include "base/wire.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
@@ -18,67 +19,69 @@ std::string HexOrNothing(const Digest& digest) {
   return digest == Digest{} ? std::string() : digest.Hex();
 }
 
-std::string EncodeToolchain(const BuildAnswer& answer) {
-  std::string message;
-  AppendBytes(1, HexOrNothing(answer.toolchain_id), message);
-  AppendBytes(2, answer.toolchain_version, message);
-  return message;
+ProtoWriter EncodeToolchain(const BuildAnswer& answer) {
+  using Field = fields::ToolchainName;
+  return ProtoWriter()
+      .Bytes(Field::kId, HexOrNothing(answer.toolchain_id))
+      .Bytes(Field::kVersion, answer.toolchain_version);
 }
 
-std::string EncodeLoweredName(std::string_view expression, std::string_view lowered) {
-  std::string message;
-  AppendBytes(1, ToUtf8(expression), message);
-  AppendBytes(2, ToUtf8(lowered), message);
-  return message;
+ProtoWriter EncodeLoweredName(std::string_view expression, std::string_view lowered) {
+  using Field = fields::LoweredName;
+  return ProtoWriter()
+      .Bytes(Field::kExpression, ToUtf8(expression))
+      .Bytes(Field::kLowered, ToUtf8(lowered));
 }
 
-std::string EncodeTiming(const BuildAnswer& answer) {
-  std::string message;
-  AppendNumber(1, static_cast<uint64_t>(answer.queue_time.count()), message);
-  AppendNumber(2, static_cast<uint64_t>(answer.compile_time.count()), message);
-  return message;
+ProtoWriter EncodeTiming(const BuildAnswer& answer) {
+  using Field = fields::Timing;
+  return ProtoWriter()
+      .Number(Field::kQueueUs, static_cast<uint64_t>(answer.queue_time.count()))
+      .Number(Field::kCompileUs, static_cast<uint64_t>(answer.compile_time.count()));
 }
 
 }  // namespace
 
 std::string EncodeReplyHead(const BuildAnswer& answer) {
-  std::string reply;
-  AppendNumber(1, static_cast<uint64_t>(answer.outcome), reply);
-  AppendNumber(2, static_cast<uint64_t>(answer.tier), reply);
-  AppendBytes(3, HexOrNothing(answer.key), reply);
-  AppendBytes(4, HexOrNothing(answer.fingerprint), reply);
-  AppendMessage(5, EncodeToolchain(answer), reply);
+  using Field = fields::BuildReply;
+  ProtoWriter reply;
+  reply.Number(Field::kOutcome, static_cast<uint64_t>(answer.outcome));
+  reply.Number(Field::kTier, static_cast<uint64_t>(answer.tier));
+  reply.Bytes(Field::kKey, HexOrNothing(answer.key));
+  reply.Bytes(Field::kFingerprint, HexOrNothing(answer.fingerprint));
+  reply.Message(Field::kToolchain, EncodeToolchain(answer).bytes());
   if (answer.artifact != nullptr) {
     for (const auto& [expression, lowered] : answer.artifact->lowered_names) {
-      AppendMessage(6, EncodeLoweredName(expression, lowered), reply);
+      reply.Message(Field::kLoweredNames, EncodeLoweredName(expression, lowered).bytes());
     }
   }
-  AppendBytes(7, ToUtf8(std::string_view(answer.log).substr(0, kMaxLog)), reply);
-  AppendNumber(8, static_cast<uint64_t>(answer.native_code), reply);
-  AppendBytes(9, ToUtf8(answer.reason), reply);
-  AppendNumber(10, answer.remembered ? 1 : 0, reply);
-  AppendNumber(11, answer.precompiled_headers ? 1 : 0, reply);
-  AppendMessage(12, EncodeTiming(answer), reply);
-  AppendNumber(13, answer.closed ? 1 : 0, reply);
-  return reply;
+  reply.Bytes(Field::kLog, ToUtf8(std::string_view(answer.log).substr(0, kMaxLog)));
+  reply.Number(Field::kNativeCode, static_cast<uint64_t>(answer.native_code));
+  reply.Bytes(Field::kReason, ToUtf8(answer.reason));
+  reply.Number(Field::kRemembered, answer.remembered ? 1 : 0);
+  reply.Number(Field::kPrecompiledHeaders, answer.precompiled_headers ? 1 : 0);
+  reply.Message(Field::kTiming, EncodeTiming(answer).bytes());
+  reply.Number(Field::kClosed, answer.closed ? 1 : 0);
+  return reply.Take();
 }
 
 std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes) {
-  std::string artifact;
-  AppendNumber(1, static_cast<uint64_t>(part.kind), artifact);
-  AppendNumber(2, part.bytes.size(), artifact);
-  AppendBytes(3, part.sha256.View(), artifact);
-  uint64_t length = artifact.size();
+  using Field = fields::Artifact;
+  ProtoWriter artifact;
+  artifact.Number(Field::kKind, static_cast<uint64_t>(part.kind));
+  artifact.Number(Field::kSize, part.bytes.size());
+  artifact.Bytes(Field::kSha256, part.sha256.View());
+  uint64_t follow = 0;
   if (bytes == ArtifactBytes::kInChunks) {
-    AppendNumber(4, 1, artifact);
-    length = artifact.size();
+    artifact.Number(Field::kInChunks, 1);
   } else if (!part.bytes.empty()) {
-    AppendHead(15, part.bytes.size(), artifact);
-    length = artifact.size() + part.bytes.size();
+    artifact.Head(Field::kContents, part.bytes.size());
+    follow = part.bytes.size();
   }
-  std::string head;
-  AppendHead(15, length, head);
-  return head + artifact;
+  return ProtoWriter()
+      .Head(fields::BuildReply::kArtifacts, artifact.bytes().size() + follow)
+      .Fields(artifact.bytes())
+      .Take();
 }
 
 }  // namespace cccl_cache::daemon

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "proto/field_numbers.h"
+
 namespace cccl_cache::daemon {
 namespace {
 
@@ -28,33 +30,33 @@ std::vector<std::string> Distinct(std::vector<std::string> texts) {
   return texts;
 }
 
-/// Reads the parts of one request; the numbers of fields are those of build.proto.
+/// Reads the parts of one request.
 class RequestReader {
  public:
-  RequestReader(WireInput& input, const ServiceLimits& limits, const FindUpload& find_upload)
-      : input_(input), limits_(limits), fields_(limits, find_upload) {}
+  RequestReader(const ServiceLimits& limits, const FindUpload& find_upload)
+      : limits_(limits), fields_(limits, find_upload) {}
 
-  Result<ConvertedRequest> Read();
+  Result<ConvertedRequest> Read(ProtoReader& message);
 
  private:
-  void ReadField(uint32_t number, BuildRequest& request);
-  NvrtcProgram Nvrtc();
-  LinkProgram Link();
-  NvvmProgram Nvvm();
-  InlineHeader Header();
-  std::pair<std::string, std::string> Variable();
-  cccl_cache::LinkInput Input();
-  NvvmModule Module();
-  ToolchainSelector Toolchain();
-  FilesView View();
-  std::string WorkingDirectory();
-  Blob ReadBlob();
-  void ReadWanted();
+  void ReadField(uint32_t number, ProtoReader& message, BuildRequest& request);
+  // Each of these reads the message in the current field.
+  NvrtcProgram Nvrtc(ProtoReader& outer);
+  LinkProgram Link(ProtoReader& outer);
+  NvvmProgram Nvvm(ProtoReader& outer);
+  InlineHeader Header(ProtoReader& outer);
+  std::pair<std::string, std::string> Variable(ProtoReader& outer);
+  cccl_cache::LinkInput Input(ProtoReader& outer);
+  NvvmModule Module(ProtoReader& outer);
+  ToolchainSelector Toolchain(ProtoReader& outer);
+  FilesView View(ProtoReader& outer);
+  Blob ReadBlob(ProtoReader& outer);
+  std::string WorkingDirectory(std::string text);
+  void ReadWanted(ProtoReader& message);
   void AddWanted(uint64_t number);
-  void ReadOption(BoundedList& list, std::vector<std::string>& options);
+  void ReadOption(BoundedList& list, ProtoReader& message, std::vector<std::string>& options);
   void Check(const BoundedList& list) { fields_.CheckCount(list.field, list.count, list.limit); }
 
-  WireInput& input_;
   const ServiceLimits& limits_;
   RequestFields fields_;
   std::vector<ArtifactKind> wanted_;
@@ -62,10 +64,10 @@ class RequestReader {
   size_t programs_ = 0;
 };
 
-Result<ConvertedRequest> RequestReader::Read() {
+Result<ConvertedRequest> RequestReader::Read(ProtoReader& message) {
   auto request = std::make_shared<BuildRequest>();
-  while (const uint32_t number = input_.Next()) ReadField(number, *request);
-  if (!input_.well_formed()) return NotARequest();
+  while (const uint32_t number = message.Next()) ReadField(number, message, *request);
+  if (!message.ok()) return NotARequest();
   // A client that needs a newer API gets this error, and not one about fields that this daemon does
   // not know.
   if (min_api_minor_ > kApiMinor) {
@@ -79,125 +81,158 @@ Result<ConvertedRequest> RequestReader::Read() {
   return ConvertedRequest{std::move(request), std::move(wanted_), fields_.bytes()};
 }
 
-void RequestReader::ReadField(uint32_t number, BuildRequest& request) {
-  if (number == 1) request.program = Nvrtc();
-  if (number == 2) request.program = Link();
-  if (number == 3) request.program = Nvvm();
-  if (number == 10) request.toolchain = Toolchain();
-  if (number == 11) request.driver_version = static_cast<uint32_t>(input_.Number());
-  if (number == 12) request.working_directory = WorkingDirectory();
-  if (number == 13) min_api_minor_ = static_cast<uint32_t>(input_.Number());
-  if (number == 14) ReadWanted();
-  if (number == 15) request.files_view = View();
+void RequestReader::ReadField(uint32_t number, ProtoReader& message, BuildRequest& request) {
+  using Field = fields::BuildRequest;
+  if (number == Field::kNvrtc) request.program = Nvrtc(message);
+  if (number == Field::kLink) request.program = Link(message);
+  if (number == Field::kNvvm) request.program = Nvvm(message);
+  if (number == Field::kToolchain) request.toolchain = Toolchain(message);
+  if (number == Field::kDriverVersion) {
+    request.driver_version = static_cast<uint32_t>(message.Number());
+  }
+  if (number == Field::kWorkingDirectory) {
+    request.working_directory = WorkingDirectory(message.Text());
+  }
+  if (number == Field::kMinApiMinor) min_api_minor_ = static_cast<uint32_t>(message.Number());
+  if (number == Field::kWanted) ReadWanted(message);
+  if (number == Field::kFilesView) request.files_view = View(message);
 }
 
-NvrtcProgram RequestReader::Nvrtc() {
+NvrtcProgram RequestReader::Nvrtc(ProtoReader& outer) {
+  using Field = fields::NvrtcProgram;
   ++programs_;
   NvrtcProgram program;
   BoundedList options{"nvrtc.options", limits_.options};
   BoundedList headers{"nvrtc.headers", limits_.headers};
   BoundedList expressions{"nvrtc.name_expressions", limits_.options};
   BoundedList environment{"nvrtc.environment", limits_.options};
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) program.source = fields_.SourceText("nvrtc.source", ReadBlob());
-    if (number == 2) program.name = fields_.Name("nvrtc.name", input_.Text());
-    if (number == 3) ReadOption(options, program.options);
-    if (number == 4 && headers.Takes()) program.headers.push_back(Header());
-    if (number == 5) ReadOption(expressions, program.name_expressions);
-    if (number == 6 && environment.Takes()) program.environment.push_back(Variable());
-    if (number == 7) program.append_toolchain_headers = input_.Number() != 0;
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kSource) {
+      program.source = fields_.SourceText("nvrtc.source", ReadBlob(message));
+    }
+    if (number == Field::kName) program.name = fields_.Name("nvrtc.name", message.Text());
+    if (number == Field::kOptions) ReadOption(options, message, program.options);
+    if (number == Field::kHeaders && headers.Takes()) program.headers.push_back(Header(message));
+    if (number == Field::kNameExpressions) {
+      ReadOption(expressions, message, program.name_expressions);
+    }
+    if (number == Field::kEnvironment && environment.Takes()) {
+      program.environment.push_back(Variable(message));
+    }
+    if (number == Field::kAppendToolchainHeaders) {
+      program.append_toolchain_headers = message.Number() != 0;
+    }
   }
   for (const auto& list : {options, headers, expressions, environment}) Check(list);
   program.name_expressions = Distinct(std::move(program.name_expressions));
   return program;
 }
 
-LinkProgram RequestReader::Link() {
+LinkProgram RequestReader::Link(ProtoReader& outer) {
+  using Field = fields::LinkProgram;
   ++programs_;
   LinkProgram program;
   BoundedList inputs{"link.inputs", limits_.options};
   BoundedList options{"link.options", limits_.options};
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1 && inputs.Takes()) program.inputs.push_back(Input());
-    if (number == 2) ReadOption(options, program.options);
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kInputs && inputs.Takes()) program.inputs.push_back(Input(message));
+    if (number == Field::kOptions) ReadOption(options, message, program.options);
   }
   for (const auto& list : {inputs, options}) Check(list);
   return program;
 }
 
-NvvmProgram RequestReader::Nvvm() {
+NvvmProgram RequestReader::Nvvm(ProtoReader& outer) {
+  using Field = fields::NvvmProgram;
   ++programs_;
   NvvmProgram program;
   BoundedList modules{"nvvm.modules", limits_.options};
   BoundedList options{"nvvm.options", limits_.options};
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1 && modules.Takes()) program.modules.push_back(Module());
-    if (number == 2) ReadOption(options, program.options);
-    if (number == 3) program.add_libdevice = input_.Number() != 0;
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kModules && modules.Takes()) program.modules.push_back(Module(message));
+    if (number == Field::kOptions) ReadOption(options, message, program.options);
+    if (number == Field::kAddLibdevice) program.add_libdevice = message.Number() != 0;
   }
   for (const auto& list : {modules, options}) Check(list);
   return program;
 }
 
-InlineHeader RequestReader::Header() {
+InlineHeader RequestReader::Header(ProtoReader& outer) {
+  using Field = fields::InlineHeader;
   InlineHeader header;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) header.name = fields_.Name("nvrtc.headers.name", input_.Text());
-    if (number == 2) header.contents = fields_.SourceText("nvrtc.headers.contents", ReadBlob());
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kName) header.name = fields_.Name("nvrtc.headers.name", message.Text());
+    if (number == Field::kContents) {
+      header.contents = fields_.SourceText("nvrtc.headers.contents", ReadBlob(message));
+    }
   }
   return header;
 }
 
-std::pair<std::string, std::string> RequestReader::Variable() {
+std::pair<std::string, std::string> RequestReader::Variable(ProtoReader& outer) {
+  using Field = fields::EnvironmentVariable;
   std::pair<std::string, std::string> variable;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) variable.first = fields_.Name("nvrtc.environment.name", input_.Text());
-    if (number == 2) variable.second = fields_.Option("nvrtc.environment.value", input_.Text());
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kName) {
+      variable.first = fields_.Name("nvrtc.environment.name", message.Text());
+    }
+    if (number == Field::kValue) {
+      variable.second = fields_.Option("nvrtc.environment.value", message.Text());
+    }
   }
   return variable;
 }
 
-cccl_cache::LinkInput RequestReader::Input() {
+cccl_cache::LinkInput RequestReader::Input(ProtoReader& outer) {
+  using Field = fields::LinkInput;
   cccl_cache::LinkInput file;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) {
-      const auto type = static_cast<int32_t>(input_.Number());
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kType) {
+      const auto type = static_cast<int32_t>(message.Number());
       if (type < 0 || type > static_cast<int32_t>(LinkInputType::kLibrary)) {
         fields_.Refuse(fmt::format("link.inputs.type: {} is not a type of input", type));
       } else {
         file.type = static_cast<LinkInputType>(type);
       }
     }
-    if (number == 2) file.name = fields_.Name("link.inputs.name", input_.Text());
-    if (number == 3) file.contents = fields_.Contents("link.inputs.contents", ReadBlob());
+    if (number == Field::kName) file.name = fields_.Name("link.inputs.name", message.Text());
+    if (number == Field::kContents) {
+      file.contents = fields_.Contents("link.inputs.contents", ReadBlob(message));
+    }
   }
   return file;
 }
 
-NvvmModule RequestReader::Module() {
+NvvmModule RequestReader::Module(ProtoReader& outer) {
+  using Field = fields::NvvmModule;
   NvvmModule module;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) module.name = fields_.Name("nvvm.modules.name", input_.Text());
-    if (number == 2) module.contents = fields_.Contents("nvvm.modules.contents", ReadBlob());
-    if (number == 3) module.lazy = input_.Number() != 0;
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kName) module.name = fields_.Name("nvvm.modules.name", message.Text());
+    if (number == Field::kContents) {
+      module.contents = fields_.Contents("nvvm.modules.contents", ReadBlob(message));
+    }
+    if (number == Field::kLazy) module.lazy = message.Number() != 0;
   }
   return module;
 }
 
-ToolchainSelector RequestReader::Toolchain() {
+ToolchainSelector RequestReader::Toolchain(ProtoReader& outer) {
+  using Field = fields::ToolchainSelector;
   ToolchainSelector selector;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) selector.id = fields_.Name("toolchain.id", input_.Text());
-    if (number == 2) selector.version = fields_.Name("toolchain.version", input_.Text());
-    if (number == 3) selector.major = static_cast<uint32_t>(input_.Number());
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kId) selector.id = fields_.Name("toolchain.id", message.Text());
+    if (number == Field::kVersion) {
+      selector.version = fields_.Name("toolchain.version", message.Text());
+    }
+    if (number == Field::kMajor) selector.major = static_cast<uint32_t>(message.Number());
   }
   const int set = static_cast<int>(!selector.id.empty()) +
                   static_cast<int>(!selector.version.empty()) +
@@ -206,43 +241,45 @@ ToolchainSelector RequestReader::Toolchain() {
   return selector;
 }
 
-FilesView RequestReader::View() {
+FilesView RequestReader::View(ProtoReader& outer) {
+  using Field = fields::FilesView;
   FilesView view;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) view.mount_namespace = input_.Number();
-    if (number == 2) view.root_device = input_.Number();
-    if (number == 3) view.root_inode = input_.Number();
-    if (number == 4) view.root_mount = input_.Number();
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kMountNamespace) view.mount_namespace = message.Number();
+    if (number == Field::kRootDevice) view.root_device = message.Number();
+    if (number == Field::kRootInode) view.root_inode = message.Number();
+    if (number == Field::kRootMount) view.root_mount = message.Number();
   }
   return view;
 }
 
-std::string RequestReader::WorkingDirectory() {
-  std::string directory = fields_.Name("working_directory", input_.Text());
+std::string RequestReader::WorkingDirectory(std::string text) {
+  std::string directory = fields_.Name("working_directory", std::move(text));
   const bool absolute = directory.empty() || directory.front() == '/';
   if (!absolute) fields_.Refuse("working_directory: must be absolute");
   return directory;
 }
 
-Blob RequestReader::ReadBlob() {
+Blob RequestReader::ReadBlob(ProtoReader& outer) {
+  using Field = fields::Blob;
   Blob blob;
-  const WireInput::Nested message(input_);
-  while (const uint32_t number = input_.Next()) {
-    if (number == 1) blob.inline_bytes = input_.Bytes();
-    if (number == 2) blob.upload_sha256 = input_.Bytes();
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kInlineBytes) blob.inline_bytes = message.Bytes();
+    if (number == Field::kUploadSha256) blob.upload_sha256 = message.Bytes();
   }
   return blob;
 }
 
 /// Reads enums, which may come one by one or packed in one field.
-void RequestReader::ReadWanted() {
-  if (!input_.is_bytes()) {
-    AddWanted(input_.Number());
+void RequestReader::ReadWanted(ProtoReader& message) {
+  if (!message.is_bytes()) {
+    AddWanted(message.Number());
     return;
   }
-  const WireInput::Nested numbers(input_);
-  while (numbers.more()) AddWanted(input_.NextOfNumbers());
+  ProtoReader numbers = message.Message();
+  while (numbers.more()) AddWanted(numbers.NextOfNumbers());
 }
 
 void RequestReader::AddWanted(uint64_t number) {
@@ -257,8 +294,9 @@ void RequestReader::AddWanted(uint64_t number) {
   if (std::ranges::find(wanted_, kind) == wanted_.end()) wanted_.push_back(kind);
 }
 
-void RequestReader::ReadOption(BoundedList& list, std::vector<std::string>& options) {
-  if (list.Takes()) options.push_back(fields_.Option(list.field, input_.Text()));
+void RequestReader::ReadOption(BoundedList& list, ProtoReader& message,
+                               std::vector<std::string>& options) {
+  if (list.Takes()) options.push_back(fields_.Option(list.field, message.Text()));
 }
 
 }  // namespace
@@ -349,22 +387,22 @@ Error NotARequest() {
       "option in it is not UTF-8"};
 }
 
-Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
+Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,
                                    const FindUpload& find_upload) {
-  return RequestReader(input, limits, find_upload).Read();
+  return RequestReader(limits, find_upload).Read(message);
 }
 
-Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
+Result<ConvertedRequest> ReadNestedBuild(ProtoReader& message, uint32_t number,
                                          const ServiceLimits& limits,
                                          const FindUpload& find_upload) {
   std::optional<Result<ConvertedRequest>> build;
-  while (const uint32_t found = input.Next()) {
+  while (const uint32_t found = message.Next()) {
     if (found != number) continue;
     if (build) return NotARequest();
-    const WireInput::Nested message(input);
-    build = ReadBuild(input, limits, find_upload);
+    ProtoReader nested = message.Message();
+    build = ReadBuild(nested, limits, find_upload);
   }
-  if (!build || !input.well_formed()) return NotARequest();
+  if (!build || !message.ok()) return NotARequest();
   return *std::move(build);
 }
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wire.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
-#include "daemon/service/wire/wire_input.h"
 #include "proto/digest.h"
 #include "proto/request.h"
 
@@ -72,14 +72,14 @@ struct ConvertedRequest {
 /// Returns the error for bytes that are no BuildRequest.
 [[nodiscard]] Error NotARequest();
 
-/// Reads the current message as a BuildRequest. Keeps no entry of a list beyond its bound.
+/// Reads the message as a BuildRequest. Keeps no entry of a list beyond its bound.
 /// kInvalidRequest names the field, kUploadNeeded the digest.
-[[nodiscard]] Result<ConvertedRequest> ReadBuild(WireInput& input, const ServiceLimits& limits,
+[[nodiscard]] Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
-/// Reads the BuildRequest in field `number` of the current message, and ignores other fields. Fails
+/// Reads the BuildRequest in field `number` of the message, and ignores other fields. Fails
 /// unless there is exactly one.
-[[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(WireInput& input, uint32_t number,
+[[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(ProtoReader& message, uint32_t number,
                                                        const ServiceLimits& limits,
                                                        const FindUpload& find_upload);
 

@@ -9,17 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wire.h"
 #include "daemon/service/wire/build_reply.h"
-#include "daemon/service/wire/wire_output.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
-
-/// Field numbers in build.proto. Both messages have the reply first or last.
-constexpr uint32_t kTagOfMany = 1;
-constexpr uint32_t kReplyOfMany = 15;
-constexpr uint32_t kReplyOfChunk = 1;
-constexpr uint32_t kDataOfChunk = 2;
 
 /// Maximum bytes of an artifact's kind, size, digest and mark, with their tags and lengths.
 constexpr uint64_t kMaxArtifactHead = 96;
@@ -72,13 +67,13 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<Artifa
 grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                    const std::vector<ArtifactKind>& wanted, uint64_t limit) {
   const grpc::ByteBuffer reply = EncodeReply(answer, wanted, limit - std::min(limit, kMaxTag));
-  std::string head;
-  AppendNumber(kTagOfMany, tag, head);
-  AppendHead(kReplyOfMany, reply.Length(), head);
+  using Field = fields::BuildManyReply;
+  const ProtoWriter head =
+      ProtoWriter().Number(Field::kTag, tag).Head(Field::kReply, reply.Length());
   std::vector<grpc::Slice> slices;
   // Both are buffers of our own in memory, so Dump cannot fail.
   static_cast<void>(reply.Dump(&slices));
-  slices.insert(slices.begin(), grpc::Slice(head));
+  slices.insert(slices.begin(), grpc::Slice(head.bytes()));
   return {slices.data(), slices.size()};
 }
 
@@ -88,9 +83,8 @@ ReplyChunks::ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKi
   for (const ArtifactPart* part : parts_) {
     reply += EncodeArtifactHead(*part, ArtifactBytes::kInChunks);
   }
-  std::string chunk;
-  AppendMessage(kReplyOfChunk, reply, chunk);
-  grpc::Slice slice(chunk);
+  const ProtoWriter chunk = ProtoWriter().Message(fields::BuildChunk::kReply, reply);
+  grpc::Slice slice(chunk.bytes());
   reply_ = grpc::ByteBuffer(&slice, 1);
 }
 
@@ -113,9 +107,8 @@ bool ReplyChunks::Next(grpc::ByteBuffer& message) {
   if (part_ == parts_.size()) return false;
   const auto bytes = std::string_view(parts_[part_]->bytes).substr(offset_, kChunkBytes);
   offset_ += bytes.size();
-  std::string head;
-  AppendHead(kDataOfChunk, bytes.size(), head);
-  grpc::Slice slices[] = {grpc::Slice(head), SliceOf(artifact_, bytes)};
+  const ProtoWriter head = ProtoWriter().Head(fields::BuildChunk::kData, bytes.size());
+  grpc::Slice slices[] = {grpc::Slice(head.bytes()), SliceOf(artifact_, bytes)};
   message = grpc::ByteBuffer(slices, std::size(slices));
   return true;
 }

@@ -3,9 +3,6 @@
 #include "daemon/service/wire/stream_messages.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <string>
 #include <string_view>
@@ -14,30 +11,20 @@
 #include "base/text.h"
 #include "cccl_cache/v1/build.pb.h"
 #include "daemon/service/wire/messages.h"
+#include "proto/field_numbers.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
 namespace v1 = cccl_cache::v1;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
 
 /// Maximum fields of one message, with unknown ones.
 constexpr int kMaxFields = 64;
-
-constexpr uint32_t kTag =
-    WireFormatLite::MakeTag(v1::BuildManyRequest::kTagFieldNumber, WireFormatLite::WIRETYPE_VARINT);
-constexpr uint32_t kCancel = WireFormatLite::MakeTag(v1::BuildManyRequest::kCancelFieldNumber,
-                                                     WireFormatLite::WIRETYPE_VARINT);
-constexpr uint32_t kBuild = WireFormatLite::MakeTag(v1::BuildManyRequest::kBuildFieldNumber,
-                                                    WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
 
 Error NotOfMany() {
   return Error{ErrorCode::kInvalidRequest,
                "the message is not a cccl_cache.v1.BuildManyRequest with either a build or cancel"};
 }
-
-namespace v1 = cccl_cache::v1;
 
 constexpr uint64_t kMaxContents = 1u << 20;
 /// Maximum bytes besides the contents: enough for a thousand answers without any.
@@ -52,75 +39,92 @@ Error NotAnswers(std::string_view what) {
                            what)};
 }
 
-Result<CallerAnswer> FromProto(const v1::FileAnswer& message) {
+/// The fields of a FileAnswer, as they came.
+struct FileAnswer {
+  int32_t kind = 0;
+  std::pair<uint64_t, uint64_t> inode;
+  uint64_t size = 0;
+  std::string sha256;
+  std::string contents;
+  std::string reason;
+};
+
+FileAnswer ReadFields(ProtoReader& outer) {
+  using Field = fields::FileAnswer;
+  FileAnswer answer;
+  ProtoReader message = outer.Message();
+  while (const uint32_t number = message.Next()) {
+    if (number == Field::kKind) answer.kind = static_cast<int32_t>(message.Number());
+    if (number == Field::kDevice) answer.inode.first = message.Number();
+    if (number == Field::kInode) answer.inode.second = message.Number();
+    if (number == Field::kSize) answer.size = message.Number();
+    if (number == Field::kSha256) answer.sha256 = message.Bytes();
+    if (number == Field::kContents) answer.contents = message.Bytes();
+    if (number == Field::kReason) answer.reason = message.Text();
+  }
+  return answer;
+}
+
+Result<CallerAnswer> Convert(const FileAnswer& message) {
   CallerAnswer answer;
-  switch (message.kind()) {
+  switch (message.kind) {
     case v1::FILE_KIND_ABSENT:
       return answer;
     case v1::FILE_KIND_REFUSED:
-      answer.refusal = message.reason().empty() ? "it does not say why" : message.reason();
+      answer.refusal = message.reason.empty() ? "it does not say why" : message.reason;
       return answer;
     case v1::FILE_KIND_DIRECTORY:
       answer.kind = FileKind::kDirectory;
-      answer.inode = {message.device(), message.inode()};
+      answer.inode = message.inode;
       return answer;
     case v1::FILE_KIND_REGULAR:
       break;
     default:
-      return NotAnswers(fmt::format("{} is no kind of file", static_cast<int>(message.kind())));
+      return NotAnswers(fmt::format("{} is no kind of file", message.kind));
   }
   answer.kind = FileKind::kFile;
-  answer.inode = {message.device(), message.inode()};
-  answer.size = message.size();
-  if (message.sha256().empty()) return answer;
-  answer.digest = Digest::FromBytes(message.sha256());
+  answer.inode = message.inode;
+  answer.size = message.size;
+  if (message.sha256.empty()) return answer;
+  answer.digest = Digest::FromBytes(message.sha256);
   if (!answer.digest) return NotAnswers("a SHA-256 has 32 bytes");
-  if (!message.contents().empty()) return NotAnswers("contents where their digest is");
+  if (!message.contents.empty()) return NotAnswers("contents where their digest is");
   return answer;
 }
 
-/// Reads the message in the next `length` bytes.
-Status ReadAnswer(CodedInputStream& input, int length, FileExchange& exchange) {
-  v1::FileAnswer message;
-  const auto outer = input.PushLimit(length);
-  if (!message.MergeFromCodedStream(&input) || !input.ConsumedEntireMessage() ||
-      input.BytesUntilLimit() != 0) {
-    return NotAnswers("it is damaged, or text in it is not UTF-8");
-  }
-  input.PopLimit(outer);
-  auto answer = FromProto(message);
+/// Passes on the answer in the current field.
+Status ReadAnswer(ProtoReader& outer, FileExchange& exchange) {
+  const FileAnswer message = ReadFields(outer);
+  if (!outer.ok()) return NotAnswers("it is damaged, or text in it is not UTF-8");
+  auto answer = Convert(message);
   if (!answer) return answer.error();
-  const bool contents = answer->kind == FileKind::kFile && !message.contents().empty();
+  const bool contents = answer->kind == FileKind::kFile && !message.contents.empty();
   if (auto taken = exchange.Answer(*std::move(answer)); !taken) return taken;
-  return contents ? exchange.Append(message.contents()) : Status(Ok{});
+  return contents ? exchange.Append(message.contents) : Status(Ok{});
 }
 
 }  // namespace
 
-Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes) {
-  grpc::ProtoBufferReader reader(&bytes);
-  CodedInputStream input(&reader);
-  google::protobuf::uint64 number = 0;
-  google::protobuf::uint64 cancel = 0;
+Result<ManyRequest> ReadManyRequest(const grpc::ByteBuffer& bytes) {
+  using Field = fields::BuildManyRequest;
+  const BufferPieces pieces(bytes);
+  ProtoReader message(pieces.views());
+  ManyRequest request;
   bool build = false;
-  for (int fields = 0; fields < kMaxFields; ++fields) {
-    const uint32_t field = input.ReadTag();
-    if (field == 0) {
-      if (!input.ConsumedEntireMessage() || build == (cancel != 0)) return NotOfMany();
-      return ManyRequest{number, cancel != 0};
-    }
-    build = build || field == kBuild;
-    const bool well = field == kTag      ? input.ReadVarint64(&number)
-                      : field == kCancel ? input.ReadVarint64(&cancel)
-                                         : WireFormatLite::SkipField(&input, field);
-    if (!well) return NotOfMany();
+  int count = 0;
+  while (const uint32_t number = message.Next()) {
+    if (++count >= kMaxFields) return NotOfMany();
+    if (number == Field::kTag) request.tag = message.Number();
+    if (number == Field::kCancel) request.cancel = message.Number() != 0;
+    if (number == Field::kBuild) build = true;
   }
-  return NotOfMany();
+  if (!message.ok() || build == request.cancel) return NotOfMany();
+  return request;
 }
 
-Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
+Result<ConvertedRequest> ReadOfMany(ProtoReader& message, const ServiceLimits& limits,
                                     const FindUpload& find_upload) {
-  return ReadNestedBuild(message, v1::BuildManyRequest::kBuildFieldNumber, limits, find_upload);
+  return ReadNestedBuild(message, fields::BuildManyRequest::kBuild, limits, find_upload);
 }
 
 grpc::ByteBuffer EncodeTaggedError(uint64_t tag, const Error& error) {
@@ -143,35 +147,30 @@ grpc::ByteBuffer EncodeQuestions(const std::vector<CallerQuestion>& questions) {
   return Encode(reply);
 }
 
-Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange) {
+Status ReadFileAnswers(const grpc::ByteBuffer& bytes, FileExchange& exchange) {
+  using Field = fields::BuildWithFilesRequest;
   if (bytes.Length() > kMaxContents + kMaxHeads) {
     return NotAnswers(
         fmt::format("{} bytes, and at most {} may be contents", bytes.Length(), kMaxContents));
   }
-  grpc::ProtoBufferReader reader(&bytes);
-  CodedInputStream input(&reader);
+  const BufferPieces pieces(bytes);
+  ProtoReader message(pieces.views());
   int others = 0;
-  while (const uint32_t tag = input.ReadTag()) {
-    const int number = WireFormatLite::GetTagFieldNumber(tag);
-    const bool piece =
-        WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-    const bool answer = piece && number == v1::BuildWithFilesRequest::kAnswersFieldNumber;
-    const bool more = piece && number == v1::BuildWithFilesRequest::kMoreFieldNumber;
-    if (number == v1::BuildWithFilesRequest::kBuildFieldNumber) return NotAnswers("another build");
-    if (!answer && !more) {
-      if (++others > kMaxOthers || !WireFormatLite::SkipField(&input, tag)) {
-        return NotAnswers("it is damaged");
-      }
-      continue;
+  while (const uint32_t number = message.Next()) {
+    Status taken = Ok{};
+    if (number == Field::kBuild) {
+      return NotAnswers("another build");
+    } else if (number == Field::kAnswers) {
+      taken = ReadAnswer(message, exchange);
+    } else if (number == Field::kMore) {
+      const std::string contents = message.Bytes();
+      if (message.ok()) taken = exchange.Append(contents);
+    } else if (++others > kMaxOthers) {
+      return NotAnswers("it is damaged");
     }
-    int length = 0;
-    std::string contents;
-    if (!input.ReadVarintSizeAsInt(&length)) return NotAnswers("it is damaged");
-    if (more && !input.ReadString(&contents, length)) return NotAnswers("it is damaged");
-    const Status taken = more ? exchange.Append(contents) : ReadAnswer(input, length, exchange);
     if (!taken) return taken;
   }
-  return input.ConsumedEntireMessage() ? Status(Ok{}) : Status(NotAnswers("it is damaged"));
+  return message.ok() ? Status(Ok{}) : Status(NotAnswers("it is damaged"));
 }
 
 }  // namespace cccl_cache::daemon

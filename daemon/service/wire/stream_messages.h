@@ -22,10 +22,10 @@ struct ManyRequest {
 
 /// Reads the tag, but neither decodes the build nor consumes the bytes. An error means that the
 /// bytes are no such message. It belongs to no build, so it ends the whole call.
-[[nodiscard]] Result<ManyRequest> ReadManyRequest(grpc::ByteBuffer& bytes);
+[[nodiscard]] Result<ManyRequest> ReadManyRequest(const grpc::ByteBuffer& bytes);
 
 /// Reads the build in such a message (a BuildReader).
-[[nodiscard]] Result<ConvertedRequest> ReadOfMany(WireInput& message, const ServiceLimits& limits,
+[[nodiscard]] Result<ConvertedRequest> ReadOfMany(ProtoReader& message, const ServiceLimits& limits,
                                                   const FindUpload& find_upload);
 
 /// Returns the answer for the build with this tag, which failed with this error.
@@ -37,6 +37,6 @@ struct ManyRequest {
 /// Passes the answers of a BuildWithFilesRequest to `exchange`, one at a time, so a message with a
 /// million of them costs no more memory than one. kInvalidRequest: it holds something else, or more
 /// than one message may hold.
-[[nodiscard]] Status ReadFileAnswers(grpc::ByteBuffer& bytes, FileExchange& exchange);
+[[nodiscard]] Status ReadFileAnswers(const grpc::ByteBuffer& bytes, FileExchange& exchange);
 
 }  // namespace cccl_cache::daemon

@@ -23,7 +23,7 @@ Result<ConvertedRequest> Read(std::string_view bytes, const ServiceLimits& limit
                               const FindUpload& find_upload = NoUpload, size_t piece = 7) {
   std::vector<std::string_view> pieces{{}};
   for (size_t at = 0; at < bytes.size(); at += piece) pieces.push_back(bytes.substr(at, piece));
-  WireInput input(pieces);
+  ProtoReader input(pieces);
   return ReadBuild(input, limits, find_upload);
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("a build inside another message is found among its other fields") {
   *message.mutable_build() = Nvrtc();
   auto read = [](const std::string& bytes) {
     const std::string_view view = bytes;
-    WireInput input({&view, 1});
+    ProtoReader input(view);
     return ReadNestedBuild(input, v1::BuildManyRequest::kBuildFieldNumber, {}, NoUpload);
   };
   const std::string bytes = message.SerializeAsString();

@@ -38,18 +38,18 @@ struct Scene {
   grpc::ByteBuffer message;
 };
 
-Result<ConvertedRequest> Ten(WireInput&, const ServiceLimits&, const FindUpload&) {
+Result<ConvertedRequest> Ten(ProtoReader&, const ServiceLimits&, const FindUpload&) {
   counted_while_reading = watched->Used(Resource::kBytes);
   ConvertedRequest converted;
   converted.bytes = 10;
   return converted;
 }
 
-Result<ConvertedRequest> Nothing(WireInput&, const ServiceLimits&, const FindUpload&) {
+Result<ConvertedRequest> Nothing(ProtoReader&, const ServiceLimits&, const FindUpload&) {
   return Error{ErrorCode::kInvalidRequest, "nothing"};
 }
 
-Result<ConvertedRequest> Find(WireInput&, const ServiceLimits&, const FindUpload& find_upload) {
+Result<ConvertedRequest> Find(ProtoReader&, const ServiceLimits&, const FindUpload& find_upload) {
   ConvertedRequest converted;
   converted.bytes = find_upload(cccl_cache::Sha256("mine")) != nullptr ? 1 : 2;
   return converted;

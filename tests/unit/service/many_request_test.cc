@@ -73,7 +73,7 @@ TEST_CASE("the build in a message is read as one") {
   message.mutable_build()->mutable_nvrtc()->mutable_source()->set_inline_bytes("source");
   const std::string bytes = message.SerializeAsString();
   const std::string_view pieces[] = {bytes};
-  WireInput input(pieces);
+  ProtoReader input(pieces);
   const auto read = ReadOfMany(input, {}, [](const auto&) { return nullptr; });
   REQUIRE(read.ok());
   CHECK(std::get<cccl_cache::NvrtcProgram>(read->request->program).source == "source");
