@@ -12,7 +12,7 @@
 #include "client/src/c_abi/handles.h"
 #include "client/src/c_abi/this_process.h"
 #include "client/src/transport/address.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 using cccl_cache::AsThisProcess;
 using cccl_cache::Deadline;

@@ -23,7 +23,7 @@
 #include "client/src/calls/result_cache.h"
 #include "client/src/transport/readiness.h"
 #include "client/src/transport/timing.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

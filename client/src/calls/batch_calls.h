@@ -21,8 +21,8 @@
 #include "client/src/transport/readiness.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
 #include "client/src/wire/messages.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

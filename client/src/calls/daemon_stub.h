@@ -15,7 +15,7 @@
 #include "cccl_cache/expected.h"
 #include "client/src/transport/channel.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

@@ -11,7 +11,7 @@
 #include "client/src/calls/daemon_stub.h"
 #include "client/src/calls/local_compiler.h"
 #include "client/src/transport/timing.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

@@ -12,8 +12,8 @@
 
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
-#include "client/src/wire/build_request.h"
 #include "client/src/wire/messages.h"
+#include "client/src/wire/request_message.h"
 #include "proto/digest.h"
 
 namespace cccl_cache {

@@ -15,7 +15,7 @@
 #include "client/src/transport/spawned_process.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

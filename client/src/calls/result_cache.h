@@ -10,7 +10,7 @@
 
 #include "base/lru.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 using cccl_cache::RequestPieces;
 

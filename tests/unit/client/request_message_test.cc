@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/wire/build_request.h"
+#include "client/src/wire/request_message.h"
 
 #include <cccl_cache/v1/admin.pb.h>
 #include <cccl_cache/v1/build.pb.h>
