@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/explain/explainer.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -358,6 +360,34 @@ TEST_CASE("a question waits for a toolchain that is being identified") {
   CHECK(bench.toolchains.FinishLook() == 1);
   REQUIRE(answer.wait_for(kPatience) == std::future_status::ready);
   CHECK(answer.get()->verdict == Verdict::kNeverSeen);
+}
+
+TEST_CASE("a question that still waits when the daemon ends is answered so") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.toolchains.NeedLooks(1);
+  std::optional<Result<Explanation>> answer;
+  bench.coordinator->Explain(MakeRequest("a"), kAlice,
+                             [&](Result<Explanation> result) { answer = std::move(result); });
+  CHECK_FALSE(answer);
+  bench.Stop();
+  REQUIRE(answer);
+  CHECK((*answer).error().code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("a question counts as no build, no hit and no miss") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.BuildOne("a");
+  const auto counts = [&] {
+    return std::array{bench.Count(Counter::kBuilds), bench.Count(Counter::kHitsMemory),
+                      bench.Count(Counter::kMisses), bench.Count(Counter::kRefused)};
+  };
+  const auto before = counts();
+  CHECK(Explain(bench, "a").verdict == Verdict::kHit);
+  CHECK(Explain(bench, "b").verdict != Verdict::kHit);
+  auto request = MakeRequest("a");
+  request->toolchain.major = 99;
+  CHECK_FALSE(Ask(bench, request).ok());
+  CHECK(counts() == before);
 }
 
 }  // namespace
