@@ -87,6 +87,16 @@ std::string Bytes(double bytes) {
   return Fixed(bytes, unit);
 }
 
+/// "1.2 / 16.0 GiB (7 %)". An older daemon does not tell its limit.
+std::string Use(double bytes, double limit) {
+  std::string used = Bytes(bytes);
+  if (limit <= 0) return used;
+  const std::string all = Bytes(limit);
+  const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ')); };
+  if (unit(used) == unit(all)) used.resize(used.rfind(' '));
+  return used + " / " + all + " (" + Number(std::floor(100 * bytes / limit)) + " %)";
+}
+
 /// "9 h 12 m", "2.6 s"
 std::string Duration(double seconds) {
   constexpr double kMinute = 60;
@@ -115,6 +125,15 @@ std::string Line(std::string name, const std::string& value) {
   return name + value + "\n";
 }
 
+std::string Problem(Client& client) {
+  const Expected<Client::Info> info = client.GetInfo();
+  if (!info.ok()) return "not known: " + info.error().message;
+  cccl_cache_daemon daemon = {};
+  daemon.struct_size = sizeof(daemon);
+  cccl_cache_info_describe(info->get(), &daemon);
+  return std::string(View(daemon.problem));
+}
+
 int Run(bool openmetrics, bool verbose, const CommonOptions& common) {
   if (openmetrics && common.json) {
     return FailUsage("--json and --openmetrics exclude each other", common);
@@ -126,12 +145,7 @@ int Run(bool openmetrics, bool verbose, const CommonOptions& common) {
   if (openmetrics) return Print(StatsOpenMetrics(stats->get()));
   if (common.json) return Print(StatsJson(stats->get()));
   if (verbose) return Print(StatsText(stats->get()));
-  const Expected<Client::Info> info = client->GetInfo();
-  if (!info.ok()) return Fail(info.error(), common);
-  cccl_cache_daemon daemon = {};
-  daemon.struct_size = sizeof(daemon);
-  cccl_cache_info_describe(info->get(), &daemon);
-  return Print(StatsSummary(stats->get(), client->socket(), View(daemon.problem)));
+  return Print(StatsSummary(stats->get(), client->socket(), Problem(*client)));
 }
 
 }  // namespace
@@ -198,11 +212,12 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
          " compiled, " + count("compile_failures_total") + " failed; hit rate " + HitRate(all) +
          "\n" + "Saved     " + Duration(Sum(all, "saved_seconds_total")) +
          " of compile time, spent " + Duration(Sum(all, "compile_seconds_total")) + "\n" +
-         "Stored    " + Bytes(Sum(all, "bytes")) + " in " + count("entries") + " entries, " +
-         count("evictions_total") + " evicted; deposits " + Bytes(Sum(all, "deposit_bytes")) +
-         "\n" + "Now       " + count("in_flight") + " compiling, " + count("queued") + " queued, " +
-         count("clients") + " connections\n" + "Problem   " +
-         (problem.empty() ? "none" : std::string(problem)) + "   (-v: all counters)\n";
+         "Stored    " + Use(Sum(all, "bytes"), Sum(all, "store_limit_bytes")) + " in " +
+         count("entries") + " entries, " + count("evictions_total") + " evicted; deposits " +
+         Bytes(Sum(all, "deposit_bytes")) + "\n" + "Now       " + count("in_flight") +
+         " compiling, " + count("queued") + " queued, " + count("clients") + " connections\n" +
+         "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
+         "   (-v: all counters)\n";
 }
 
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {

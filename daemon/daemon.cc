@@ -110,6 +110,7 @@ Daemon::Daemon(Parts parts)
                   .await_room = [&disk = *parts.stores.disk] { disk.AwaitRoom(); }}),
       server_({.limits = ServiceLimitsOf(parts.configuration),
                .build_limits = BuildLimitsOf(parts.configuration),
+               .store_limit = parts.configuration.store_limit,
                .version = std::string(Version()),
                .admin_group = parts.admin_group},
               {.builder = builder_,

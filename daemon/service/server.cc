@@ -104,6 +104,7 @@ class Server::Impl {
                sources.statistics,
                sources.deposits,
                std::move(sources.stored),
+               options_.store_limit,
                std::move(sources.building),
                [this] { return budget_.Used(Resource::kConnections); },
                std::chrono::steady_clock::now(),

@@ -27,6 +27,7 @@ namespace cccl_cache::daemon {
 struct ServerOptions {
   ServiceLimits limits;
   BuildLimits build_limits;  ///< only reported to clients
+  uint64_t store_limit = 0;  ///< bytes that `stored` may reach; only reported to clients
   std::string version;
   std::optional<gid_t> admin_group;  ///< its members are administrators too
 };

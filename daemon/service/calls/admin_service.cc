@@ -82,6 +82,8 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources.started;
   AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
   AddGauge(reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
+  AddGauge(reply, "store_limit_bytes", static_cast<double>(sources.store_limit),
+           "Limit of `bytes`, above which entries are evicted.");
   AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Connections open now.");
   AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
   AddGauge(reply, "queued", static_cast<double>(building.queued),

@@ -24,6 +24,7 @@ struct AdminSources {
   const Statistics& statistics;
   const Deposits& deposits;
   std::function<TierSize()> stored;
+  uint64_t store_limit = 0;  ///< bytes
   std::function<BuildGauges()> building;
   std::function<uint64_t()> clients;  ///< returns the number of connections now
   std::chrono::steady_clock::time_point started;

@@ -13,6 +13,16 @@ TEST_CASE("stats prints one of three formats") {
   CHECK(Has(RunCommand({"stats", "--openmetrics"}).output, "# EOF\n"));
 }
 
+TEST_CASE("stats shows the counters though the daemon does not say whether it has a problem") {
+  const FreshLibrary fresh;
+  Library().statistics = {{"compiles_total", "", 2}};
+  Library().failures = {{"get_info", CCCL_CACHE_OVERLOADED}};
+  const Said said = RunCommand({"stats"});
+  CHECK(said.exit_code == 0);
+  CHECK(Has(said.output, "2 compiled"));
+  CHECK(Has(said.output, "Problem   not known: get_info failed"));
+}
+
 TEST_CASE("stats refuses two formats at once, and asks nobody") {
   const FreshLibrary fresh;
   const Said said = RunCommand({"stats", "--openmetrics"}, {.json = true});

@@ -85,6 +85,10 @@ TEST_CASE("the summary is six lines in units for people") {
     CHECK(Has(text, part));
   }
   CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
+  statistics.push_back({"store_limit_bytes", "", 17'179'869'184, true});
+  CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %) in 9 entries"));
+  statistics.back().value = 5e8;
+  CHECK(Has(summary(""), "2.1 GiB / 476.8 MiB (450 %)"));
 }
 
 TEST_CASE("a daemon that built nothing has no hit rate") {

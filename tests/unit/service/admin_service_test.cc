@@ -42,6 +42,7 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
   CHECK(totals.at("saved_seconds_total") == 2.5);
   CHECK(gauges.at("entries") == 7);
   CHECK(gauges.at("bytes") == 4096);
+  CHECK(gauges.at("store_limit_bytes") == 8192);
   CHECK(gauges.at("clients") == 1);
   CHECK(gauges.at("in_flight") == 2);
   CHECK(gauges.at("queued") == 3);

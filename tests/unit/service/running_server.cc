@@ -27,6 +27,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   ServerOptions options;
   options.limits = limits;
   options.version = "1.2.3";
+  options.store_limit = 8192;
   ServerSources sources{builder,
                         deposits,
                         toolchains,
