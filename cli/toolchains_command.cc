@@ -62,6 +62,11 @@ void WriteToolchain(const Toolchains* all, size_t index, JsonWriter* json) {
     json->String(View(cccl_cache_toolchains_accepted_option(all, index, i)));
   }
   json->EndArray();
+  json->Key("architectures").BeginArray();
+  for (size_t i = 0; i < toolchain.architecture_count; ++i) {
+    json->String(View(cccl_cache_toolchains_architecture(all, index, i)));
+  }
+  json->EndArray();
   json->EndObject();
 }
 
@@ -102,6 +107,11 @@ std::string Text(const Toolchains* toolchains) {
       text.append(" ").append(View(component.version));
     }
     text.append(")\n");
+    for (size_t each = 0; each < toolchain.architecture_count; ++each) {
+      text.append(each == 0 ? "    --arch " : ", ");
+      text.append(View(cccl_cache_toolchains_architecture(toolchains, i, each)));
+    }
+    if (toolchain.architecture_count > 0) text.append("\n");
   }
   for (size_t i = 0; i < cccl_cache_toolchains_rejected_count(toolchains); ++i) {
     const cccl_cache_rejected_toolchain rejected = RejectedAt(toolchains, i);
@@ -124,8 +134,8 @@ int Run(const CommonOptions& common) {
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("toolchains",
                                           "List the CUDA installations that the daemon uses (*: "
-                                          "for builds from here that name none), and those "
-                                          "it doesn't");
+                                          "for builds from here that name none) with the "
+                                          "architectures of NVRTC, and those it doesn't use");
   command->footer("Example: cccl-cache-cli toolchains --json");
   command->callback([&common, exit_code] { *exit_code = Run(common); });
 }

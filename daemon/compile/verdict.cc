@@ -164,7 +164,8 @@ CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time
   return CompileOutput{.succeeded = reply.succeeded,
                        .native_code = reply.native_code,
                        .native_name = std::move(reply.native_name),
-                       .artifact = std::move(artifact)};
+                       .artifact = std::move(artifact),
+                       .architectures = std::move(reply.architectures)};
 }
 
 }  // namespace cccl_cache::daemon

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -41,51 +42,78 @@ CompileJob EmptyProgram(const ToolchainPtr& toolchain, const std::string& option
   return job;
 }
 
+std::string OptionsRecord(const std::string& nvrtc) { return "toolchain/probe/1/" + nvrtc; }
+std::string ArchitecturesRecord(const std::string& nvrtc) {
+  return "toolchain/architectures/1/" + nvrtc;
+}
+
+bool ParseOptions(std::string_view value, Capabilities* capabilities) {
+  if (value.size() != kProbedOptions.size()) return false;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != '0' && value[i] != '1') return false;
+    capabilities->*kProbedOptions[i].capability = value[i] == '1';
+  }
+  return true;
+}
+
+bool ParseArchitectures(std::string_view value, Capabilities* capabilities) {
+  const char* at = value.data();
+  const char* const end = at + value.size();
+  while (at != end) {
+    uint32_t architecture = 0;
+    const auto [after, error] = std::from_chars(at, end, architecture);
+    if (error != std::errc() || after == end || *after != ' ') return false;
+    capabilities->architectures.push_back(architecture);
+    at = after + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<Capabilities> CapabilityProbe::Probe(const ToolchainPtr& toolchain,
                                             const std::stop_token& stop) {
-  const std::string record = "toolchain/probe/1/" + toolchain->nvrtc->id.Hex();
-  if (const auto value = meta_.GetMeta(record)) {
-    if (const auto known = Parse(*value)) return *known;
-  }
-  const Result<bool> works = Accepts(toolchain, "", stop);
-  if (!works.ok()) return works.error();
-  if (!*works) {
+  const std::string nvrtc = toolchain->nvrtc->id.Hex();
+  if (auto known = Stored(nvrtc)) return *std::move(known);
+  Result<CompileOutput> empty = Compile(toolchain, "", stop);
+  if (!empty.ok()) return empty.error();
+  if (empty->native_code != 0) {
     return Error{ErrorCode::kUnavailable, "its NVRTC does not compile an empty program"};
   }
   Capabilities capabilities;
-  std::string value;
+  capabilities.architectures = std::move(empty->architectures);
+  std::string options;
   for (const ProbedOption& probed : kProbedOptions) {
-    const Result<bool> accepted = Accepts(toolchain, probed.option, stop);
-    if (!accepted.ok()) return accepted.error();
-    capabilities.*probed.capability = *accepted;
-    value.push_back(*accepted ? '1' : '0');
+    const Result<CompileOutput> output = Compile(toolchain, probed.option, stop);
+    if (!output.ok()) return output.error();
+    const bool accepted = output->native_code == 0;
+    capabilities.*probed.capability = accepted;
+    options.push_back(accepted ? '1' : '0');
   }
-  meta_.PutMeta(record, value);
+  std::string architectures;
+  for (const uint32_t each : capabilities.architectures) architectures += fmt::format("{} ", each);
+  meta_.PutMeta(OptionsRecord(nvrtc), options);
+  meta_.PutMeta(ArchitecturesRecord(nvrtc), architectures);
   return capabilities;
 }
 
-std::optional<Capabilities> CapabilityProbe::Parse(std::string_view value) {
+std::optional<Capabilities> CapabilityProbe::Stored(const std::string& nvrtc) const {
   Capabilities capabilities;
-  if (value.size() != kProbedOptions.size()) return std::nullopt;
-  for (size_t i = 0; i < value.size(); ++i) {
-    if (value[i] != '0' && value[i] != '1') return std::nullopt;
-    capabilities.*kProbedOptions[i].capability = value[i] == '1';
-  }
+  const auto options = meta_.GetMeta(OptionsRecord(nvrtc));
+  if (!options || !ParseOptions(*options, &capabilities)) return std::nullopt;
+  const auto architectures = meta_.GetMeta(ArchitecturesRecord(nvrtc));
+  if (!architectures || !ParseArchitectures(*architectures, &capabilities)) return std::nullopt;
   return capabilities;
 }
 
-Result<bool> CapabilityProbe::Accepts(const ToolchainPtr& toolchain, const std::string& option,
-                                      const std::stop_token& stop) {
+Result<CompileOutput> CapabilityProbe::Compile(const ToolchainPtr& toolchain,
+                                               const std::string& option,
+                                               const std::stop_token& stop) {
   const CompileLimits limits{.time = kProbeTime};
-  const Result<CompileOutput> output =
-      compiler_.Compile(EmptyProgram(toolchain, option), limits, stop);
-  if (!output.ok()) {
-    return Error{output.error().code,
-                 fmt::format("its NVRTC could not be tried: {}", output.error().message)};
-  }
-  return output->native_code == 0;
+  Result<CompileOutput> output = compiler_.Compile(EmptyProgram(toolchain, option), limits, stop);
+  if (output.ok()) return output;
+  return Error{output.error().code,
+               fmt::format("its NVRTC could not be tried: {}", output.error().message)};
 }
 
 }  // namespace cccl_cache::daemon

@@ -14,11 +14,14 @@
 
 namespace cccl_cache::daemon {
 
-/// Finds out which options an NVRTC accepts by compiling an empty program with each, once in the
-/// life of the store:
+/// Finds out which options and architectures an NVRTC accepts by compiling an empty program with
+/// each option, once in the life of the store:
 ///
 ///   name  = "toolchain/probe/1/" hex(id of the NVRTC)
 ///   value = one '0' or '1' each for random_seed, no_cache, pch
+///
+///   name  = "toolchain/architectures/1/" hex(id of the NVRTC)
+///   value = the architectures in decimal, each followed by a space
 ///
 /// Thread-safe as far as its store and compiler are.
 class CapabilityProbe {
@@ -30,10 +33,11 @@ class CapabilityProbe {
   Result<Capabilities> Probe(const ToolchainPtr& toolchain, const std::stop_token& stop);
 
  private:
-  static std::optional<Capabilities> Parse(std::string_view value);
-  /// Returns whether an empty program compiles with this option; `option` may be empty.
-  Result<bool> Accepts(const ToolchainPtr& toolchain, const std::string& option,
-                       const std::stop_token& stop);
+  /// Returns what an earlier probe stored.
+  [[nodiscard]] std::optional<Capabilities> Stored(const std::string& nvrtc) const;
+  /// Compiles an empty program with this option, which may be empty.
+  Result<CompileOutput> Compile(const ToolchainPtr& toolchain, const std::string& option,
+                                const std::stop_token& stop);
 
   MetaStore& meta_;
   Compiler& compiler_;

@@ -227,6 +227,7 @@ class ToolchainFields(Structure):
         ("component_count", c_size_t),
         ("header_directory_count", c_size_t),
         ("accepted_option_count", c_size_t),
+        ("architecture_count", c_size_t),
     ]
 
 

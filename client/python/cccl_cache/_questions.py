@@ -34,6 +34,7 @@ _toolchains_item = function("toolchains_item", None, c_void_p, c_size_t, c_void_
 _toolchains_component = function("toolchains_component", None, c_void_p, c_size_t, c_size_t, c_void_p)
 _toolchains_header_directory = function("toolchains_header_directory", Received, c_void_p, c_size_t, c_size_t)
 _toolchains_accepted_option = function("toolchains_accepted_option", Received, c_void_p, c_size_t, c_size_t)
+_toolchains_architecture = function("toolchains_architecture", Received, c_void_p, c_size_t, c_size_t)
 _toolchains_rejected_count = function("toolchains_rejected_count", c_size_t, c_void_p)
 _toolchains_rejected = function("toolchains_rejected", None, c_void_p, c_size_t, c_void_p)
 _toolchains_free = function("toolchains_free", None, c_void_p)
@@ -94,7 +95,8 @@ def _toolchain(toolchains: int, index: int) -> Toolchain:
     components = tuple(_component(toolchains, index, each) for each in range(fields.component_count))
     return Toolchain(fields.id.text(), fields.version.text(), fields.root.text(), bool(fields.selected_by_default),
                      components, texts(_toolchains_header_directory, fields.header_directory_count),
-                     texts(_toolchains_accepted_option, fields.accepted_option_count))
+                     texts(_toolchains_accepted_option, fields.accepted_option_count),
+                     texts(_toolchains_architecture, fields.architecture_count))
 
 
 def _component(toolchains: int, toolchain: int, index: int) -> Component:

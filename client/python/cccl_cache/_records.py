@@ -41,6 +41,7 @@ class Toolchain(NamedTuple):
     components: tuple[Component, ...]
     header_directories: tuple[str, ...]
     accepted_options: tuple[str, ...]
+    architectures: tuple[str, ...] = ()  #: those that NVRTC lists ("sm_90"); none: it can't list them
 
 
 class RejectedToolchain(NamedTuple):

@@ -80,6 +80,7 @@ void cccl_cache_toolchains_item(const cccl_cache_toolchains* toolchains, size_t 
   known.component_count = fields.n_components;
   known.header_directory_count = fields.n_header_directories;
   known.accepted_option_count = fields.n_accepted_options;
+  known.architecture_count = fields.n_architectures;
   FillStruct(known, toolchain);
 }
 
@@ -110,6 +111,13 @@ cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchai
   const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
   if (found == nullptr || index >= found->n_accepted_options) return {};
   return ToBytes(found->accepted_options[index]);
+}
+
+cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains* toolchains,
+                                                    size_t toolchain, size_t index) {
+  const CcclCache__V1__Toolchain* found = At(toolchains, toolchain);
+  if (found == nullptr || index >= found->n_architectures) return {};
+  return ToBytes(found->architectures[index]);
 }
 
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains) {

@@ -34,7 +34,7 @@
 namespace cccl_cache::daemon {
 
 /// Raised when any message of this file, job.h or packet.h changes.
-inline constexpr uint32_t kWorkerProtocol = 7;
+inline constexpr uint32_t kWorkerProtocol = 8;
 
 /// Exit statuses of a worker that has not answered. kExitNotStarted: the isolation could not be
 /// applied, or the job could not be read. kExitReplyLost: the daemon's end of the reply socket was

@@ -139,7 +139,7 @@ Result<WorkerJob> DecodeJob(std::string_view bytes) {
 
 //   reply = succeeded:u8 native-code:u32 native-name:text log:text
 //           count:u32 (kind:u8 bytes:text){count} count:u32 (expression:text lowered:text){count}
-//           peak-resident-bytes:u64
+//           peak-resident-bytes:u64 count:u32 architecture:u32{count}
 ByteWriter EncodeReply(const WorkerReply& reply) {
   ByteWriter writer;
   writer.Put(reply.succeeded);
@@ -157,10 +157,15 @@ ByteWriter EncodeReply(const WorkerReply& reply) {
     writer.CText(lowered);
   }
   writer.Put(reply.peak_resident_bytes);
+  writer.Count(reply.architectures.size());
+  for (const uint32_t architecture : reply.architectures) writer.Put(architecture);
   return writer;
 }
 
 namespace {
+
+/// Several times as many as there are.
+constexpr size_t kMaxArchitectures = 64;
 
 struct PartView {
   ArtifactKind kind;
@@ -213,6 +218,11 @@ Result<WorkerReply> DecodeReply(std::string payload) {
     reply.lowered_names.emplace_back(std::move(expression), reader.CText());
   }
   reply.peak_resident_bytes = reader.Take<uint64_t>();
+  const size_t architectures = reader.Count(sizeof(uint32_t));
+  if (architectures > kMaxArchitectures) return NotAReply();
+  for (size_t left = architectures; left > 0; --left) {
+    reply.architectures.push_back(reader.Take<uint32_t>());
+  }
   if (!reader.complete() || (reply.succeeded && reply.native_code != 0)) return NotAReply();
   reply.parts = TakeParts(parts, payload);
   return reply;

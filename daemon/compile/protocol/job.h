@@ -76,6 +76,8 @@ struct WorkerReply {
   std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
   std::vector<std::pair<std::string, std::string>> lowered_names;
   uint64_t peak_resident_bytes = 0;
+  /// Those that NVRTC lists, as 90 for sm_90; none from other libraries, or if it can't list them.
+  std::vector<uint32_t> architectures;
 };
 
 /// Returns the payload of a reply frame. It refers to the reply's long texts.

@@ -77,6 +77,8 @@ struct CompileOutput {
   int native_code = 0;      ///< the library's own result code
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
+  /// Those that this NVRTC lists, as 90 for sm_90; empty if it can't.
+  std::vector<uint32_t> architectures = {};
   bool precompiled_headers = false;  ///< the job used precompiled headers
   /// Charges the artifact's bytes to the requester's account (JobMemory) until tiers and callers
   /// have the artifact.

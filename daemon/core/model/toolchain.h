@@ -83,11 +83,13 @@ struct HeaderDirectory {
 /// of the directory that it lies in and the path from there ("0/cccl").
 [[nodiscard]] std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index);
 
-/// Options that this NVRTC accepts, as the probe found.
+/// Options and architectures that this NVRTC accepts, as the probe found.
 struct Capabilities {
   bool random_seed = false;  ///< -frandom-seed=
   bool no_cache = false;     ///< --no-cache
   bool pch = false;          ///< --create-pch, --use-pch
+  /// As 90 for sm_90, in the compiler's order; empty if it can't list them.
+  std::vector<uint32_t> architectures = {};
 };
 
 /// One CUDA installation. Immutable: a change on disk makes a new object.

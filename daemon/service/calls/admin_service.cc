@@ -46,6 +46,9 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   if (from.capabilities.random_seed) to.add_accepted_options("-frandom-seed");
   if (from.capabilities.no_cache) to.add_accepted_options("--no-cache");
   if (from.capabilities.pch) to.add_accepted_options("--pch");
+  for (const uint32_t architecture : from.capabilities.architectures) {
+    to.add_architectures("sm_" + std::to_string(architecture));
+  }
 }
 
 /// The toolchain of a build that names none, as Toolchains::Select returns it.

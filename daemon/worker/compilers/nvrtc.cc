@@ -15,9 +15,8 @@ namespace {
 constexpr const char* kWarmUpSource =
     "extern \"C\" __global__ void warm_up(int* out) { *out = 1; }\n";
 
-/// Returns an option that makes the warm-up go all the way to a cubin. None where the release can't
-/// list the architectures that it supports.
-std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
+/// Returns the architectures that the release supports; none where it can't list them.
+std::vector<int> SupportedArchitectures(const NvrtcLibrary& nvrtc) {
   int count = 0;
   if (nvrtc.supported_arch_count == nullptr || nvrtc.supported_archs == nullptr ||
       nvrtc.supported_arch_count(&count) != NvrtcLibrary::kSuccess || count <= 0) {
@@ -25,6 +24,13 @@ std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
   }
   std::vector<int> archs(static_cast<size_t>(count));
   if (nvrtc.supported_archs(archs.data()) != NvrtcLibrary::kSuccess) return {};
+  return archs;
+}
+
+/// Returns an option that makes the warm-up go all the way to a cubin, if there is one.
+std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
+  const std::vector<int> archs = SupportedArchitectures(nvrtc);
+  if (archs.empty()) return {};
   return {"--gpu-architecture=sm_" + std::to_string(archs.front())};
 }
 
@@ -135,6 +141,8 @@ Status NvrtcLibrary::WarmUp() const {
 
 WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc, PchUse pch) {
   WorkerReply reply;
+  const std::vector<int> archs = SupportedArchitectures(nvrtc);
+  reply.architectures.assign(archs.begin(), archs.end());
   NvrtcLibrary::Program program = nullptr;
   int result = Create(job, nvrtc, program);
   if (result == NvrtcLibrary::kSuccess) {

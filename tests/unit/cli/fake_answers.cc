@@ -103,6 +103,7 @@ void cccl_cache_toolchains_item(const cccl_cache_toolchains*, size_t index,
   toolchain->component_count = fake.components.size();
   toolchain->header_directory_count = 1;
   toolchain->accepted_option_count = 1;
+  toolchain->architecture_count = fake.architectures.size();
 }
 void cccl_cache_toolchains_component(const cccl_cache_toolchains*, size_t toolchain, size_t index,
                                      cccl_cache_component* component) {
@@ -120,6 +121,10 @@ cccl_cache_bytes cccl_cache_toolchains_accepted_option(const cccl_cache_toolchai
                                                        size_t) {
   static const std::string option = "--pch";
   return FakeBytes(option);
+}
+cccl_cache_bytes cccl_cache_toolchains_architecture(const cccl_cache_toolchains*, size_t toolchain,
+                                                    size_t index) {
+  return FakeBytes(Library().toolchains[toolchain].architectures[index]);
 }
 size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains*) {
   return Library().rejected.size();

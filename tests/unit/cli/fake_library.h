@@ -57,6 +57,7 @@ struct FakeToolchain {
   std::string version;
   bool selected = false;
   std::vector<std::pair<std::string, std::string>> components;  ///< name, version
+  std::vector<std::string> architectures = {};
 };
 
 struct FakeItem {

@@ -10,21 +10,27 @@ namespace {
 struct Scene {
   Scene() {
     Library() = FakeLibrary();
-    Library().toolchains = {
-        {std::string(64, 'a'), "13.0", true, {{"nvrtc", "13.0"}, {"nvvm", "4.0"}}},
-        {std::string(64, 'b'), "12.9", false, {{"nvrtc", "12.9"}}}};
+    Library().toolchains = {{std::string(64, 'a'),
+                             "13.0",
+                             true,
+                             {{"nvrtc", "13.0"}, {"nvvm", "4.0"}},
+                             {"sm_75", "sm_90"}},
+                            {std::string(64, 'b'), "12.9", false, {{"nvrtc", "12.9"}}}};
     Library().rejected = {{"/opt/cuda", "others can write it"}};
   }
 };
 
 }  // namespace
 
-TEST_CASE("toolchains marks the default and lists what is not used, with the reason") {
+TEST_CASE(
+    "toolchains marks the default, names architectures, and lists what is not used, with the "
+    "reason") {
   const Scene scene;
   const Said said = RunCommand({"toolchains"});
   CHECK(said.exit_code == 0);
   CHECK(said.output ==
         "* 13.0  aaaaaaaaaaaa  /cuda  (nvrtc 13.0, nvvm 4.0)\n"
+        "    --arch sm_75, sm_90\n"
         "  12.9  bbbbbbbbbbbb  /cuda  (nvrtc 12.9)\n"
         "not used: /opt/cuda: others can write it\n");
 }
@@ -42,7 +48,8 @@ TEST_CASE("toolchains as JSON has whole ids, directories and options") {
   for (const std::string& part :
        {"\"id\": \"" + std::string(64, 'b') + "\"", std::string("\"selected_by_default\": true"),
         std::string("\"name\": \"nvvm\""), std::string("\"/cuda/include\""),
-        std::string("\"--pch\""), std::string("\"reason\": \"others can write it\"")}) {
+        std::string("\"--pch\""), std::string("\"sm_75\""),
+        std::string("\"reason\": \"others can write it\"")}) {
     INFO(part);
     CHECK(Has(text, part));
   }

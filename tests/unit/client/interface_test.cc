@@ -262,6 +262,7 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
     toolchain->add_components()->set_name("nvrtc");
     toolchain->add_header_directories("/include");
     toolchain->add_accepted_options("--pch");
+    toolchain->add_architectures("sm_90");
     reply->add_rejected()->set_reason("others can write it");
     return grpc::Status::OK;
   };
@@ -297,6 +298,8 @@ TEST_CASE("the daemon is asked for its health, statistics, toolchains and limits
   CHECK(View(component.name) == "nvrtc");
   CHECK(View(cccl_cache_toolchains_header_directory(toolchains->get(), 0, 0)) == "/include");
   CHECK(View(cccl_cache_toolchains_accepted_option(toolchains->get(), 0, 0)) == "--pch");
+  CHECK(toolchain.architecture_count == 1);
+  CHECK(View(cccl_cache_toolchains_architecture(toolchains->get(), 0, 0)) == "sm_90");
   CHECK(cccl_cache_toolchains_rejected_count(toolchains->get()) == 1);
 
   const auto info = client->GetInfo();

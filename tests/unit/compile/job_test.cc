@@ -57,6 +57,7 @@ WorkerReply Reply() {
   reply.parts = {{ArtifactKind::kPtx, "ptx"}, {ArtifactKind::kCubin, std::string(50'000, '\1')}};
   reply.lowered_names = {{"&kernel<int>", "_Z6kernelIiEvv"}};
   reply.peak_resident_bytes = 260'000'000;
+  reply.architectures = {75, 90, 120};
   return reply;
 }
 
@@ -142,6 +143,7 @@ TEST_CASE("a reply survives the way") {
   CHECK(reply->parts == sent.parts);
   CHECK(reply->lowered_names == sent.lowered_names);
   CHECK(reply->peak_resident_bytes == sent.peak_resident_bytes);
+  CHECK(reply->architectures == sent.architectures);
 }
 
 TEST_CASE("a failure's reply keeps the library's own code, negative ones too") {
@@ -181,6 +183,10 @@ TEST_CASE("a reply that no worker of ours sends is refused") {
   failed_with_parts.succeeded = false;
   failed_with_parts.native_code = 6;
   CHECK_FALSE(Decodes(failed_with_parts));
+
+  WorkerReply too_many = Reply();
+  too_many.architectures.resize(65, 90);
+  CHECK_FALSE(Decodes(too_many));
 
   WorkerReply success_with_code = Reply();
   success_with_code.native_code = 6;

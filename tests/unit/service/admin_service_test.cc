@@ -59,6 +59,7 @@ TEST_CASE("toolchains are told with what they consist of, and the refused ones w
   toolchain->nvrtc = CompilerLibrary{"/opt/cuda/lib/libnvrtc.so", {}, "13.0", {}};
   toolchain->headers = {{"/opt/cuda/include", {}}};
   toolchain->capabilities.pch = true;
+  toolchain->capabilities.architectures = {75, 120};
   running.toolchains.present = {toolchain};
   running.toolchains.rejected = {{"/home/a/cuda", "can be written by others"}};
   grpc::ClientContext context;
@@ -71,6 +72,8 @@ TEST_CASE("toolchains are told with what they consist of, and the refused ones w
   REQUIRE(reply.toolchains(0).components_size() == 1);
   CHECK(reply.toolchains(0).components(0).path() == "/opt/cuda/lib/libnvrtc.so");
   CHECK(reply.toolchains(0).accepted_options(0) == "--pch");
+  REQUIRE(reply.toolchains(0).architectures_size() == 2);
+  CHECK(reply.toolchains(0).architectures(1) == "sm_120");
   REQUIRE(reply.rejected_size() == 1);
   CHECK(reply.rejected(0).reason() == "can be written by others");
 }

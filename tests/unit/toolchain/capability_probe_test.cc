@@ -28,6 +28,7 @@ TEST_CASE("what an NVRTC rejects is not among its capabilities") {
   CHECK_FALSE(found->random_seed);
   CHECK(found->no_cache);
   CHECK_FALSE(found->pch);
+  CHECK(found->architectures == std::vector<uint32_t>{75, 90});
 }
 
 TEST_CASE("an NVRTC is probed once, another one by itself") {
@@ -38,6 +39,7 @@ TEST_CASE("an NVRTC is probed once, another one by itself") {
   const auto again = CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {});
   REQUIRE(again.ok());
   CHECK(again->random_seed);
+  CHECK(again->architectures == std::vector<uint32_t>{75, 90});
   CHECK(compiler.compiles == compiles);
   REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(2), {}).ok());
   CHECK(compiler.compiles == 2 * compiles);
@@ -78,4 +80,36 @@ TEST_CASE("a record that is none of the probe's is no evidence") {
     CHECK(CapabilityProbe(meta, compiler).Probe(toolchain, {}).ok());
     CHECK(compiler.compiles > 0);
   }
+}
+
+TEST_CASE("an NVRTC that an earlier version probed is probed again for its architectures") {
+  FakeMetaStore meta;
+  FakeCompiler compiler;
+  const ToolchainPtr toolchain = WithNvrtc(1);
+  REQUIRE(CapabilityProbe(meta, compiler).Probe(toolchain, {}).ok());
+  const std::string record = "toolchain/architectures/1/" + toolchain->nvrtc->id.Hex();
+  for (const char* value : {"75", "75  90 ", "sm_75 ", "75,90 ", "99999999999 "}) {
+    meta.PutMeta(record, value);
+    const auto found = CapabilityProbe(meta, compiler).Probe(toolchain, {});
+    REQUIRE(found.ok());
+    CHECK(found->architectures == std::vector<uint32_t>{75, 90});
+  }
+}
+
+TEST_CASE("an NVRTC that can't list its architectures is probed once all the same") {
+  FakeMetaStore meta;
+  class Silent final : public Compiler {
+    Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&,
+                                  std::stop_token) override {
+      ++compiles;
+      return CompileOutput{.succeeded = true};
+    }
+
+   public:
+    int compiles = 0;
+  } compiler;
+  REQUIRE(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {}).ok());
+  const int compiles = compiler.compiles;
+  CHECK(CapabilityProbe(meta, compiler).Probe(WithNvrtc(1), {})->architectures.empty());
+  CHECK(compiler.compiles == compiles);
 }

@@ -114,6 +114,7 @@ Result<CompileOutput> FakeCompiler::Compile(const CompileJob& job, const Compile
     if (rejected_options.contains(option)) output.native_code = 5;
   }
   output.succeeded = output.native_code == 0;
+  output.architectures = {75, 90};
   return output;
 }
 

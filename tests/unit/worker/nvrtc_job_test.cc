@@ -79,6 +79,15 @@ NvrtcLibrary Library() {
     std::memcpy(to, fake.cubin.data(), fake.cubin.size());
     return NvrtcLibrary::kSuccess;
   };
+  library.supported_arch_count = [](int* count) {
+    *count = 2;
+    return NvrtcLibrary::kSuccess;
+  };
+  library.supported_archs = [](int* architectures) {
+    architectures[0] = 75;
+    architectures[1] = 90;
+    return NvrtcLibrary::kSuccess;
+  };
   library.pch_create_status = [](Program) { return fake.pch_status; };
   return library;
 }
@@ -100,6 +109,13 @@ TEST_CASE("NVRTC is called as a client would: program, headers, expressions, opt
         "create(source as k.cu a.h=A b.h=B) expression(f<int>) compile(-arch=sm_90 -G) lowered");
   CHECK(reply.lowered_names ==
         std::vector<std::pair<std::string, std::string>>{{"f<int>", "_Z1f"}});
+}
+
+TEST_CASE("a reply tells the architectures where the release can list them") {
+  NvrtcLibrary library = Library();
+  CHECK(RunNvrtcJob(Job(), library).architectures == std::vector<uint32_t>{75, 90});
+  library.supported_archs = nullptr;
+  CHECK(RunNvrtcJob(Job(), library).architectures.empty());
 }
 
 TEST_CASE("a program without a name has NVRTC's own") {

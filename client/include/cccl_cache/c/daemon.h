@@ -43,6 +43,7 @@ typedef struct cccl_cache_toolchain {
   size_t component_count;
   size_t header_directory_count;
   size_t accepted_option_count;
+  size_t architecture_count; /* those that NVRTC lists; 0: it can't list them */
 } cccl_cache_toolchain;
 
 typedef struct cccl_cache_component {
@@ -77,6 +78,9 @@ CCCL_CACHE_API void cccl_cache_toolchains_component(const cccl_cache_toolchains*
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_header_directory(
     const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_accepted_option(
+    const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
+/* Returns "sm_90". */
+CCCL_CACHE_API cccl_cache_bytes cccl_cache_toolchains_architecture(
     const cccl_cache_toolchains* toolchains, size_t toolchain, size_t index);
 CCCL_CACHE_API size_t cccl_cache_toolchains_rejected_count(const cccl_cache_toolchains* toolchains);
 CCCL_CACHE_API void cccl_cache_toolchains_rejected(const cccl_cache_toolchains* toolchains,
