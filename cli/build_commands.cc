@@ -101,6 +101,18 @@ void AddArguments(CLI::App* command, BuildArguments* arguments) {
                       "Name of the program in messages and for quoted includes (default: FILE)");
 }
 
+/// Refuses CUDA C++ where a compiled file is wanted. The compilers only say that they can't read
+/// it.
+Expected<Done> CheckCompiled(const std::vector<std::string>& paths, const std::string& build) {
+  for (const std::string& path : paths) {
+    const std::string_view extension = ExtensionOf(path);
+    if (extension != "cu" && extension != "cuh") continue;
+    return Error{CCCL_CACHE_INVALID_REQUEST,
+                 path + " is CUDA C++: build it first (cccl-cache-cli " + build + ")"};
+  }
+  return Done{};
+}
+
 struct LinkArguments {
   CompileOptions compile;
   std::vector<std::string> files;
@@ -131,6 +143,9 @@ int Run(const LinkArguments& arguments, const CommonOptions& common) {
     return FailUsage("--json and -o - both want standard output: write the artifact to a file",
                      common);
   }
+  const Expected<Done> compiled =
+      CheckCompiled(arguments.files, "build FILE --arch " + plan->architecture + " --emit ltoir");
+  if (!compiled.ok()) return FailPlan(compiled.error(), common);
   LinkBuild build;
   std::vector<std::string> contents;
   contents.reserve(arguments.files.size());
@@ -184,6 +199,9 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
     return FailUsage("--json and -o - both want standard output: write the artifact to a file",
                      common);
   }
+  const Expected<Done> compiled =
+      CheckCompiled(arguments.files, "build FILE --arch " + plan->architecture + " --emit ptx");
+  if (!compiled.ok()) return FailPlan(compiled.error(), common);
   NvvmBuild build;
   std::vector<std::string> contents;
   if (Expected<Done> read = ReadModules(arguments, &contents, &build); !read.ok()) {

@@ -89,6 +89,12 @@ Expected<FileDescriptor> OpenInput(const std::string& path) {
   return Error{CCCL_CACHE_UNAVAILABLE, "can't read " + path + ": " + std::strerror(errno)};
 }
 
+/// Names the file in an error about its contents.
+Error About(const std::string& file, Error error) {
+  if (error.status == CCCL_CACHE_INVALID_REQUEST) error.message = file + ": " + error.message;
+  return error;
+}
+
 // If the snapshot goes to standard output, nothing else is written there.
 CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common) {
   common.json = common.json && options.file != "-";
@@ -149,7 +155,7 @@ Expected<FileDescriptor> OpenSnapshot(const std::string& path) {
   if (!file.ok()) return file;
   const Expected<Done> listed = ListSnapshot(file->get(), [](const auto&) { return false; });
   if (listed.ok()) return file;
-  return Error{listed.error().status, path + ": " + listed.error().message};
+  return About(path, listed.error());
 }
 
 int Delta(const SnapshotOptions& options, const CommonOptions& given) {
@@ -167,7 +173,7 @@ int Insert(const SnapshotOptions& options, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Summary> kept = client->snapshots().Insert(file->get());
-  if (!kept.ok()) return Fail(kept.error(), common);
+  if (!kept.ok()) return Fail(About(options.file, kept.error()), common);
   const char* done = kept->shared != 0
                          ? "inserted for everybody (deposits among them for you alone)"
                          : "inserted for you alone";
@@ -178,14 +184,14 @@ int List(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
   if (!file.ok()) return Fail(file.error(), common);
   const Expected<std::string> text = common.json ? ListJson(file->get()) : ListText(file->get());
-  return text.ok() ? Print(*text) : Fail(text.error(), common);
+  return text.ok() ? Print(*text) : Fail(About(options.file, text.error()), common);
 }
 
 int Verify(const SnapshotOptions& options, const CommonOptions& common) {
   const Expected<FileDescriptor> file = OpenInput(options.file);
   if (!file.ok()) return Fail(file.error(), common);
   const Expected<Summary> whole = VerifySnapshot(file->get());
-  if (!whole.ok()) return Fail(whole.error(), common);
+  if (!whole.ok()) return Fail(About(options.file, whole.error()), common);
   return Print(common.json ? SummaryJson(*whole) : SummaryText(*whole, "as written", ""));
 }
 

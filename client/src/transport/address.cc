@@ -77,21 +77,44 @@ std::string Cause(const std::string& path, int error) {
   return S_ISDIR(status.st_mode) ? "it is a directory and no socket" : "it is a file and no socket";
 }
 
-// The path may come from the program or from the environment. If both name the same path, both
-// statements are true.
-std::string Origin(const SocketSearch& search, const std::string& path) {
-  if (path == search.named_path) return "which CCCL_CACHE_SOCKET names";
-  if (path == search.system_path) return "the default where no other socket is named";
-  if (path == search.UsersPath()) return "this user's own";
-  return "which --socket or the program names";
+constexpr const char* kStart =
+    "start it (systemctl start cccl-cached; for this user alone systemctl --user start "
+    "cccl-cached, or cccl-cached --socket PATH)";
+
+/// Returns where the path comes from, and the remedy. If the program and the environment name the
+/// same path, both statements are true.
+std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const std::string& path) {
+  const std::string start = kStart;
+  const std::string other = "start it there (cccl-cached --socket " + path + ")";
+  if (path == search.named_path) {
+    return {"which CCCL_CACHE_SOCKET names", "check that path, or " + other};
+  }
+  if (path == search.system_path) {
+    return {"the default where no other socket is named",
+            start + ", or name its socket in CCCL_CACHE_SOCKET"};
+  }
+  if (path == search.UsersPath()) {
+    return {"this user's own", start + ", or name its socket in CCCL_CACHE_SOCKET"};
+  }
+  return {"which --socket or the program names",
+          "check that path, or " + other +
+              "; without a path, CCCL_CACHE_SOCKET and the usual sockets are tried"};
+}
+
+/// Takes a path as gRPC spells it, "unix:/run/a/socket" or "unix:///run/a/socket".
+std::string PathOf(const std::string& named) {
+  for (const std::string_view scheme : {"unix://", "unix:"}) {
+    if (named.starts_with(std::string(scheme) + "/")) return named.substr(scheme.size());
+  }
+  return named;
 }
 
 }  // namespace
 
 SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
   SocketSearch search;
-  search.explicit_path = std::move(explicit_path);
-  search.named_path = FromEnvironmentVariable("CCCL_CACHE_SOCKET");
+  search.explicit_path = PathOf(explicit_path);
+  search.named_path = PathOf(FromEnvironmentVariable("CCCL_CACHE_SOCKET"));
   search.runtime_directory = FromEnvironmentVariable("XDG_RUNTIME_DIR");
   return search;
 }
@@ -116,12 +139,9 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
 }
 
 Error DaemonUnreachable(const SocketSearch& search, const std::string& path, int error) {
-  return {CCCL_CACHE_NO_DAEMON,
-          "no cccl-cached listens on " + path + ", " + Origin(search, path) + " (" +
-              Cause(path, error) +
-              "): start it (systemctl start cccl-cached; for this user alone systemctl --user "
-              "start cccl-cached, or cccl-cached --socket PATH), or name its socket in "
-              "CCCL_CACHE_SOCKET"};
+  const auto [origin, remedy] = OriginOf(search, path);
+  return {CCCL_CACHE_NO_DAEMON, "no cccl-cached listens on " + path + ", " + origin + " (" +
+                                    Cause(path, error) + "): " + remedy};
 }
 
 Error DaemonSilent(const std::string& socket) {

@@ -15,7 +15,8 @@ struct SocketSearch {
   std::string runtime_directory;  ///< $XDG_RUNTIME_DIR
   std::string system_path = "/run/cccl-cached/socket";
 
-  /// The environment of this process; a set-uid program ignores it.
+  /// The environment of this process; a set-uid program ignores it. Paths may be spelled as gRPC
+  /// does: "unix:///run/a/socket".
   static SocketSearch FromEnvironment(std::string explicit_path);
   /// Returns the socket path of the user's own daemon; empty without a runtime directory.
   [[nodiscard]] std::string UsersPath() const;

@@ -69,7 +69,9 @@ Status MakeDirectories(const std::filesystem::path& directory, mode_t mode) {
   if (directory.empty() || std::filesystem::is_directory(directory, failed)) return Ok{};
   if (auto above = MakeDirectories(directory.parent_path(), mode); !above) return above;
   if (mkdir(directory.c_str(), mode) == 0 || errno == EEXIST) return Ok{};
-  return SystemError("cannot make", directory, errno);
+  Error error = SystemError("cannot make", directory, errno);
+  error.message += "; make it as root and give it to this user, or choose another directory";
+  return error;
 }
 
 Status CheckOwnDirectory(const std::filesystem::path& directory, std::string_view danger) {

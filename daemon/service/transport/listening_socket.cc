@@ -93,15 +93,20 @@ Status BindAs(int fd, const ListenOptions& options) {
       bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     return SystemError("cannot bind", options.path);
   }
-  const bool ready =
-      (!options.group || chown(temporary.c_str(), static_cast<uid_t>(-1), *options.group) == 0) &&
-      chmod(temporary.c_str(), options.mode) == 0 && listen(fd, kBacklog) == 0 &&
-      rename(temporary.c_str(), options.path.c_str()) == 0;
+  const bool given =
+      !options.group || chown(temporary.c_str(), static_cast<uid_t>(-1), *options.group) == 0;
+  const bool ready = given && chmod(temporary.c_str(), options.mode) == 0 &&
+                     listen(fd, kBacklog) == 0 &&
+                     rename(temporary.c_str(), options.path.c_str()) == 0;
   if (ready) return Ok{};
-  const int error = errno;
+  Error error = SystemError("cannot set up", options.path);
+  if (!given) {
+    error = SystemError(fmt::format("cannot give to group {} the socket", *options.group),
+                        options.path);
+    error.message += "; only root, or a member of that group, can: see --socket-group";
+  }
   unlink(temporary.c_str());
-  errno = error;
-  return SystemError("cannot set up", options.path);
+  return error;
 }
 
 bool IsListeningUnixStream(int fd) {

@@ -82,6 +82,24 @@ TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
   CHECK(FailureHint(plan, "nvvmCompileProgram error: out of registers").empty());
 }
 
+TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory is missing") {
+  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
+  for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
+                          "error: could not open source file \"stdlib.h\" (no directories)"}) {
+    CHECK(Has(FailureHint(plan, log), "<cuda/std/"));
+  }
+  const std::string own = FailureHint(plan, "error: cannot open source file \"a/missing.h\"");
+  CHECK(Has(own, "no a/missing.h in"));
+  CHECK(Has(own, "-I"));
+}
+
+TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {
+  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
+  CHECK(Has(FailureHint(plan, "host functions are not allowed in JIT mode."), "device code only"));
+  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unresolved extern function '_Z1gi'"), "-rdc=true"));
+  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unknown option '-include-path'"), "a value"));
+}
+
 TEST_CASE("code that is wrong gets no hint: the compiler said it") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());

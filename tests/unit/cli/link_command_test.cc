@@ -50,6 +50,17 @@ TEST_CASE("link asks nvJitLink for PTX by an option, and given options come last
   CHECK(Library().wanted == CCCL_CACHE_PTX);
 }
 
+TEST_CASE("link and nvvm say of a source that it must be built first, and ask nobody") {
+  const Scene scene;
+  const std::string source = scene.directory.Write("k.cu", "source");
+  for (const char* command : {"link", "nvvm"}) {
+    const Said said = RunCommand({command, source, "--arch", "compute_90"});
+    CHECK(said.exit_code == 2);
+    CHECK(Has(said.errors, source + " is CUDA C++: build it first (cccl-cache-cli build"));
+  }
+  CHECK(Library().called.empty());
+}
+
 TEST_CASE("link names an input that it can't read, and asks nobody") {
   const Scene scene;
   const Said said = RunCommand({"link", scene.directory / "absent.o", "--arch", "sm_90"});

@@ -104,6 +104,18 @@ TEST_CASE("snapshot list and verify ask no daemon") {
   CHECK(RunCommand({"snapshot", "verify", scene.file}).exit_code == 5);
 }
 
+TEST_CASE("a snapshot that is damaged is named by each command that reads one") {
+  const Scene scene;
+  Library().failures = {{"snapshot_list", CCCL_CACHE_INVALID_REQUEST},
+                        {"snapshot_verify", CCCL_CACHE_INVALID_REQUEST},
+                        {"snapshot_insert", CCCL_CACHE_INVALID_REQUEST}};
+  for (const char* command : {"list", "verify", "insert"}) {
+    const Said said = RunCommand({"snapshot", command, scene.file});
+    CHECK(said.exit_code == 4);
+    CHECK(Has(said.errors, scene.file + ": snapshot_" + command + " failed"));
+  }
+}
+
 TEST_CASE("a snapshot that is not there is named by each command that reads one") {
   const Scene scene;
   for (const char* action : {"insert", "list", "verify"}) {

@@ -128,6 +128,29 @@ TEST_CASE("a directory of another user is refused", "[root]") {
   ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);
 }
 
+TEST_CASE("a group that may not have the socket is named, and nothing is left behind", "[root]") {
+  RequireRoot();
+  constexpr uid_t kStranger = 12345;
+  constexpr gid_t kOthers = 54321;
+  TemporaryDirectory directory;
+  REQUIRE(chmod(directory.path().c_str(), 0755) == 0);
+  const std::string own = directory.path() + "/own";
+  REQUIRE(mkdir(own.c_str(), 0755) == 0);
+  REQUIRE(chown(own.c_str(), kStranger, kStranger) == 0);
+  REQUIRE(seteuid(kStranger) == 0);
+  const auto socket = ListeningSocket::Bind({own + "/socket", 0660, kOthers});
+  REQUIRE(seteuid(0) == 0);
+  REQUIRE_FALSE(socket.ok());
+  CHECK(socket.error().message.find("group 54321") != std::string::npos);
+  CHECK(socket.error().message.find("not permitted") != std::string::npos);
+  CHECK(std::filesystem::is_empty(own));
+}
+
+TEST_CASE("a directory that can't be made is told with the way out") {
+  const std::string message = ErrorOf({"/proc/nowhere/socket", 0600, {}}, ErrorCode::kUnavailable);
+  CHECK(message.find("choose another directory") != std::string::npos);
+}
+
 TEST_CASE("a file that is no socket is left alone") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/file";
