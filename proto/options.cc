@@ -14,11 +14,6 @@ namespace {
 constexpr std::string_view kNulReason =
     "it holds a NUL character, at which the compiler would take it to end; send it without";
 
-/// The way out that is the same for all that a compiler does with files.
-constexpr std::string_view kLocalBuild =
-    "; or let the client compile it, where it has its effect: --fallback local on the command "
-    "line, the fallback local in a program";
-
 /// NVRTC and libNVVM drop white space around an argument; nvJitLink does not.
 bool DropsWhiteSpace(BuildKind kind) { return kind != BuildKind::kLink; }
 
@@ -86,7 +81,7 @@ class Parser {
   RefusedOption Refused(std::string_view reason) {
     const bool taken_by_compiler = !AnyHasNul();
     std::string text(reason);
-    if (taken_by_compiler) text += kLocalBuild;
+    if (taken_by_compiler) text += kLocalBuildAdvice;
     return {std::move(as_written_), std::move(text), taken_by_compiler};
   }
   [[nodiscard]] bool AnyHasNul() const { return std::ranges::any_of(options_, HasNul); }

@@ -69,6 +69,11 @@ struct ParsedOption {
   std::string canonical;
 };
 
+/// The end of a refusal's reason where `taken_by_compiler`.
+inline constexpr std::string_view kLocalBuildAdvice =
+    "; or let the client compile it, where it has its effect: --fallback local on the command "
+    "line, the fallback local in a program";
+
 /// Why an option list can't be served at all.
 struct RefusedOption {
   std::string option;  ///< as the client wrote it

@@ -156,7 +156,7 @@ void BuildBatch::Fail(uint64_t number, Error error) {
     return builds_.Finish(number, std::move(error));
   }
   builds_.KeepHere(number);
-  local_.Add(number, std::move(error));
+  local_.Add(number, Fallback::WithoutAdvice(std::move(error)));
 }
 
 }  // namespace cccl_cache

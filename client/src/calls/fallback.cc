@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "client/src/calls/local_compiler.h"
+#include "proto/options.h"
 
 namespace cccl_cache {
 namespace {
@@ -23,12 +24,12 @@ Expected<TimedReply> Fallback::Build(DaemonStub* daemon, RequestMessage* request
   const Clock::time_point start = Clock::now();
   Expected<TimedReply> reply = AskDaemon(daemon, request, deadline);
   if (reply.ok() || !MayDoBetter(reply.error().status, deadline)) return reply;
-  Error why = std::move(reply).error();
+  const Error why = WithoutAdvice(std::move(reply).error());
   Expected<BuildReply> built = BuildHere(request, deadline, why);
   if (!built.ok()) return std::move(built).error();
   return TimedReply{std::make_shared<const BuildReply>(*std::move(built)),
                     std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start),
-                    std::move(why.message)};
+                    why.message};
 }
 
 std::optional<Error> Fallback::NotAsked(const std::string& socket) const {
@@ -82,6 +83,12 @@ Expected<std::unique_ptr<LocalCompiler>> Fallback::Start(RequestMessage* request
   auto started = LocalCompiler::Start(*compiler, request);
   if (!started.ok()) return AfterLocal(std::move(started).error(), why);
   return started;
+}
+
+Error Fallback::WithoutAdvice(Error why) {
+  const size_t at = why.message.find(kLocalBuildAdvice);
+  if (at != std::string::npos) why.message.erase(at, kLocalBuildAdvice.size());
+  return why;
 }
 
 Error Fallback::AfterLocal(Error error, const Error& why) {

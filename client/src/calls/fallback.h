@@ -46,6 +46,8 @@ class Fallback {
   /// Starts the local compiler. `why` is the daemon's error, for messages. The request must outlive
   /// the compiler.
   Expected<std::unique_ptr<LocalCompiler>> Start(RequestMessage* request, const Error& why) const;
+  /// Returns the daemon's error without the advice to do what is done now.
+  [[nodiscard]] static Error WithoutAdvice(Error why);
   /// Returns the error of a build for which the local compile failed too.
   [[nodiscard]] static Error AfterLocal(Error error, const Error& why);
   /// Records a local compile and its reason; may write the line to standard error.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cccl_cache/client.h"
+#include "proto/options.h"
 #include "tests/unit/client/fake_compiler.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
@@ -122,6 +123,17 @@ TEST_CASE("what the daemon refuses is compiled here") {
   REQUIRE(result.ok());
   CHECK(result->outcome() == Outcome::kLocal);
   CHECK(Has(result->reason(), "the daemon's reason"));
+}
+
+TEST_CASE("what is compiled here does not come with the advice to do so") {
+  Scene scene;
+  const std::string advice(cccl_cache::kLocalBuildAdvice);
+  const StandInDaemon daemon(scene.socket,
+                             Refuses("invalid-request", "--time writes a file" + advice));
+  const auto result = scene.Build();
+  REQUIRE(result.ok());
+  CHECK(Has(result->reason(), "--time writes a file"));
+  CHECK_FALSE(Has(result->reason(), "fallback"));
 }
 
 TEST_CASE("what the compiler died of is not tried here") {
