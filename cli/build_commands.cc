@@ -87,16 +87,17 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
 }
 
 void AddArguments(CLI::App* command, BuildArguments* arguments) {
-  command->add_option("FILE", arguments->file, "Source, \"-\": standard input")->required();
+  command->add_option("FILE", arguments->file, "Source; \"-\": standard input")->required();
   AddCompileOptions(command, {"cubin", "ptx", "ltoir", "optixir"}, kNamedAfterInput,
                     &arguments->compile);
-  AddRepeated(command, "-I", &arguments->include_directories, "Directory to look for headers in");
-  AddRepeated(command, "-D", &arguments->definitions, "Macro to define: NAME or NAME=VALUE");
-  command->add_option("--std", arguments->standard, "Language standard: c++17");
+  AddRepeated(command, "-I", &arguments->include_directories, "Directory to search for headers");
+  AddRepeated(command, "-D", &arguments->definitions, "Macro: NAME or NAME=VALUE");
+  command->add_option("--std", arguments->standard,
+                      "Language standard, such as c++17 (default: the compiler's)");
   AddRepeated(command, "--name-expression", &arguments->name_expressions,
-              "Name whose lowered form --json lists: \"f<int>\"");
+              "Expression whose lowered name --json lists: \"f<int>\"");
   AddRepeated(command, "--header", &arguments->headers,
-              "Header that comes with the source: NAME=FILE");
+              "Header to include by a name of its own: NAME=FILE");
   command->add_option("--name", arguments->name,
                       "Name of the program in messages and for quoted includes (default: FILE)");
 }
@@ -222,7 +223,7 @@ int Run(const NvvmArguments& arguments, const CommonOptions& common) {
 void AddArguments(CLI::App* command, NvvmArguments* arguments) {
   command
       ->add_option("FILE", arguments->files,
-                   "Modules in order; lazy:FILE adds one of which only what is used is compiled")
+                   "Modules in order; lazy:FILE compiles only what the others use of it")
       ->required();
   AddCompileOptions(command, {"ptx", "ltoir"}, kNamedAfterInput, &arguments->compile);
   command->add_flag("--libdevice", arguments->libdevice,
@@ -233,6 +234,7 @@ void AddArguments(CLI::App* command, NvvmArguments* arguments) {
 
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("build", "Compile CUDA C++ with NVRTC");
+  command->group("Compile");
   command->footer(
       "The toolchain's own headers (CUDA's and CCCL's) are searched after the -I directories.\n"
       "Example: cccl-cache-cli build reduce.cu --arch sm_90 --std c++17 -I include -o "
@@ -247,6 +249,7 @@ void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "link", "Link LTO-IR, PTX, cubins, fatbins, objects and libraries with nvJitLink");
+  command->group("Compile");
   command->footer(
       "LTO-IR and --emit ptx need --option=-lto.\n"
       "Example: cccl-cache-cli link a.ltoir b.ltoir --arch sm_90 --option=-lto -o ab.cubin");
@@ -259,6 +262,7 @@ void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
 
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
+  command->group("Compile");
   command->footer(
       "--arch is a compute_NN: PTX and LTO-IR are for no GPU yet.\n"
       "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");

@@ -51,35 +51,35 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
   options->emit = kinds.front();
   command
       ->add_option("--arch", options->architecture,
-                   "Architecture to compile for, \"native\": that of this machine's first GPU")
+                   "Architecture, such as sm_90; \"native\": that of this machine's first GPU")
       ->required();
   command
       ->add_option("--emit", options->emit,
-                   "What to write: " + Join(kinds) + " (default: " + kinds.front() + ")")
+                   "Kind of artifact: " + Join(kinds) + " (default: " + kinds.front() + ")")
       ->check([kinds](const std::string& given) {
         const bool known = std::find(kinds.begin(), kinds.end(), given) != kinds.end();
         return known ? "" : "\"" + given + "\" is not one of " + Join(kinds);
       });
   command->add_option("-o,--output", options->output,
-                      "File to write, \"-\": standard output (default: " + output + ")");
+                      "File to write; \"-\": standard output (default: " + output + ")");
   AddRepeated(command, "--option", &options->options,
-              "An option for the compiler, as it is: --option=-lineinfo");
+              "Option for the compiler, unchanged: --option=-lineinfo");
   command->add_option("--toolchain", options->toolchain,
                       "Major (13), version (12.9) or id of the toolchain (default: the newest that "
-                      "this machine's driver can load)");
+                      "this machine's driver supports)");
   command
       ->add_option("--fallback", options->fallback,
-                   "What to do with a build that the daemon does not do, because there is none or "
-                   "it refuses: local compiles it here, error fails (default: error)")
+                   "If there is no daemon or it refuses: local compiles here, error fails "
+                   "(default: error)")
       ->check([](const std::string& given) {
         const bool known = given == "local" || given == "error";
         return known ? "" : "\"" + given + "\" is not one of local, error";
       });
-  CLI::Option* const quiet = command->add_flag("-q,--quiet", options->quiet,
-                                               "Do not say what was a hit and what was built");
+  CLI::Option* const quiet =
+      command->add_flag("-q,--quiet", options->quiet, "Do not print whether it was a hit");
   command
       ->add_flag("-v,--verbose", options->verbose,
-                 "Say it, with key and toolchain, also where standard error is no terminal")
+                 "Print that with key and toolchain, also if standard error is no terminal")
       ->excludes(quiet);
 }
 

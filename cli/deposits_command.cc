@@ -101,17 +101,18 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
 
 void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
-      "deposits", "Show or remove what you deposited: artifacts that only clients can make");
+      "deposits", "List or remove your deposits: artifacts that your programs made themselves");
+  command->group("Entries");
   command->require_subcommand(1);
   command->footer("Example: cccl-cache-cli deposits list --json");
   command->fallthrough();
 
   CLI::App* list = command->add_subcommand(
-      "list", "List yours: key, time, bytes, namespace, group if its members may have it");
+      "list", "List your deposits: key, time, bytes, namespace, and the group that shares it");
   list->footer("Example: cccl-cache-cli deposits list");
   list->callback([&common, exit_code] { *exit_code = List(common); });
 
-  CLI::App* remove = command->add_subcommand("remove", "Forget deposits of yours");
+  CLI::App* remove = command->add_subcommand("remove", "Remove deposits of yours");
   remove->footer(
       "Example: cccl-cache-cli deposits list --json | jq -r '.deposits[].key' | xargs "
       "cccl-cache-cli deposits remove");

@@ -193,13 +193,13 @@ int Report(const Explanation& explanation, const CommonOptions& common) {
 }
 
 void AddExplainCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("explain", "Say why a build was, or would be, compiled");
+  CLI::App* command = app->add_subcommand("explain", "Show why a build was, or would be, a miss");
+  command->group("Compile");
   command->footer(
       "explain KEY: about a build of yours, by the key that build --json printed.\n"
       "explain -- build ..., link ... or nvvm ...: about that command, without compiling or "
-      "writing "
-      "anything.\n"
-      "The daemon compares with the last builds of yours; it forgets them when it ends.\n"
+      "writing anything.\n"
+      "The daemon compares with your last builds, which it forgets when it stops.\n"
       "Example: cccl-cache-cli explain -- build kernel.cu --arch sm_90 -I include");
   const auto key = std::make_shared<std::string>();
   command->add_option("KEY", *key, "Key of an earlier answer, or its first 8 or more digits")

@@ -114,10 +114,10 @@ int Run(const CommonOptions& common, bool ready) {
 
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
-      "health",
-      "Ask whether the daemon serves, and what keeps it from compiling or keeping builds");
+      "health", "Check that the daemon serves, has a toolchain and can write its store");
+  command->group("Daemon");
   const auto ready = std::make_shared<bool>(false);
-  command->add_flag("--ready", *ready, "Exit with 1 if it has a problem");
+  command->add_flag("--ready", *ready, "Exit with 1 if the daemon has a problem");
   command->footer("Example: cccl-cache-cli health --ready && make");
   command->callback([&common, exit_code, ready] { *exit_code = Run(common, *ready); });
 }

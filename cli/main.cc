@@ -22,14 +22,14 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
   app->add_option("--socket", common->socket,
                   "Socket of the daemon (default: $CCCL_CACHE_SOCKET, else "
                   "$XDG_RUNTIME_DIR/cccl-cached/socket if present, else /run/cccl-cached/socket)");
-  app->add_flag("--json", common->json, "Print one JSON object");
+  app->add_flag("--json", common->json, "Print the result, or the error, as one JSON object");
   app->set_version_flag("--version", std::string("cccl-cache-cli ") + cccl_cache_version());
   // So that both may stand behind the command as well.
   app->fallthrough();
   app->require_subcommand(1);
   app->footer(
-      "Exit codes: 0 done, 1 the code does not compile, 2 usage, 3 no daemon there, 4 refused, 5 "
-      "anything else.\nExample: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
+      "Exit codes: 0 done, 1 the code does not compile, 2 usage, 3 no daemon, 4 refused, 5 any "
+      "other error.\nExample: cccl-cache-cli build kernel.cu --arch sm_90 -o kernel.cubin");
 }
 
 /// Whether the word is that of a command that compiles.
@@ -81,6 +81,10 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddDepositsCommand(&app, common, &exit_code);
   cccl_cache::cli::AddSnapshotCommand(&app, common, &exit_code);
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->footer(command->get_footer() +
+                    "\n--socket and --json go with every command: see cccl-cache-cli --help.");
+  }
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

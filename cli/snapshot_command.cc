@@ -245,15 +245,15 @@ void AddFileArgument(CLI::App* command, SnapshotOptions* options, const std::str
 void AddFilterOptions(CLI::App* command, SnapshotOptions* options) {
   SnapshotFilter& filter = options->filter;
   command->add_option("--toolchain", filter.toolchain,
-                      "Made by this one alone: a major (13), a version (12.9), an id");
-  command->add_option("--arch", filter.arch, "For this architecture alone: sm_90");
+                      "Only results of this toolchain: a major (13), a version (12.9) or an id");
+  command->add_option("--arch", filter.arch, "Only results for this architecture: sm_90");
   AddMoment(command, "--after", &options->after, &filter.since,
-            "Last answered then or later: 2026-05-04, or 7d for the last seven days");
-  AddMoment(command, "--before", &options->before, &filter.until, "Last answered before");
-  command->add_option("--namespace", filter.name_space, "Deposits of this namespace alone");
-  command->add_option("--uid", filter.uids,
-                      "What this user was answered (root and the daemon's user may ask)");
-  command->add_flag("--all-users", filter.all_users, "What anybody was answered (the same)");
+            "Only entries last used since then: 2026-05-04, or 7d for the last seven days");
+  AddMoment(command, "--before", &options->before, &filter.until,
+            "Only entries last used before then");
+  command->add_option("--namespace", filter.name_space, "Only deposits of this namespace");
+  command->add_option("--uid", filter.uids, "Results of this user (for administrators)");
+  command->add_flag("--all-users", filter.all_users, "Results of all users (for administrators)");
 }
 
 Expected<std::string> ListText(int fd) {
@@ -301,8 +301,8 @@ std::string SummaryJson(const cccl_cache_snapshot_summary& summary) {
 }
 
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command =
-      app->add_subcommand("snapshot", "Carry what was compiled to another daemon, as a file");
+  CLI::App* command = app->add_subcommand("snapshot", "Export and import cache entries as a file");
+  command->group("Entries");
   command->require_subcommand(1);
   command->footer("Example: cccl-cache-cli snapshot create kernels.snap --arch sm_90");
   const auto options = std::make_shared<SnapshotOptions>();
@@ -310,29 +310,29 @@ void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_co
     return AddAction(command, action, options, common, exit_code);
   };
 
-  CLI::App* create = add({"create", "Write what you were answered to FILE",
+  CLI::App* create = add({"create", "Write the results that you received to FILE",
                           "create kernels.snap --toolchain 13 --after 12h", Create});
-  AddFileArgument(create, options.get(), "The file to write, -: standard output");
+  AddFileArgument(create, options.get(), "File to write; \"-\": standard output");
   AddFilterOptions(create, options.get());
 
-  CLI::App* delta = add({"delta", "The same without what an earlier snapshot holds",
+  CLI::App* delta = add({"delta", "Like create, without the entries of an earlier snapshot",
                          "delta --since kernels.snap more.snap", Delta});
   delta->add_option("--since", options->since_snapshot, "The earlier snapshot")->required();
-  AddFileArgument(delta, options.get(), "The file to write, -: standard output");
+  AddFileArgument(delta, options.get(), "File to write; \"-\": standard output");
   AddFilterOptions(delta, options.get());
 
   CLI::App* insert =
-      add({"insert", "Hand a snapshot to the daemon: for everybody as root, else for you alone",
+      add({"insert", "Import a snapshot: for all users as root, otherwise for you alone",
            "insert kernels.snap", Insert});
-  AddFileArgument(insert, options.get(), "The file to read");
+  AddFileArgument(insert, options.get(), "File to read");
 
-  CLI::App* list =
-      add({"list", "Show what a snapshot holds; asks no daemon", "list kernels.snap --json", List});
-  AddFileArgument(list, options.get(), "The file to read");
+  CLI::App* list = add({"list", "List the entries of a snapshot, without a daemon",
+                        "list kernels.snap --json", List});
+  AddFileArgument(list, options.get(), "File to read");
 
-  CLI::App* verify = add(
-      {"verify", "Check each byte of a snapshot; asks no daemon", "verify kernels.snap", Verify});
-  AddFileArgument(verify, options.get(), "The file to read");
+  CLI::App* verify = add({"verify", "Verify every byte of a snapshot, without a daemon",
+                          "verify kernels.snap", Verify});
+  AddFileArgument(verify, options.get(), "File to read");
 }
 
 }  // namespace cccl_cache::cli

@@ -221,7 +221,9 @@ std::string StatsSummary(const cccl_cache_stats* stats, std::string_view socket,
 }
 
 void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
-  CLI::App* command = app->add_subcommand("stats", "Show what the daemon counted");
+  CLI::App* command = app->add_subcommand(
+      "stats", "Show the daemon's counters: hits, time saved, size of the cache");
+  command->group("Daemon");
   command->footer("Example: cccl-cache-cli stats --json");
   const auto openmetrics = std::make_shared<bool>(false);
   command->add_flag("--openmetrics", *openmetrics, "Write OpenMetrics text, for Prometheus");

@@ -133,9 +133,9 @@ int Run(const CommonOptions& common) {
 
 void AddToolchainsCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("toolchains",
-                                          "List the CUDA installations that the daemon uses (*: "
-                                          "for builds from here that name none) with the "
-                                          "architectures of NVRTC, and those it doesn't use");
+                                          "List the daemon's CUDA installations (*: the default "
+                                          "here) and their architectures, and those not used");
+  command->group("Daemon");
   command->footer("Example: cccl-cache-cli toolchains --json");
   command->callback([&common, exit_code] { *exit_code = Run(common); });
 }

@@ -15,12 +15,20 @@ namespace {
 
 constexpr const char* kDescription =
     "cccl-cached: one compile cache for every CUDA program of a node.\n"
-    "Runs in the foreground. SIGTERM ends it, SIGHUP makes it look for toolchains and read\n"
-    "the log level again.\n"
-    "Each setting is also a key of the configuration file (socket_mode) and a variable\n"
-    "(CCCL_CACHED_SOCKET_MODE); flag beats environment beats file beats default.";
+    "Runs in the foreground. SIGTERM stops it. SIGHUP rereads the log level and searches for\n"
+    "toolchains again. Each setting is also a key of the configuration file (socket_mode) and an\n"
+    "environment variable (CCCL_CACHED_SOCKET_MODE). Flags override the environment, which\n"
+    "overrides the file.";
 constexpr const char* kExample =
     "Example: cccl-cached --socket /run/user/1000/cccl-cached/socket --store-limit 32GiB";
+
+/// The headings of --help, each with the first setting under it. A heading may come back.
+constexpr std::pair<std::string_view, const char*> kHeadings[] = {
+    {"socket", "Connections"},     {"state_dir", "Directories"}, {"log_level", "Log"},
+    {"jobs", "Compiles"},          {"memory_limit", "Cache"},    {"build_timeout", "Compiles"},
+    {"pch_memory_limit", "Cache"}, {"queue_limit", "Limits"},    {"deposit_limit", "Deposits"},
+    {"upload_limit", "Limits"},
+};
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
@@ -38,11 +46,22 @@ Error UnknownArgument(const std::string& argument) {
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
+/// Returns the line of --help, with the default if there is one.
+std::string HelpOf(const Setting& setting, const Configuration& defaults) {
+  const std::string value = setting.show(defaults);
+  if (value == "[]" || value == "\"\"") return std::string(setting.help);
+  return fmt::format("{} (default: {})", setting.help, value);
+}
+
 /// Adds one CLI11 option per setting; texts[i] belongs to Settings()[i].
 void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts) {
+  const Configuration defaults = DefaultConfiguration(Surroundings::OfThisProcess());
+  const char* heading = "";
   for (size_t i = 0; i < texts.size(); ++i) {
     const Setting& setting = Settings()[i];
-    CLI::Option* option = app.add_option(setting.Flag(), texts[i], std::string(setting.help));
+    for (const auto& [first, name] : kHeadings) heading = first == setting.name ? name : heading;
+    CLI::Option* option = app.add_option(setting.Flag(), texts[i], HelpOf(setting, defaults));
+    option->group(heading);
     option->type_name(std::string(setting.placeholder));
     option->expected(1);
     option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
@@ -73,8 +92,8 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   CLI::Option* config = app.add_option("--config", command_line.config_file, "configuration file");
   config->type_name("FILE");
   app.add_flag("--print-config", command_line.print_config,
-               "print each value with where it came from, and end");
-  app.add_flag("--version", command_line.version, "print the version, and end");
+               "print each value and its source, and exit");
+  app.add_flag("--version", command_line.version, "print the version, and exit");
   // CLI11 reports errors by exceptions; they are caught here.
   try {
     std::reverse(arguments.begin(), arguments.end());

@@ -83,24 +83,24 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   const TierSize stored = sources.stored();
   const BuildGauges building = sources.building();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources.started;
-  AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts kept.");
-  AddGauge(reply, "bytes", static_cast<double>(stored.bytes), "Bytes that they take.");
+  AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts in the cache.");
+  AddGauge(reply, "bytes", static_cast<double>(stored.bytes),
+           "Size of the artifacts in the cache, in bytes.");
   AddGauge(reply, "store_limit_bytes", static_cast<double>(sources.store_limit),
-           "Limit of `bytes`, above which entries are evicted.");
-  AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Connections open now.");
-  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles running now.");
-  AddGauge(reply, "queued", static_cast<double>(building.queued),
-           "Compiles waiting for a slot now.");
+           "Size above which artifacts are evicted, in bytes.");
+  AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Open connections.");
+  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Running compiles.");
+  AddGauge(reply, "queued", static_cast<double>(building.queued), "Compiles that wait for a slot.");
   AddGauge(reply, "waiting", static_cast<double>(building.waiting),
-           "Callers waiting for a compile now.");
+           "Callers that wait for a compile.");
   const DepositGauges deposits = sources.deposits.gauges();
-  AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Deposits kept.");
+  AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),
-           "Bytes that they count.");
-  AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held now.");
+           "Size of the deposits in bytes, at least 16 KiB each.");
+  AddGauge(reply, "leases", static_cast<double>(deposits.leases.held), "Leases held.");
   AddGauge(reply, "lease_waiters", static_cast<double>(deposits.leases.waiting),
-           "Callers waiting for a lease now.");
-  AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started.");
+           "Callers that wait for a lease.");
+  AddGauge(reply, "uptime_seconds", uptime.count(), "Time since the daemon started, in seconds.");
   reply.set_version(sources.version);
   return reply;
 }

@@ -42,6 +42,17 @@ TEST_CASE("an unknown flag, a stray word and a missing value are errors") {
   CHECK_FALSE(ParseCommandLine({"--jobs"}).ok());
 }
 
+TEST_CASE("help shows defaults, under headings") {
+  const auto parsed = ParseCommandLine({"--help"});
+  REQUIRE(parsed.ok());
+  CHECK(parsed->help->find("size of the cache on disk (default: \"16GiB\")") != std::string::npos);
+  CHECK(parsed->help->find("(default: [])") == std::string::npos);
+  const size_t heading = parsed->help->find("\nDeposits:");
+  REQUIRE(heading != std::string::npos);
+  CHECK(parsed->help->find("--deposit-limit") > heading);
+  CHECK(parsed->help->find("--log-level") < heading);
+}
+
 TEST_CASE("help names every setting and shows an example") {
   const auto parsed = ParseCommandLine({"--help"});
   REQUIRE(parsed.ok());
