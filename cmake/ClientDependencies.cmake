@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# What libcccl_cache needs, and what compiles without a daemon, as archives that go into them, so that they need
+# The dependencies of libcccl_cache and of cccl-cache-compile, as archives that go into them, so that they need
 # nothing but the C library. Headers are reached through links: a compiler for an older C library must not see this
 # system's own.
 find_package(PkgConfig REQUIRED)

@@ -91,7 +91,7 @@ void HashHeaders(Hasher& hasher, const NvrtcProgram& program) {
   }
 }
 
-/// What of a program is in its fingerprint and in its seed.
+/// The parts of a program in its fingerprint and in its seed.
 void HashProgram(Hasher& hasher, const NvrtcProgram& program,
                  const std::vector<const ParsedOption*>& options) {
   hasher.AppendValue("source", program.source);

@@ -311,7 +311,7 @@ constexpr OptionRule kRules[] = {
      .separate = true,
      .meaning = "Whether diagnostics leave out the line of source."},
 
-    // What a cache can't keep, and what the compiler would do by itself.
+    // Options whose effect can't be cached, and options that the compiler would handle by itself.
     {.name = "--no-cache",
      .spellings = kSpellings<"--no-cache", "-no-cache">,
      .value = OptionValue::kOptional,

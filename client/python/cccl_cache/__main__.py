@@ -22,7 +22,7 @@ _PROCESS_BYTES = 64 << 20  # the library's own choice
 
 
 def _daemon_lines(client: cccl_cache.Client) -> list[str]:
-    """What the daemon says of itself."""
+    """The daemon's description of itself."""
     health = client.health()
     found = client.toolchains()
     major = _library.cuda_major()
@@ -56,7 +56,7 @@ def _tell(socket: str | None) -> int:
 
 
 def _turned_on() -> list[str]:
-    """What is turned on in this environment, whether a daemon answers or not: a line for each thing, with the way to
+    """The features that are on in this environment, with or without a daemon: a line for each, with the way to
     change it."""
     return [
         f"  without a daemon: {_fallback()}",

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 async def _on_thread(call: Callable[[], Answer]) -> Answer:
-    """What the call gives, from a thread of the loop's default executor; for calls that nobody else holds up."""
+    """Runs a call that waits for no other caller on a thread of the loop's default executor."""
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
 async def _on_own_thread(call: Callable[[], Answer]) -> Answer:
-    """What the call gives, from a thread of its own; for calls that wait for others.
+    """Runs a call that waits for other callers on a thread of its own.
 
     Those of the executor are few: all could wait for one whose own call then finds no thread. The program does not wait
     for it at its end.

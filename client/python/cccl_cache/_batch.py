@@ -73,7 +73,7 @@ def _end(result: Result) -> Result | Error:
 
 
 def build_many(client: int, owner: object, programs: Iterable[Program]) -> Iterator[Finished]:
-    """What `Client.build_many` gives. The parameters are those of `Batch`."""
+    """Yields the results of `Client.build_many`. The parameters are those of `Batch`."""
     batch = Batch(client, owner)
     refused: list[Finished] = []
     for number, program in enumerate(programs):

@@ -281,7 +281,7 @@ class Client:
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
               timeout: float | None = None) -> Lease:
-        """What only this program can make: the bytes that were deposited, or the lease to make them.
+        """Returns the deposit of a key, or the lease to make it, for artifacts that only this program can make.
 
         While another process holds the lease this waits for what that one publishes, or for the lease.
 
@@ -311,7 +311,7 @@ class Client:
         return Lease(self._handle, namespace, fields, group, timeout)
 
     def deposits(self, *, timeout: float | None = None) -> tuple[Deposit, ...]:
-        """What this user deposited.
+        """Lists this user's deposits.
 
         Returns
         -------
@@ -454,7 +454,7 @@ class Client:
         return _questions.health(self._handle, self.socket, timeout)
 
     def stats(self, *, timeout: float | None = None) -> Statistics:
-        """What the daemon counted.
+        """Returns the daemon's counters.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, as exceptions, and the calls of the library that raise them."""
+"""The errors of the package as exceptions, and the calls of the library that raise them."""
 
 from __future__ import annotations
 

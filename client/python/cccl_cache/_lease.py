@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What only clients can make: kept by the daemon, made by one client at a time."""
+"""Deposits: artifacts that only clients can make, one client at a time, and that the daemon keeps."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _check_fields(fields: Mapping[str, Value]) -> None:
 
 
 class Lease:
-    """What is deposited, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
+    """A deposit, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
     published. Used by one thread at a time; in a child after a fork it is not held.
 
     Attributes

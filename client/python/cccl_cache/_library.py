@@ -290,7 +290,7 @@ def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
 
 
 def describe(function: Callable[..., None], fields: Any, *place: Any) -> Any:
-    """What a function says that fills a struct of this class."""
+    """Returns a struct of this class that the function has filled."""
     described = fields(ctypes.sizeof(fields))
     function(*place, byref(described))
     return described
@@ -328,7 +328,7 @@ def check_type(name: str, wanted: str, given: object, *kinds: type) -> None:
 
 
 def checked_sequence(name: str, wanted: str, given: Any, *kinds: type) -> tuple[Any, ...]:
-    """What was given, each of one of these kinds. One text is no sequence, though it can be gone over like one."""
+    """Returns the elements, each of one of these kinds. A text is no sequence, though it can be iterated like one."""
     if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
         raise wrong_type(name, f"a sequence of {wanted}", given) from None
     elements = tuple(given)

@@ -29,7 +29,7 @@ _SIZES = {each: sizeof(each) for each in (_library.BuildOptions, _library.NvrtcP
 _ASKED = (c_void_p,) * 4
 _HANDED = (c_void_p,) * 5
 _ADDED = c_void_p, c_void_p, c_void_p, c_uint64, c_void_p
-# What a process asks for over and over, as the library takes it, which only reads it. Emptied when full.
+# Requests that a process repeats, in the form that the library reads. Emptied when full.
 _nvrtc_patterns: dict[Any, _library.NvrtcProgram] = {}
 _option_structs: dict[Any, tuple[_library.BuildOptions, Any]] = {}
 _ROOM = 256
@@ -54,7 +54,7 @@ def _contents(name: str, value: Any) -> bytes:
 
 
 class _Program:
-    """What all kinds of builds have in common."""
+    """The common part of all kinds of builds."""
 
     __slots__ = ("fields", "_choice")
 
@@ -100,7 +100,7 @@ def _options(toolchain: int | str | None, kinds: str | tuple[str, ...], timeout:
 
 
 def _checked(emit: Emit, known: Collection[str]) -> str | tuple[str, ...]:
-    """What is asked for, in a form that can be a key."""
+    """Returns the wanted kinds, in a form that can be a key."""
     if type(emit) is str and emit in known:
         return emit
     kinds = (emit,) if isinstance(emit, str) else _library.checked_sequence("emit", "str", emit, str)

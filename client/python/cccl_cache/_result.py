@@ -38,7 +38,7 @@ def tier_name(tier: int) -> str:
 
 
 class Result:
-    """What a build gave. Made by `Client`; what it holds is copied out of the library when it is asked for, once.
+    """The result of a build. Made by `Client`. Each part is copied out of the library once, at its first use.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Result:
 
     @property
     def log(self) -> str:
-        """What the compiler said; a hit says what the compile did."""
+        """The compiler's messages; a hit has those of its compile."""
         return str(self._info.log.text())
 
     @property
@@ -144,7 +144,7 @@ class Result:
         return {kind: self._bytes(kind) or b"" for kind in made}
 
     def view(self, kind: str) -> memoryview:
-        """What was made of a kind, where the library has it: a large artifact costs no copy.
+        """Returns an artifact as it lies in the library's memory: a large one costs no copy.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ class _Summary(Structure):
 
 
 class SnapshotSummary(NamedTuple):
-    """What became of a snapshot."""
+    """The outcome of a snapshot call."""
 
     records: int  #: in the file, or kept from it
     bytes: int  #: of the file; of what was kept, decompressed
@@ -115,7 +115,7 @@ def _written(path: Path) -> Iterator[int]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
-    # Who may write to the directory but not read it can do no more.
+    # A user who may write to the directory but not read it can do no more.
     with contextlib.suppress(PermissionError), _opened(os.path.dirname(place), os.O_RDONLY) as directory:
         os.fsync(directory)
 

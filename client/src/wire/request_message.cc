@@ -171,7 +171,7 @@ void RequestMessage::AppendQuestionTo(ByteChain* body) const {
   CcclCache__V1__ExplainRequest question = CCCL_CACHE__V1__EXPLAIN_REQUEST__INIT;
   CcclCache__V1__BuildRequest build = request_;
   question.build = &build;
-  // What is referred to are contents, which the caller keeps.
+  // Only contents are referred to, which the caller keeps.
   AppendMessage(question.base, body);
 }
 

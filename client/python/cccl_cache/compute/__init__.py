@@ -72,7 +72,7 @@ def uninstall() -> None:
 
 
 def status() -> dict[str, Any]:
-    """What happened in this process.
+    """Returns the counts of this process.
 
     ``on``, ``why_off``; ``hits`` and ``hits_in_process`` (not built), ``builds``, ``published``; ``not_cached`` and
     ``errors``: how often, by reason.

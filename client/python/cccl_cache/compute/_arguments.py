@@ -19,7 +19,7 @@ from ._values import describe_dtype, describe_type_descriptor, describe_value
 
 
 def describe_construction(wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Description:
-    """What building this algorithm from these arguments depends on, compute capability aside. Raises Refused."""
+    """Returns all inputs of a build of this algorithm, except the compute capability. Raises Refused."""
     bound = inspect.signature(initializer).bind(wrapper, *args, **kwargs)
     bound.apply_defaults()
     named = dict(list(bound.arguments.items())[1:])

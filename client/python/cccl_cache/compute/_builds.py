@@ -29,7 +29,7 @@ _current = threading.local()
 
 
 class Lease(Protocol):
-    """What cccl_cache.Client.lease gives: contents, or the right to publish them."""
+    """The result of cccl_cache.Client.lease: contents, or the right to publish them."""
 
     contents: Optional[bytes]
 

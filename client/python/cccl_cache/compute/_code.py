@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a code object contributes to a function's identity, and which names it looks up.
+"""The part of a code object in a function's identity, and the names that it looks up.
 
 Left out: file, lines and docstring. Constants enter with their exact type, nested functions whole.
 """
@@ -36,7 +36,7 @@ class Lookup(NamedTuple):
 
 
 class Code(NamedTuple):
-    """What is known of a code object: it never changes, so this is computed once."""
+    """The facts about a code object. It never changes, so they are computed once."""
 
     digest: str
     globals: tuple[Lookup, ...]
@@ -47,7 +47,7 @@ _known: dict[int, tuple[types.CodeType, Code]] = {}
 
 
 def describe_code(function: types.FunctionType) -> Code:
-    """What a function's code contributes. Raises Refused for code that no compiler of kernels takes."""
+    """Returns the part of a function's code in its identity. Raises Refused for code that no compiler of kernels takes."""
     code = function.__code__
     known = _known.get(id(code))
     if known is not None and known[0] is code:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the code that cuda.compute makes depends on besides the arguments: packages, compilers, headers, settings.
+"""The inputs of the code that cuda.compute makes, besides the arguments: packages, compilers, headers, settings.
 
 Files count by their contents, as this process has loaded or will find them; read once per process.
 """
@@ -125,7 +125,7 @@ def nvrtc_builtins(copies: Iterable[str]) -> Description:
 
 
 def _preferred_to(names: Iterable[str]) -> list[str]:
-    """What the loader takes for names with a version before it looks beside the library that asks."""
+    """Returns the files that the loader uses for names with a version, before it looks beside the library that loads them."""
     wanted = [name for name in names if ".so." in name]
     paths = (os.path.join(directory, name) for directory in _library_path() for name in wanted)
     return [path for path in paths if os.path.exists(path)]

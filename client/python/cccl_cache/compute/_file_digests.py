@@ -92,7 +92,7 @@ def _kept_at(stamp: str) -> Path:
 
 
 def _read_kept(path: Path) -> str | None:
-    """What was kept, if only this user could have kept it."""
+    """Returns the stored digests if only this user could have written them."""
     try:
         for place in (path.parent, path):
             status = os.stat(place)

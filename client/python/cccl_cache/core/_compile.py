@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Program.compile does, done by the daemon."""
+"""Program.compile, done by the daemon."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _own_client() -> cccl_cache.Client:
 
 
 def _ask(client: cccl_cache.Client, question: Callable[[], cccl_cache.Result]) -> cccl_cache.Result:
-    """What the question gives. After one that was in vain the daemon has a second to say that it is alive.
+    """Runs a call. After one that timed out, the daemon has a second to show that it is alive.
 
     So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs
     the next one nothing. Any thread may call it.
