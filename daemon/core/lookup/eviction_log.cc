@@ -40,8 +40,11 @@ void Put(ByteWriter& writer, const Digest& key, const EvictionLog::Eviction& evi
 
 StoredEviction Take(ByteReader& reader) {
   const auto cause = reader.TakeEnum(EvictionCause{}, kLastCause);
-  const auto time = reader.Take<uint64_t>();
-  if (time > kLatest) reader.Fail();
+  auto time = reader.Take<uint64_t>();
+  if (time > kLatest) {
+    reader.Fail();
+    time = 0;  // a time_point could not hold it
+  }
   const Digest key{reader.Sha256()};
   return {key, {cause, system_clock::time_point(milliseconds(static_cast<int64_t>(time)))}};
 }
