@@ -66,6 +66,13 @@ std::vector<std::string> KeysThatBegin(const std::string& with, const DepositLis
   return keys;
 }
 
+/// Returns why nothing is removed for what was given, which this many deposits begin with.
+std::string WhyNot(const std::string& given, size_t deposits) {
+  if (std::string wrong = WrongKey(given); !wrong.empty()) return wrong;
+  if (deposits == 0) return "you have no deposit " + given;
+  return std::to_string(deposits) + " deposits of yours begin with " + given;
+}
+
 int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
@@ -77,10 +84,8 @@ int Remove(const std::vector<std::string>& given, const CommonOptions& common) {
   std::string wrong;
   for (const std::string& each : given) {
     const std::vector<std::string> keys = KeysThatBegin(each, *deposits);
-    if (keys.size() != 1) {
-      wrong += wrong.empty() ? "" : ", ";
-      wrong += keys.empty() ? "you have no deposit " + each
-                            : std::to_string(keys.size()) + " deposits of yours begin with " + each;
+    if (keys.size() != 1 || !WrongKey(each).empty()) {
+      wrong += (wrong.empty() ? "" : ", ") + WhyNot(each, keys.size());
       continue;
     }
     const Expected<bool> removed = client->RemoveDeposit(keys.front());
@@ -118,8 +123,7 @@ void AddDepositsCommand(CLI::App* app, const CommonOptions& common, int* exit_co
       "cccl-cache-cli deposits remove");
   const auto keys = std::make_shared<std::vector<std::string>>();
   remove->add_option("KEY", *keys, "Key from deposits list, or its first 8 or more digits")
-      ->required()
-      ->check(WrongKey);
+      ->required();
   remove->callback([keys, &common, exit_code] { *exit_code = Remove(*keys, common); });
 }
 

@@ -78,10 +78,14 @@ TEST_CASE("deposits remove takes the first digits of a key where no other deposi
   CHECK_FALSE(Has(clear.output, twin));
 }
 
-TEST_CASE("deposits remove asks nobody about too few digits") {
+TEST_CASE("deposits remove refuses too few digits, and what is no key") {
   const Scene scene;
-  CHECK(RunCommand({"deposits", "remove", "aaaaaaa"}).exit_code == 2);
-  CHECK(Library().called.empty());
+  for (const char* wrong : {"aaaaaaa", "no-key"}) {
+    const Said said = RunCommand({"deposits", "remove", wrong});
+    CHECK(said.exit_code == 4);
+    CHECK(Has(said.errors, wrong));
+    CHECK(Library().called == "list_deposits");
+  }
 }
 
 TEST_CASE("deposits passes on why there is no answer") {
