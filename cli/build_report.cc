@@ -241,7 +241,7 @@ std::string FailureHint(const CompilePlan& plan, std::string_view log) {
   }
   if (!Has(log, "--gpu-architecture")) return "";
   return "this toolchain knows no " + plan.architecture +
-         ": `cccl-cache-cli toolchains` lists the architectures of each that --toolchain can name";
+         ": `cccl-cache-cli toolchains` lists those of each toolchain";
 }
 
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
