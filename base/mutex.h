@@ -21,7 +21,7 @@
 #undef NO_THREAD_SAFETY_ANALYSIS
 /// The member is read and written only with the mutex held.
 #define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
-/// What the member points to is read and written only with the mutex held.
+/// The object that the member points to is read and written only with the mutex held.
 #define PT_GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
 /// The function is called with the mutex held. On a lambda it stands behind the parameters.
 #define REQUIRES(...) CCCL_CACHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))

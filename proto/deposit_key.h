@@ -30,8 +30,7 @@ struct DepositField {
   std::string value;  ///< any bytes
 };
 
-/// Of what a deposit is made from, in whatever order the fields come; of equal names the order
-/// counts.
+/// Returns the digest of the fields, in any order. The order of fields of one name counts.
 [[nodiscard]] Digest DepositFieldsDigest(const std::vector<DepositField>& fields);
 
 /// Returns the identity of a deposit, independent of its owner. Snapshots use it to carry a deposit

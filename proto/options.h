@@ -12,7 +12,7 @@
 
 #include "proto/request.h"
 
-/// What each documented option of each compiler means to a cache, as data: one table per compiler
+/// The meaning of each documented option for a cache, as data: one table for each compiler
 /// in {nvrtc,nvjitlink,nvvm}_options.cc. All tables are constant; every function here is
 /// thread-safe.
 namespace cccl_cache {

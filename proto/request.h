@@ -14,7 +14,7 @@
 
 namespace cccl_cache {
 
-/// What the paths of a thread mean: two whose views are equal find the same files under the same
+/// The meaning of a thread's paths: two whose views are equal find the same files under the same
 /// absolute names. 0 stands for nothing that a kernel gives out.
 struct FilesView {
   uint64_t mount_namespace = 0;  ///< inode of its namespace's file
@@ -52,7 +52,7 @@ struct FilesView {
   return view;
 }
 
-// What a client asks for, as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
+// The request of a client as plain values: the C++ form of proto/cccl_cache/v1/build.proto after
 // blobs were resolved. Both sides of the socket compute fingerprints from these types.
 
 /// Stored in entries and fed to hashes: values never change.

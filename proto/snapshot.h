@@ -10,7 +10,7 @@
 
 #include "proto/digest.h"
 
-/// What a snapshot file consists of: docs/internals/snapshot-format.md says it byte by byte.
+/// The parts of a snapshot file: docs/internals/snapshot-format.md says it byte by byte.
 /// SnapshotWriter makes such files, SnapshotReader is the only one that reads them.
 namespace cccl_cache {
 

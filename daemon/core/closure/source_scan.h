@@ -9,9 +9,9 @@
 
 namespace cccl_cache::daemon {
 
-/// What a text can make a compiler put into its output besides code. ScanText looks for whole
-/// identifiers anywhere, in comments and strings too. A false alarm costs a hit; an oversight gives
-/// a wrong hit.
+/// The things besides code that a text can make a compiler put into its output. ScanText looks for
+/// whole identifiers anywhere, in comments and strings too. A false alarm costs a hit; an oversight
+/// gives a wrong hit.
 struct TextTraits {
   /// The first of __DATE__, __TIME__, __TIMESTAMP__ that stands in the text, or empty. Points to
   /// static memory.
