@@ -16,6 +16,7 @@ set(CCCL_CACHED_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address
 add_library(cccl_cached_options INTERFACE)
 target_compile_options(cccl_cached_options INTERFACE
   -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wno-missing-field-initializers
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
   # GCC 12 takes the members of a variant that is not there for used, at -O1 and under sanitizers.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<BOOL:${CCCL_CACHED_WERROR}>:-Werror>)
