@@ -23,8 +23,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Runs the events of one call one at a time, each without a lock. Thread-safe. Shared with those
-/// that post events, who may outlive the call.
+/// Runs the events of one call one at a time, each without a lock. Thread-safe. Shared by the
+/// objects that post events, because they may outlive the call.
 class CallEvents {
  public:
   using Event = std::function<void()>;
@@ -59,8 +59,8 @@ class CallEvents {
 /// on it or on their sender's. So the class needs no lock, but an event must not wait. Deletes
 /// itself when the call is done, and gives back what it holds of the budget.
 ///
-/// BuildCall is none: a hit is answered before Build returns, and to post that answer as an event
-/// would cost each hit allocations. BlockingCall is none, because a thread of its own waits.
+/// Two calls are apart. BuildCall: a hit is answered from within OnReadDone, and an event for that
+/// answer would cost each hit allocations. BlockingCall: it waits on a thread of its own.
 class StreamCall : public RawCall, private GatedReader {
  public:
   void OnReadDone(bool ok) final;
@@ -109,7 +109,7 @@ class StreamCall : public RawCall, private GatedReader {
 
   [[nodiscard]] bool ended() const { return end_.has_value(); }
 
-  /// Any thread may post events there, for as long as it likes.
+  /// Any thread may post events, also after the call is gone.
   [[nodiscard]] const std::shared_ptr<CallEvents>& events() const { return events_; }
 
  private:

@@ -164,6 +164,41 @@ TEST_CASE("the end of a stream cancels all of its builds") {
   CHECK(running.builder.WaitForLeft(5));
 }
 
+TEST_CASE("answers and a caller who leaves may meet: a stream ends once") {
+  RunningServer running;
+  constexpr size_t kBuilds = 40;
+  for (int round = 0; round < 10; ++round) {
+    HeldBuilds builds(running);
+    ManyBuilds many(running);
+    for (uint64_t tag = 0; tag < kBuilds; ++tag) many.Ask(tag);
+    REQUIRE(builds.WaitFor(kBuilds));
+    std::jthread answering([&] {
+      for (size_t i = 0; i < kBuilds; ++i) builds.Answer(i, "raced");
+    });
+    many.context.TryCancel();
+    while (many.Next()) {
+    }
+    CHECK(many.stream->Finish().error_code() == grpc::StatusCode::CANCELLED);
+  }
+}
+
+TEST_CASE("the late answer to a cancelled build is not taken for the next one under its tag") {
+  RunningServer running;
+  HeldBuilds builds(running);
+  ManyBuilds many(running);
+  many.Ask(7);
+  REQUIRE(builds.WaitFor(1));
+  many.Cancel(7);
+  REQUIRE(many.Next() == 7u);
+  CHECK(many.reply.has_error());
+  many.Ask(7);
+  REQUIRE(builds.WaitFor(2));
+  builds.Answer(0, "late");
+  builds.Answer(1, "asked for");
+  REQUIRE(many.Next() == 7u);
+  CHECK(many.reply.reply().artifacts(0).contents() == "asked for");
+}
+
 TEST_CASE("a message that is no request of many ends the stream with the reason") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
