@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -40,51 +39,9 @@ Result<std::optional<gid_t>> FindGroup(std::string_view setting, const std::stri
 
 }  // namespace
 
-BuildLimits BuildLimitsOf(const Configuration& configuration) {
-  BuildLimits limits;
-  limits.compile.time = configuration.build_timeout;
-  limits.compile.memory_bytes = configuration.worker_memory_limit;
-  limits.preamble_bytes = configuration.pch_memory_limit;
-  limits.slots = configuration.jobs;
-  limits.queued = configuration.queue_limit;
-  limits.queued_per_uid = configuration.queue_limit_per_uid;
-  limits.remember_failures =
-      std::chrono::ceil<std::chrono::seconds>(configuration.remember_failures);
-  limits.shadow_check_every = configuration.shadow_check_every;
-  return limits;
-}
-
-Deposits::Options DepositOptionsOf(const Configuration& configuration,
-                                   const Result<uint64_t>& run) {
-  Deposits::Options options;
-  options.run = run;
-  options.limits.bytes = configuration.deposit_limit;
-  options.limits.bytes_per_uid = configuration.deposit_limit_per_uid;
-  options.heartbeat = configuration.lease_heartbeat;
-  options.longest_lease = configuration.lease_limit;
-  return options;
-}
-
-Allowance JobMemoryOf(const Configuration& configuration) {
-  const uint64_t per_uid = std::max(kMaxFile, configuration.in_flight_limit_per_uid / 4);
-  return {.per_account = per_uid,
-          .in_all = std::max(2 * per_uid, configuration.in_flight_limit / 4)};
-}
-
-ServiceLimits ServiceLimitsOf(const Configuration& configuration) {
-  ServiceLimits limits;
-  limits.message_bytes = configuration.message_limit;
-  limits.source_bytes = configuration.source_limit;
-  limits.headers = configuration.header_limit;
-  limits.upload_bytes = configuration.upload_limit;
-  limits.upload_bytes_per_uid = configuration.upload_limit_per_uid;
-  limits.connections = configuration.connection_limit;
-  limits.connections_per_uid = configuration.connection_limit_per_uid;
-  limits.calls = configuration.call_limit;
-  limits.calls_per_uid = configuration.call_limit_per_uid;
-  limits.bytes_in_flight = configuration.in_flight_limit;
-  limits.bytes_in_flight_per_uid = configuration.in_flight_limit_per_uid;
-  return limits;
+Allowance JobMemoryOf(const ServiceLimits& limits) {
+  const uint64_t per_uid = std::max(kMaxFile, limits.bytes_in_flight_per_uid / 4);
+  return {.per_account = per_uid, .in_all = std::max(2 * per_uid, limits.bytes_in_flight / 4)};
 }
 
 std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "daemon/configuration/configuration.h"
-#include "daemon/core/build/coordinator.h"
-#include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/job_memory.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
@@ -19,13 +17,9 @@
 /// Translates the configuration into the options of each layer.
 namespace cccl_cache::daemon {
 
-[[nodiscard]] BuildLimits BuildLimitsOf(const Configuration& configuration);
-[[nodiscard]] Deposits::Options DepositOptionsOf(const Configuration& configuration,
-                                                 const Result<uint64_t>& run);
 /// A quarter of the limit on bytes in flight, in addition to it, and never less than the largest
 /// file.
-[[nodiscard]] Allowance JobMemoryOf(const Configuration& configuration);
-[[nodiscard]] ServiceLimits ServiceLimitsOf(const Configuration& configuration);
+[[nodiscard]] Allowance JobMemoryOf(const ServiceLimits& limits);
 /// Returns the directories whose contents are the daemon's alone: its state, and what systemd made
 /// for its socket. A directory that merely holds the socket may belong to others.
 [[nodiscard]] std::vector<std::string> OwnDirectoriesOf(const Configuration& configuration,

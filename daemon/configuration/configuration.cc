@@ -83,7 +83,7 @@ Configuration DefaultConfiguration(const Surroundings& surroundings) {
   configuration.socket = DefaultSocket(surroundings);
   configuration.state_dir = DefaultStateDirectory(surroundings);
   configuration.socket_mode = ServesTheNode(surroundings) ? 0666 : 0600;
-  configuration.jobs = surroundings.processors;
+  configuration.builds.slots = surroundings.processors;
   return configuration;
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/model/limits.h"
+
 namespace cccl_cache::daemon {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
@@ -27,7 +29,6 @@ struct Configuration {
   std::string socket_group;  ///< empty: the group of the file stays
   std::vector<std::string> container_socket;
   std::string admin_group;  ///< empty: no group
-  uint64_t jobs = 1;
   std::vector<std::string> toolchain_root;
   ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;
   LogLevel log_level = LogLevel::kInfo;
@@ -38,28 +39,9 @@ struct Configuration {
   uint64_t private_limit = 4ull << 30;
   uint64_t private_limit_per_uid = 1ull << 30;
 
-  std::chrono::milliseconds build_timeout{120'000};
-  uint64_t worker_memory_limit = 4ull << 30;
-  uint64_t pch_memory_limit = 1ull << 30;
-  std::chrono::milliseconds remember_failures{60'000};
-  uint64_t shadow_check_every = 1'000;
-  uint64_t queue_limit = 8'192;
-  uint64_t queue_limit_per_uid = 1'024;
-  uint64_t call_limit = 16'384;
-  uint64_t call_limit_per_uid = 4'096;
-  uint64_t connection_limit = 8'192;
-  uint64_t connection_limit_per_uid = 1'024;
-  uint64_t message_limit = 16ull << 20;
-  uint64_t source_limit = 64ull << 20;
-  uint64_t header_limit = 10'000;
-  uint64_t deposit_limit = 4ull << 30;
-  uint64_t deposit_limit_per_uid = 1ull << 30;
-  std::chrono::milliseconds lease_heartbeat{5'000};
-  std::chrono::milliseconds lease_limit{600'000};
-  uint64_t upload_limit = 4ull << 30;
-  uint64_t upload_limit_per_uid = 1ull << 30;
-  uint64_t in_flight_limit = 4ull << 30;
-  uint64_t in_flight_limit_per_uid = 1ull << 30;
+  BuildLimits builds;
+  ServiceLimits clients;
+  DepositLimits deposits;
 };
 
 /// The environment of the process, passed in so that tests can choose it. A plain value.

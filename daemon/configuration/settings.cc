@@ -23,41 +23,41 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 Status SetOne(Configuration& configuration, const std::vector<std::string>& texts) {
   auto value = Format::Parse(texts.front());
   if (!value) return value.error();
-  configuration.*kMember = *std::move(value);
+  (configuration.*....*kPath) = *std::move(value);
   return Ok{};
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 std::string ShowOne(const Configuration& configuration) {
-  const std::string text = Format::Show(configuration.*kMember);
+  const std::string text = Format::Show((configuration.*....*kPath));
   return Format::kBare ? text : Quoted(text);
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 Status SetList(Configuration& configuration, const std::vector<std::string>& texts) {
-  (configuration.*kMember).clear();
+  (configuration.*....*kPath).clear();
   for (const std::string& text : texts) {
     auto value = Format::Parse(text);
     if (!value) return value.error();
-    (configuration.*kMember).push_back(*std::move(value));
+    (configuration.*....*kPath).push_back(*std::move(value));
   }
   return Ok{};
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 std::string ShowList(const Configuration& configuration) {
   std::string shown;
-  for (const auto& value : configuration.*kMember) {
+  for (const auto& value : (configuration.*....*kPath)) {
     shown += (shown.empty() ? "" : ", ") + Quoted(Format::Show(value));
   }
   return "[" + shown + "]";
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 constexpr Setting One(std::string_view name, std::string_view help) {
   return Setting{.name = name,
                  .placeholder = Format::kPlaceholder,
@@ -65,11 +65,11 @@ constexpr Setting One(std::string_view name, std::string_view help) {
                  .list = false,
                  .path = std::is_same_v<Format, PathFormat>,
                  .bare = Format::kBare,
-                 .set = &SetOne<kMember, Format>,
-                 .show = &ShowOne<kMember, Format>};
+                 .set = &SetOne<Format, kPath...>,
+                 .show = &ShowOne<Format, kPath...>};
 }
 
-template <auto kMember, typename Format>
+template <typename Format, auto... kPath>
 constexpr Setting List(std::string_view name, std::string_view help) {
   return Setting{.name = name,
                  .placeholder = Format::kPlaceholder,
@@ -77,72 +77,81 @@ constexpr Setting List(std::string_view name, std::string_view help) {
                  .list = true,
                  .path = std::is_same_v<Format, PathFormat>,
                  .bare = Format::kBare,
-                 .set = &SetList<kMember, Format>,
-                 .show = &ShowList<kMember, Format>};
+                 .set = &SetList<Format, kPath...>,
+                 .show = &ShowList<Format, kPath...>};
 }
 
+// The last parameters of each row are the way from a Configuration to the value.
 using C = Configuration;
 constexpr std::array kSettings = {
-    One<&C::socket, PathFormat>("socket", "path of the socket that clients connect to"),
-    One<&C::socket_mode, ModeFormat>(
+    One<PathFormat, &C::socket>("socket", "path of the socket that clients connect to"),
+    One<ModeFormat, &C::socket_mode>(
         "socket_mode", "permissions of the socket: users who can write it may connect"),
-    One<&C::socket_group, GroupFormat>("socket_group", "group of the socket"),
-    List<&C::container_socket, PathFormat>(
+    One<GroupFormat, &C::socket_group>("socket_group", "group of the socket"),
+    List<PathFormat, &C::container_socket>(
         "container_socket",
         "additional socket for containers; its callers are never administrators"),
-    One<&C::admin_group, GroupFormat>("admin_group",
+    One<GroupFormat, &C::admin_group>("admin_group",
                                       "group whose members are administrators, like root"),
-    One<&C::state_dir, PathFormat>("state_dir", "directory of the store"),
-    List<&C::toolchain_root, PathFormat>("toolchain_root",
+    One<PathFormat, &C::state_dir>("state_dir", "directory of the store"),
+    List<PathFormat, &C::toolchain_root>("toolchain_root",
                                          "additional directory to search for CUDA"),
-    One<&C::toolchain_search, ToolchainSearchFormat>(
+    One<ToolchainSearchFormat, &C::toolchain_search>(
         "toolchain_search", "everywhere, or roots: only the directories in toolchain_root"),
-    One<&C::log_level, LogLevelFormat>("log_level", "error, warning, info or debug"),
-    One<&C::log_format, LogFormatFormat>("log_format", "text or json"),
-    One<&C::jobs, ThreadCountFormat>("jobs", "maximum number of concurrent compiles"),
-    One<&C::memory_limit, SizeFormat>("memory_limit", "size of the cache in memory"),
-    One<&C::store_limit, SizeFormat>("store_limit", "size of the cache on disk"),
-    One<&C::private_limit, SizeFormat>("private_limit",
+    One<LogLevelFormat, &C::log_level>("log_level", "error, warning, info or debug"),
+    One<LogFormatFormat, &C::log_format>("log_format", "text or json"),
+    One<ThreadCountFormat, &C::builds, &BuildLimits::slots>(
+        "jobs", "maximum number of concurrent compiles"),
+    One<SizeFormat, &C::memory_limit>("memory_limit", "size of the cache in memory"),
+    One<SizeFormat, &C::store_limit>("store_limit", "size of the cache on disk"),
+    One<SizeFormat, &C::private_limit>("private_limit",
                                        "disk space for entries that users inserted for themselves"),
-    One<&C::private_limit_per_uid, SizeFormat>("private_limit_per_uid",
+    One<SizeFormat, &C::private_limit_per_uid>("private_limit_per_uid",
                                                "the same limit for one user"),
-    One<&C::build_timeout, DurationFormat>("build_timeout", "time limit of one compile"),
-    One<&C::worker_memory_limit, CompileMemoryFormat>("worker_memory_limit",
-                                                      "memory limit of one compile"),
-    One<&C::pch_memory_limit, SizeOrZeroFormat>("pch_memory_limit",
-                                                "memory for precompiled headers; 0: off"),
-    One<&C::remember_failures, DurationFormat>(
+    One<DurationFormat, &C::builds, &BuildLimits::compile, &CompileLimits::time>(
+        "build_timeout", "time limit of one compile"),
+    One<CompileMemoryFormat, &C::builds, &BuildLimits::compile, &CompileLimits::memory_bytes>(
+        "worker_memory_limit", "memory limit of one compile"),
+    One<SizeOrZeroFormat, &C::builds, &BuildLimits::preamble_bytes>(
+        "pch_memory_limit", "memory for precompiled headers; 0: off"),
+    One<DurationFormat, &C::builds, &BuildLimits::remember_failures>(
         "remember_failures", "how long a compile error is returned without another attempt"),
-    One<&C::shadow_check_every, FrequencyFormat>(
+    One<FrequencyFormat, &C::builds, &BuildLimits::shadow_check_every>(
         "shadow_check_every", "verify 1 in N hits by compiling it again; 0: off"),
-    One<&C::queue_limit, CountFormat>("queue_limit",
-                                      "maximum number of builds that wait for a slot"),
-    One<&C::queue_limit_per_uid, CountFormat>("queue_limit_per_uid", "the same limit for one user"),
-    One<&C::call_limit, CountFormat>("call_limit", "maximum number of calls in progress"),
-    One<&C::call_limit_per_uid, CountFormat>("call_limit_per_uid", "the same limit for one user"),
-    One<&C::connection_limit, CountFormat>("connection_limit",
-                                           "maximum number of open connections"),
-    One<&C::connection_limit_per_uid, CountFormat>("connection_limit_per_uid",
-                                                   "the same limit for one user"),
-    One<&C::message_limit, MessageSizeFormat>("message_limit", "maximum size of one message"),
-    One<&C::source_limit, SizeFormat>("source_limit",
-                                      "maximum size of all sources and binaries of one build"),
-    One<&C::header_limit, CountFormat>("header_limit",
-                                       "maximum number of inline headers of one build"),
-    One<&C::deposit_limit, SizeFormat>("deposit_limit", "disk space for deposits"),
-    One<&C::deposit_limit_per_uid, SizeFormat>("deposit_limit_per_uid",
-                                               "the same limit for one user"),
-    One<&C::lease_heartbeat, DurationFormat>("lease_heartbeat",
-                                             "interval of the heartbeats of a lease's holder"),
-    One<&C::lease_limit, DurationFormat>("lease_limit",
-                                         "maximum time that a lease can block other callers"),
-    One<&C::upload_limit, SizeFormat>("upload_limit", "maximum size of all uploads"),
-    One<&C::upload_limit_per_uid, SizeFormat>("upload_limit_per_uid",
-                                              "the same limit for one user"),
-    One<&C::in_flight_limit, SizeFormat>("in_flight_limit",
-                                         "maximum size of requests and replies in progress"),
-    One<&C::in_flight_limit_per_uid, SizeFormat>("in_flight_limit_per_uid",
-                                                 "the same limit for one user"),
+    One<CountFormat, &C::builds, &BuildLimits::queued>(
+        "queue_limit", "maximum number of builds that wait for a slot"),
+    One<CountFormat, &C::builds, &BuildLimits::queued_per_uid>("queue_limit_per_uid",
+                                                               "the same limit for one user"),
+    One<CountFormat, &C::clients, &ServiceLimits::calls>("call_limit",
+                                                         "maximum number of calls in progress"),
+    One<CountFormat, &C::clients, &ServiceLimits::calls_per_uid>("call_limit_per_uid",
+                                                                 "the same limit for one user"),
+    One<CountFormat, &C::clients, &ServiceLimits::connections>(
+        "connection_limit", "maximum number of open connections"),
+    One<CountFormat, &C::clients, &ServiceLimits::connections_per_uid>(
+        "connection_limit_per_uid", "the same limit for one user"),
+    One<MessageSizeFormat, &C::clients, &ServiceLimits::message_bytes>(
+        "message_limit", "maximum size of one message"),
+    One<SizeFormat, &C::clients, &ServiceLimits::source_bytes>(
+        "source_limit", "maximum size of all sources and binaries of one build"),
+    One<CountFormat, &C::clients, &ServiceLimits::headers>(
+        "header_limit", "maximum number of inline headers of one build"),
+    One<SizeFormat, &C::deposits, &DepositLimits::bytes>("deposit_limit",
+                                                         "disk space for deposits"),
+    One<SizeFormat, &C::deposits, &DepositLimits::bytes_per_uid>("deposit_limit_per_uid",
+                                                                 "the same limit for one user"),
+    One<DurationFormat, &C::deposits, &DepositLimits::heartbeat>(
+        "lease_heartbeat", "interval of the heartbeats of a lease's holder"),
+    One<DurationFormat, &C::deposits, &DepositLimits::longest_lease>(
+        "lease_limit", "maximum time that a lease can block other callers"),
+    One<SizeFormat, &C::clients, &ServiceLimits::upload_bytes>("upload_limit",
+                                                               "maximum size of all uploads"),
+    One<SizeFormat, &C::clients, &ServiceLimits::upload_bytes_per_uid>(
+        "upload_limit_per_uid", "the same limit for one user"),
+    One<SizeFormat, &C::clients, &ServiceLimits::bytes_in_flight>(
+        "in_flight_limit", "maximum size of requests and replies in progress"),
+    One<SizeFormat, &C::clients, &ServiceLimits::bytes_in_flight_per_uid>(
+        "in_flight_limit_per_uid", "the same limit for one user"),
 };
 
 }  // namespace

@@ -54,13 +54,14 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   limits->set_build_seconds(static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(build.compile.time).count()));
   limits->set_worker_bytes(build.compile.memory_bytes);
-  limits->set_failures_remembered_seconds(static_cast<uint64_t>(build.remember_failures.count()));
+  limits->set_failures_remembered_seconds(static_cast<uint64_t>(
+      std::chrono::ceil<std::chrono::seconds>(build.remember_failures).count()));
   limits->set_deposit_bytes(std::min(options.limits.source_bytes, deposits.limits.bytes_per_uid));
   limits->set_deposit_bytes_per_uid(deposits.limits.bytes_per_uid);
   limits->set_leases_per_uid(kLeasesPerUid);
-  limits->set_lease_heartbeat_ms(static_cast<uint64_t>(deposits.heartbeat.count()));
+  limits->set_lease_heartbeat_ms(static_cast<uint64_t>(deposits.limits.heartbeat.count()));
   limits->set_lease_seconds(static_cast<uint64_t>(
-      std::chrono::ceil<std::chrono::seconds>(deposits.longest_lease).count()));
+      std::chrono::ceil<std::chrono::seconds>(deposits.limits.longest_lease).count()));
   return reply;
 }
 

@@ -194,7 +194,7 @@ Result<std::unique_ptr<IncomingSnapshot>> NodeSnapshots::Receive(SnapshotCaller 
   }
   const std::optional<uid_t> owner = OwnerFor(peer);
   const uint64_t limit = owner ? parts_.own.limit_bytes() : parts_.shared_limit;
-  const DepositIndex::Limits& deposits = parts_.deposits.options().limits;
+  const DepositLimits& deposits = parts_.deposits.options().limits;
   ReceivedSnapshot::Options options{
       .limit_bytes = limit,
       .deposit_limit_bytes = std::min(deposits.bytes_per_uid, deposits.bytes),

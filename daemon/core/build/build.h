@@ -14,7 +14,6 @@
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/core/lookup/manifest_table.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/compiler.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
@@ -43,20 +42,6 @@ struct BuildAnswer {
   bool closed = false;               ///< kept, and made from the request and its toolchain alone
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
-};
-
-struct BuildLimits {
-  CompileLimits compile;
-  size_t slots = 2;  ///< compiles at one time
-  size_t queued_per_uid = 1024;
-  size_t queued = 8192;
-  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
-  /// nothing were there.
-  std::chrono::milliseconds disk_patience{5'000};
-  std::chrono::seconds remember_failures{60};
-  std::chrono::seconds quarantine{600};
-  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
-  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 
 /// Numbers of compiles and callers that run or wait right now.

@@ -21,6 +21,7 @@
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/lookup/history.h"
 #include "daemon/core/model/compiler.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"

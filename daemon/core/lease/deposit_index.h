@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/limits.h"
 #include "daemon/core/model/tier.h"
 #include "proto/digest.h"
 
@@ -30,13 +31,8 @@ class DepositIndex {
   /// Least number of bytes that a deposit counts, so that a million empty ones are not free.
   static constexpr uint64_t kLeastCharge = 16 << 10;
 
-  struct Limits {
-    uint64_t bytes_per_uid = 1ull << 30;  ///< of each account
-    uint64_t bytes = 4ull << 30;
-  };
-
   /// `find_account` may be empty: each uid counts as itself.
-  explicit DepositIndex(const Limits& limits, FindAccount find_account = {})
+  explicit DepositIndex(const DepositLimits& limits, FindAccount find_account = {})
       : limits_(limits), usage_({limits.bytes_per_uid, limits.bytes}, std::move(find_account)) {}
 
   /// Returns whether a deposit of this size, in bytes, may be kept at all.
@@ -71,7 +67,7 @@ class DepositIndex {
 
   void Drop(const Digest& key) REQUIRES(mutex_);
 
-  const Limits limits_;
+  const DepositLimits limits_;
   mutable Mutex mutex_;
   Lru entries_ GUARDED_BY(mutex_){{}};
   AccountUsage usage_ GUARDED_BY(mutex_);

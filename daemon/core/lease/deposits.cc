@@ -33,8 +33,8 @@ Deposits::Deposits(Options options, Parts parts)
       index_(options_.limits, parts_.find_account),
       // Fence 0 stands for a waiter.
       table_({.first_fence = ((options_.run ? *options_.run : 0) << kFenceBits) + 1,
-              .patience = kHeartbeats * options_.heartbeat,
-              .longest = options_.longest_lease,
+              .patience = kHeartbeats * options_.limits.heartbeat,
+              .longest = options_.limits.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
       reads_(DiskReads(options_.disk_patience)),

@@ -53,11 +53,7 @@ class Deposits {
   using Tell = LeaseTable::Tell;
 
   struct Options {
-    DepositIndex::Limits limits;
-    /// How often the holder of a lease renews it.
-    std::chrono::milliseconds heartbeat{5'000};
-    /// How long a lease that others wait for may be held.
-    std::chrono::milliseconds longest_lease{600'000};
+    DepositLimits limits;
     /// How long one read of the disk may take.
     std::chrono::milliseconds disk_patience{5'000};
     /// Number of this run of the daemon over this store, greater than that of each run before, so

@@ -87,8 +87,8 @@ struct FlightResult {
 class BuildCache {
  public:
   struct Lifetimes {
-    std::chrono::seconds failures{60};
-    std::chrono::seconds quarantine{600};
+    std::chrono::milliseconds failures{60'000};
+    std::chrono::milliseconds quarantine{600'000};
   };
 
   /// `tiers` are in the order in which they are asked. The tiers, the eviction log and `own` must

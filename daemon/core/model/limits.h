@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "daemon/core/model/compiler.h"
+
 namespace cccl_cache::daemon {
 
 /// The most elements in each list of a request: options, name expressions, environment, inputs,
@@ -51,6 +53,29 @@ struct ServiceLimits {
   [[nodiscard]] size_t gate_turns() const {
     return std::max<size_t>(bytes_in_flight / 8 / message_bytes, 1);
   }
+};
+
+/// Bounds on builds.
+struct BuildLimits {
+  CompileLimits compile;
+  size_t slots = 2;  ///< compiles at one time
+  size_t queued_per_uid = 1024;
+  size_t queued = 8192;
+  /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
+  /// nothing were there.
+  std::chrono::milliseconds disk_patience{5'000};
+  std::chrono::milliseconds remember_failures{60'000};
+  std::chrono::seconds quarantine{600};
+  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
+  uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
+};
+
+/// Bounds on deposits and leases.
+struct DepositLimits {
+  uint64_t bytes_per_uid = 1ull << 30;  ///< of each account
+  uint64_t bytes = 4ull << 30;
+  std::chrono::milliseconds heartbeat{5'000};        ///< how often the holder of a lease renews it
+  std::chrono::milliseconds longest_lease{600'000};  ///< held while others wait for it
 };
 
 }  // namespace cccl_cache::daemon

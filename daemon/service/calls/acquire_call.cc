@@ -142,7 +142,7 @@ void AcquireCall::HoldLease(const LeaseGrant& grant) {
   auto lease = backend_.budget.Take(peer_.account(), Resource::kLeases);
   if (!lease) return End(lease.error());
   lease_ = std::move(*lease);
-  Send(EncodeLease(grant.fence, backend_.deposits.options().heartbeat, claim_.key));
+  Send(EncodeLease(grant.fence, backend_.deposits.options().limits.heartbeat, claim_.key));
   Read();
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("a user gets places of his own") {
   CHECK(configuration.socket == "/run/user/1000/cccl-cached/socket");
   CHECK(configuration.state_dir == "/home/ann/.local/state/cccl-cached");
   CHECK(configuration.socket_mode == 0600);
-  CHECK(configuration.jobs == 12);
+  CHECK(configuration.builds.slots == 12);
   CHECK(DefaultConfigFile(user) == "/home/ann/.config/cccl-cached/config.toml");
 
   user.environment["XDG_STATE_HOME"] = "/state";

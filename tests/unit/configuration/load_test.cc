@@ -41,9 +41,9 @@ TEST_CASE("flag beats environment beats file beats default, and each value tells
   user.environment["CCCL_CACHED_QUEUE_LIMIT"] = "40";
   const auto loaded = Load({"--config", file.path(), "--jobs", "5"}, user);
   REQUIRE(loaded.ok());
-  CHECK(loaded->values.jobs == 5);
-  CHECK(loaded->values.queue_limit == 40);
-  CHECK(loaded->values.call_limit == 300);
+  CHECK(loaded->values.builds.slots == 5);
+  CHECK(loaded->values.builds.queued == 40);
+  CHECK(loaded->values.clients.calls == 300);
   CHECK(loaded->values.store_limit == Configuration().store_limit);
 
   const std::string printed = PrintConfiguration(*loaded);
@@ -116,7 +116,7 @@ TEST_CASE("a file that was named must be there, the default one need not") {
   const TemporaryFile file("jobs = 7\n");
   Surroundings root;
   root.system_config_file = file.path();
-  CHECK(Load({}, root)->values.jobs == 7);
+  CHECK(Load({}, root)->values.builds.slots == 7);
 }
 
 TEST_CASE("without a place for the socket or the state the daemon can't start") {

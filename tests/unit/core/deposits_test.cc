@@ -247,7 +247,7 @@ TEST_CASE("who leaves while the disk is read for it keeps no lease") {
   FakeDepositStore store;
   testing::Stall stall;
   // A holder that says nothing is no holder soon, but for this long.
-  Scene scene(store, {.heartbeat = 2 * testing::kPatience});
+  Scene scene(store, {.limits = {.heartbeat = 2 * testing::kPatience}});
   scene.Deposit(Claim("a"), "bytes");
   store.during_get = [&] { stall.Enter(); };  // and finds nothing, so there would be a lease
   const auto waiter = scene.deposits.NewSeat();
@@ -266,7 +266,7 @@ TEST_CASE("no lease is lost for silence while the disk is read for its holder") 
   testing::Stall stall;
   // Time stands still, or a thread that is slow would have lost its lease before it can publish.
   std::atomic<std::chrono::steady_clock::time_point> now = std::chrono::steady_clock::now();
-  Scene scene(store, {.heartbeat = milliseconds(1), .now = [&] { return now.load(); }});
+  Scene scene(store, {.limits = {.heartbeat = milliseconds(1)}, .now = [&] { return now.load(); }});
   scene.Deposit(Claim("a"), "bytes");
   // Found neither at first nor, with the lease, before somebody else's was lost for silence.
   store.during_get = [&] {
@@ -351,7 +351,7 @@ TEST_CASE("two users: removing is for who deposited it") {
 
 TEST_CASE("a silent holder loses its lease though nobody calls") {
   FakeDepositStore store;
-  Scene scene(store, {.heartbeat = milliseconds(5)});
+  Scene scene(store, {.limits = {.heartbeat = milliseconds(5)}});
   std::promise<std::string> lost;
   const auto silent = scene.deposits.NewSeat();
   uint64_t fence = 0;

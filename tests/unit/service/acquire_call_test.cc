@@ -165,7 +165,7 @@ TEST_CASE("a caller waits as long as it said") {
 
 TEST_CASE("a silent holder loses its lease, and hears of it") {
   Deposits::Options options;
-  options.heartbeat = std::chrono::milliseconds(20);
+  options.limits.heartbeat = std::chrono::milliseconds(20);
   RunningServer running({}, options);
   Talk silent(running);
   REQUIRE(silent.GetsLease());
