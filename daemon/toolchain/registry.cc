@@ -43,7 +43,7 @@ ScanResult::IdentifiedPtr EntryOf(const Snapshot& snapshot, uint64_t serial) {
   return entry == present.end() ? nullptr : *entry;
 }
 
-FileChecks::Bounds LookBounds(const RegistryOptions& options) {
+BlockingPool::Bounds LookBounds(const RegistryOptions& options) {
   return {.awaited = "a toolchain's files",
           .threads_per_uid = 1,
           .waiting_per_uid = kRoundsAtOnce,
@@ -52,7 +52,7 @@ FileChecks::Bounds LookBounds(const RegistryOptions& options) {
           .look_time = options.look_time};
 }
 
-FileChecks::Bounds ScanBounds(const RegistryOptions& options) {
+BlockingPool::Bounds ScanBounds(const RegistryOptions& options) {
   return {.awaited = "the toolchains",
           .threads_per_uid = 1,
           .waiting_per_uid = 1,

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
@@ -86,8 +86,8 @@ class ToolchainRegistry final : public Toolchains {
   void Run(const std::stop_token& stop);
 
   const RegistryOptions options_;
-  FileChecks looks_;    ///< threads that compare files, one toolchain each
-  FileChecks scanner_;  ///< the thread that scans
+  BlockingPool looks_;    ///< threads that compare files, one toolchain each
+  BlockingPool scanner_;  ///< the thread that scans
   const std::shared_ptr<Scans> scans_;
   std::jthread thread_;  ///< last: its thread ends before the members that it uses
 };

@@ -73,14 +73,14 @@ IdentifiedToolchain::IdentifiedToolchain(Parts parts, uid_t own_uid)
             return !now.ok() || now->stamps != stamps;
           })) {}
 
-IdentifiedToolchain::Verdict IdentifiedToolchain::Known(FileChecks& threads) {
+IdentifiedToolchain::Verdict IdentifiedToolchain::Known(BlockingPool& threads) {
   if (watch_->Changed()) return Verdict::kChanged;
   if (watched_) return Verdict::kSame;
   if (comparison_->Due()) comparison_->Begin(threads, toolchain_->serial, [] {});
   return comparison_->Known();
 }
 
-void IdentifiedToolchain::Look(FileChecks& threads, std::function<void()> done) {
+void IdentifiedToolchain::Look(BlockingPool& threads, std::function<void()> done) {
   if (watched_) return done();
   comparison_->Begin(threads, toolchain_->serial, std::move(done));
 }

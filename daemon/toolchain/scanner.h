@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/capability_probe.h"
@@ -46,10 +46,10 @@ class IdentifiedToolchain {
   /// Returns what is known without looking at a file. If the kernel reports changes, that includes
   /// every change that ended before the call. Otherwise it is the result of the last comparison,
   /// which `threads` repeat while there are callers.
-  [[nodiscard]] Verdict Known(FileChecks& threads);
+  [[nodiscard]] Verdict Known(BlockingPool& threads);
   /// Calls `done` once Known has a current result: at once, or after a comparison of all files on
   /// one of the threads (StampComparison::Begin).
-  void Look(FileChecks& threads, std::function<void()> done);
+  void Look(BlockingPool& threads, std::function<void()> done);
   /// Returns whether the kernel reported a change; looks at no file.
   [[nodiscard]] bool NotedChange() { return watch_->Changed(); }
   /// Compares the stamps of all files on this thread, whatever the events say.

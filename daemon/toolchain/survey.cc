@@ -289,7 +289,7 @@ void StampComparison::Forget(const std::shared_ptr<Round>& round) {
   if (next_ == round) next_ = nullptr;
 }
 
-void StampComparison::Begin(FileChecks& threads, uint64_t serial, std::function<void()> done) {
+void StampComparison::Begin(BlockingPool& threads, uint64_t serial, std::function<void()> done) {
   std::shared_ptr<Round> round;
   {
     const MutexLock lock(mutex_);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 #include "daemon/toolchain/installation.h"
@@ -115,7 +115,7 @@ class StampComparison : public std::enable_shared_from_this<StampComparison> {
   /// result. `done` is called once, on another thread or this one: after a comparison that began
   /// after this call, or when the file system hangs. Calls that come before a comparison begins
   /// share it.
-  void Begin(FileChecks& threads, uint64_t serial, std::function<void()> done);
+  void Begin(BlockingPool& threads, uint64_t serial, std::function<void()> done);
 
  private:
   struct Round;

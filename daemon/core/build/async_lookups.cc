@@ -10,8 +10,8 @@ namespace {
 // These threads mostly wait for callers' answers.
 constexpr size_t kSentFilesPerUid = 16;
 
-FileChecks::Bounds DiskReads(const AsyncLookups::Timeouts& patience) {
-  FileChecks::Bounds bounds = kDiskReads;
+BlockingPool::Bounds DiskReads(const AsyncLookups::Timeouts& patience) {
+  BlockingPool::Bounds bounds = kDiskReads;
   bounds.time = patience.look;
   bounds.look_time = patience.disk;
   return bounds;
@@ -40,7 +40,7 @@ void AsyncLookups::Compute(BuildPtr build, std::function<void()> work, Then then
 }
 
 void AsyncLookups::AtFiles(BuildPtr build, std::function<void()> look, Then then) {
-  FileChecks& threads = build->files == nullptr ? files_ : sent_files_;
+  BlockingPool& threads = build->files == nullptr ? files_ : sent_files_;
   Park(std::move(build), threads,
        {.look = std::move(look),
         .then = std::move(then),
@@ -68,7 +68,7 @@ void AsyncLookups::Close() {
   computing_.Close();
 }
 
-void AsyncLookups::Park(BuildPtr build, FileChecks& threads, Look look) {
+void AsyncLookups::Park(BuildPtr build, BlockingPool& threads, Look look) {
   const FlightTable::Ticket ticket = build->ticket;
   const Account account = build->peer.account();
   const auto resume = [this, ticket](Then next) {

@@ -8,7 +8,7 @@
 #include "daemon/core/build/build.h"
 #include "daemon/core/build/flight_table.h"
 #include "daemon/core/build/responder.h"
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 
 namespace cccl_cache::daemon {
@@ -42,9 +42,9 @@ class AsyncLookups {
   void Close();
 
   /// The threads, for work that parks no build.
-  [[nodiscard]] FileChecks& files() { return files_; }
-  [[nodiscard]] FileChecks& sent_files() { return sent_files_; }
-  [[nodiscard]] FileChecks& disk() { return disk_; }
+  [[nodiscard]] BlockingPool& files() { return files_; }
+  [[nodiscard]] BlockingPool& sent_files() { return sent_files_; }
+  [[nodiscard]] BlockingPool& disk() { return disk_; }
 
  private:
   struct Look {
@@ -53,17 +53,17 @@ class AsyncLookups {
     Then late;
     std::function<void(BuildPtr, const Error&)> refused;
   };
-  void Park(BuildPtr build, FileChecks& threads, Look look);
+  void Park(BuildPtr build, BlockingPool& threads, Look look);
 
   FlightTable& table_;
   Responder& responder_;
   const Error files_hang_;
   const Error disk_hangs_;
-  FileChecks files_;
+  BlockingPool files_;
   /// For callers that send their files: one that does not answer holds up no look at a disk.
-  FileChecks sent_files_;
-  FileChecks disk_;
-  FileChecks computing_;
+  BlockingPool sent_files_;
+  BlockingPool disk_;
+  BlockingPool computing_;
 };
 
 }  // namespace cccl_cache::daemon

@@ -19,8 +19,8 @@ std::chrono::sys_seconds WallTime() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-FileChecks::Bounds DiskReads(std::chrono::milliseconds patience) {
-  FileChecks::Bounds bounds = kDiskReads;
+BlockingPool::Bounds DiskReads(std::chrono::milliseconds patience) {
+  BlockingPool::Bounds bounds = kDiskReads;
   bounds.look_time = patience;
   return bounds;
 }

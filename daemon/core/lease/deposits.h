@@ -19,7 +19,7 @@
 #include "daemon/core/lease/lease_table.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -142,7 +142,7 @@ class Deposits {
   Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
-  FileChecks reads_;
+  BlockingPool reads_;
   Mutex mutex_;
   std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
   LeaseClock clock_;  // last: its thread uses all of the above

@@ -293,7 +293,7 @@ void CompileRunner::Count(const Result<CompileOutput>& output) {
   }
 }
 
-std::optional<Result<bool>> RevalidateClosure(FileChecks& checks, Account account,
+std::optional<Result<bool>> RevalidateClosure(BlockingPool& checks, Account account,
                                               const std::shared_ptr<ClosureRecorder>& recorder,
                                               const ParsedPreamblePtr& parsed,
                                               const std::stop_token& stop) {

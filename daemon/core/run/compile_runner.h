@@ -15,8 +15,8 @@
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/blocking_pool.h"
 #include "daemon/core/model/compiler.h"
-#include "daemon/core/model/file_checks.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
@@ -60,8 +60,8 @@ class CompileRunner {
     FileAccess& files;
     Statistics& statistics;
     PreamblePool* preambles = nullptr;  ///< null: none are kept
-    FileChecks* checks = nullptr;       ///< looks at the files of preambles; set if `preambles` is
-    FileChecks* sent_checks = nullptr;  ///< the same for callers that send their files
+    BlockingPool* checks = nullptr;     ///< looks at the files of preambles; set if `preambles` is
+    BlockingPool* sent_checks = nullptr;  ///< the same for callers that send their files
     /// Null: callers that send their files get nothing that is done without the caller.
     std::shared_ptr<SentContents> sent_contents = nullptr;
   };
@@ -113,7 +113,7 @@ class CompileRunner {
 /// looks at this user's files. Returns none if the answer came too late to be of use or the daemon
 /// stops; the recorder is used up then.
 [[nodiscard]] std::optional<Result<bool>> RevalidateClosure(
-    FileChecks& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
+    BlockingPool& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);
 
 }  // namespace cccl_cache::daemon

@@ -40,7 +40,7 @@ struct Scene {
 TEST_CASE("a preamble whose files are as they were is adopted, another is not") {
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
-  FileChecks checks({});
+  BlockingPool checks({});
   const auto same = RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {});
   REQUIRE(same);
   CHECK(**same);
@@ -52,7 +52,7 @@ TEST_CASE("a preamble whose files are as they were is adopted, another is not") 
 
 TEST_CASE("a preamble without files is adopted though the user's threads are taken") {
   Scene scene;
-  FileChecks checks({.threads = 0});
+  BlockingPool checks({.threads = 0});
   const auto parsed = std::make_shared<ParsedPreamble>();
   const auto adopted = RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {});
   REQUIRE(adopted);
@@ -62,10 +62,10 @@ TEST_CASE("a preamble without files is adopted though the user's threads are tak
 TEST_CASE("a preamble is done without where the disk hangs, or the user's threads are taken") {
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
-  FileChecks no_threads({.threads = 0});
+  BlockingPool no_threads({.threads = 0});
   CHECK_FALSE(RevalidateClosure(no_threads, kUser, RecorderOver(scene.disk), parsed, {}));
   scene.disk->Hang();
-  FileChecks checks({});
+  BlockingPool checks({});
   CHECK_FALSE(RevalidateClosure(checks, kUser, RecorderOver(scene.disk), parsed, {}));
 }
 

@@ -46,7 +46,7 @@ class SlowFiles {
       (state_->answer = answer_.get_future().share(), state_->begun.get_future());
 };
 
-FileChecks::Bounds OneThread(std::chrono::milliseconds look_time) {
+BlockingPool::Bounds OneThread(std::chrono::milliseconds look_time) {
   return {
       .threads_per_uid = 1, .waiting_per_uid = 2, .time = 2 * look_time, .look_time = look_time};
 }
@@ -71,7 +71,7 @@ class Call {
 
 TEST_CASE("what is known of files that hang is told at once") {
   SlowFiles files;
-  FileChecks threads(OneThread(kPatience));
+  BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
   Call done;
   comparison->Begin(threads, 1, done.Function());
@@ -85,7 +85,7 @@ TEST_CASE("what is known of files that hang is told at once") {
 
 TEST_CASE("files that don't answer for too long are said to hang, until they answer") {
   SlowFiles files;
-  FileChecks threads(OneThread(std::chrono::milliseconds(20)));
+  BlockingPool threads(OneThread(std::chrono::milliseconds(20)));
   const auto comparison = files.Comparison();
   Call late;
   comparison->Begin(threads, 1, late.Function());
@@ -95,7 +95,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
 
   SECTION("others are not held up") {
     const auto other = std::make_shared<StampComparison>([] { return false; });
-    FileChecks patient(OneThread(kPatience));
+    BlockingPool patient(OneThread(kPatience));
     Call done;
     other->Begin(patient, 2, done.Function());
     REQUIRE(done.Came());
@@ -114,7 +114,7 @@ TEST_CASE("files that don't answer for too long are said to hang, until they ans
 
 TEST_CASE("a comparison that began before counts for nobody who comes later") {
   SlowFiles files;
-  FileChecks threads(OneThread(kPatience));
+  BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
   std::atomic<int> looks{0};
   const auto counted = std::make_shared<StampComparison>([&, first = comparison] {
@@ -148,7 +148,7 @@ TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
                                  .survey = *std::move(survey),
                                  .watch = std::move(watch)},
                                 geteuid());
-  FileChecks threads(OneThread(kPatience));
+  BlockingPool threads(OneThread(kPatience));
   CHECK_FALSE(toolchain.watched());
   CHECK(toolchain.Known(threads) == Verdict::kSame);
   node.tree.Write("cuda/include/cuda_runtime.h", "CHANGED");

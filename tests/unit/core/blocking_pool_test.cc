@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/blocking_pool.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -23,7 +23,7 @@ void NeverLate() { FAIL("the look took longer than its time"); }
 /// A disk that hangs until told otherwise; what waits for it owns its part of it.
 class HangingDisk {
  public:
-  [[nodiscard]] FileChecks::Look Look(
+  [[nodiscard]] BlockingPool::Look Look(
       std::function<void()> then = [] {}, std::function<void()> late = NeverLate) const {
     return {[answer = answer_] { answer.wait(); }, std::move(then), std::move(late)};
   }
@@ -36,7 +36,7 @@ class HangingDisk {
 
 TEST_CASE("what follows a look runs after it") {
   std::promise<int> done;
-  FileChecks checks({});
+  BlockingPool checks({});
   int looked = 0;
   REQUIRE(
       checks.Add(Account(1), {[&] { looked = 7; }, [&] { done.set_value(looked); }, NeverLate}));
@@ -47,7 +47,7 @@ TEST_CASE("what follows a look runs after it") {
 
 TEST_CASE("a disk that hangs holds up its own user alone") {
   HangingDisk disk;
-  FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
+  BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
   REQUIRE(checks.Add(Account(1), disk.Look()));
   REQUIRE(checks.Add(Account(1), disk.Look()));
   std::promise<void> done;
@@ -58,7 +58,7 @@ TEST_CASE("a disk that hangs holds up its own user alone") {
 
 TEST_CASE("who has too many checks waiting is told to come back") {
   HangingDisk disk;
-  FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
+  BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
   std::optional<Error> refused;
   // The first may be running or waiting still.
   for (int i = 0; i < 4 && !refused; ++i) {
@@ -72,7 +72,7 @@ TEST_CASE("who has too many checks waiting is told to come back") {
 
 TEST_CASE("a user gets no thread while others have them all") {
   HangingDisk disk;
-  FileChecks checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
+  BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
   REQUIRE(checks.Add(Account(1), disk.Look()));
   CHECK_FALSE(checks.Add(Account(2), disk.Look()));
   disk.Answer();
@@ -80,7 +80,7 @@ TEST_CASE("a user gets no thread while others have them all") {
 
 TEST_CASE("who needs a thread that can't be started is told to come back, and others go on") {
   HangingDisk disk;
-  FileChecks checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
+  BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
   std::promise<void> done;
   REQUIRE(checks.Add(Account(1), disk.Look()));
   {
@@ -103,7 +103,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
   HangingDisk disk;
   std::promise<void> late;
   const auto followed = std::make_shared<std::promise<void>>();
-  FileChecks checks({.threads_per_uid = 1, .time = std::chrono::milliseconds(1)});
+  BlockingPool checks({.threads_per_uid = 1, .time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(
       Account(1), disk.Look([followed] { followed->set_value(); }, [&late] { late.set_value(); })));
   CHECK(late.get_future().wait_for(kPatience) == std::future_status::ready);
@@ -113,7 +113,7 @@ TEST_CASE("a look that takes too long is answered without it, and only once") {
 }
 
 TEST_CASE("what a look held is let go as soon as it has been followed") {
-  FileChecks checks({});
+  BlockingPool checks({});
   const auto held = std::make_shared<int>(7);
   REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -127,7 +127,7 @@ TEST_CASE("what would have followed a look that hangs is gone with the owner") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {
-    FileChecks checks({});
+    BlockingPool checks({});
     REQUIRE(checks.Add(Account(1), disk.Look([held] {}, [held] { NeverLate(); })));
   }
   CHECK(held.use_count() == 1);
@@ -138,7 +138,7 @@ TEST_CASE("what hangs does not keep the owner from ending, and nothing follows i
   HangingDisk disk;
   const auto followed = std::make_shared<std::promise<void>>();
   {
-    FileChecks checks({});
+    BlockingPool checks({});
     REQUIRE(checks.Add(Account(1), disk.Look([followed] { followed->set_value(); })));
   }
   disk.Answer();
@@ -162,7 +162,7 @@ TEST_CASE("a look that takes longer than one may is late, and what stands behind
   HangingDisk disk;
   Late first;
   Late behind;
-  FileChecks checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
+  BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
   // Refused at once if it comes after the first is known to hang.
   const Status added =
@@ -174,7 +174,7 @@ TEST_CASE("a look that takes longer than one may is late, and what stands behind
 }
 
 /// Whether this user is served at last: a thread may be slow to begin.
-bool IsServed(FileChecks& checks, uid_t uid) {
+bool IsServed(BlockingPool& checks, uid_t uid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     std::promise<bool> done;
@@ -189,7 +189,7 @@ TEST_CASE("who has a thread that does not hang is served, and so are all once th
   HangingDisk disk;
   Late first;
   Late second;
-  FileChecks checks({.threads_per_uid = 2, .look_time = std::chrono::milliseconds(1)});
+  BlockingPool checks({.threads_per_uid = 2, .look_time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
   REQUIRE(first.Wait());
   CHECK(IsServed(checks, 1));
@@ -205,7 +205,7 @@ TEST_CASE("looks that use what goes after the owner are waited for") {
   std::promise<void> begun;
   std::atomic<bool> ended{false};
   {
-    FileChecks checks({.close_awaits_looks = true});
+    BlockingPool checks({.close_awaits_looks = true});
     REQUIRE(checks.Add(Account(1), {[&] {
                                       begun.set_value();
                                       for (int i = 0; i < 1000; ++i) std::this_thread::yield();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/core/model/file_checks.h"
+#include "daemon/core/model/blocking_pool.h"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@ constexpr std::chrono::milliseconds kRetryAfter{500};
 
 }  // namespace
 
-/// The state that the threads share with FileChecks. They keep it alive when FileChecks is
+/// The state that the threads share with BlockingPool. They keep it alive when BlockingPool is
 /// destroyed.
-class FileChecks::State {
+class BlockingPool::State {
   using Clock = std::chrono::steady_clock;
 
  public:
@@ -213,14 +213,14 @@ class FileChecks::State {
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
 };
 
-FileChecks::FileChecks(const Bounds& bounds)
+BlockingPool::BlockingPool(const Bounds& bounds)
     : state_(std::make_shared<State>(bounds)),
       clock_([state = state_.get()](const std::stop_token& stop) { state->WatchDeadlines(stop); }) {
 }
 
-void FileChecks::Close() { state_->Close(); }
+void BlockingPool::Close() { state_->Close(); }
 
-void FileChecks::Serve(State& state, Account account) {
+void BlockingPool::Serve(State& state, Account account) {
   while (const State::TaskPtr task = state.Next(account)) {
     task->look();
     task->look = nullptr;
@@ -229,7 +229,7 @@ void FileChecks::Serve(State& state, Account account) {
   }
 }
 
-Status FileChecks::Add(Account account, Look look) {
+Status BlockingPool::Add(Account account, Look look) {
   const auto added = state_->Add(account, std::move(look));
   if (!added) return added.error();
   if (added->needs_thread) {

@@ -16,10 +16,10 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads that look at requesters' files or read the daemon's own disk, which may hang. Each user
-/// has a few of its own, so that a mount that hangs delays no other user. Threads start when there
-/// is work and end when there is none. Thread-safe.
-class FileChecks {
+/// Threads for calls that may hang: looks at requesters' files, reads of the daemon's own disk.
+/// Each user has a few threads, so that a mount that hangs delays no other user. Threads start when
+/// there is work and end when there is none. Thread-safe.
+class BlockingPool {
  public:
   struct Bounds {
     std::string_view awaited = "the file system";  ///< what may hang; named in refusals
@@ -41,10 +41,10 @@ class FileChecks {
     std::function<void()> late;  ///< called instead if the time is up first; on another thread
   };
 
-  explicit FileChecks(const Bounds& bounds);
-  ~FileChecks() { Close(); }
-  FileChecks(const FileChecks&) = delete;
-  FileChecks& operator=(const FileChecks&) = delete;
+  explicit BlockingPool(const Bounds& bounds);
+  ~BlockingPool() { Close(); }
+  BlockingPool(const BlockingPool&) = delete;
+  BlockingPool& operator=(const BlockingPool&) = delete;
 
   /// Runs the look on a thread of this account. Returns kOverloaded, and calls nothing, if too many
   /// looks wait, if others have taken all threads, or if this user's threads hang. Both `then` and
@@ -63,9 +63,9 @@ class FileChecks {
   std::jthread clock_;  // last, so that it ends before the members it uses
 };
 
-/// For FileChecks that read the daemon's own disk only. The store must be destroyed after Close. A
+/// For a pool that reads the daemon's own disk only. The store must be destroyed after Close. A
 /// disk with that many reads at once is busy.
-inline constexpr FileChecks::Bounds kDiskReads{
+inline constexpr BlockingPool::Bounds kDiskReads{
     .awaited = "the daemon's disk", .threads_per_uid = 4, .close_awaits_looks = true};
 
 /// Returns the error for a disk read that took longer than `limit`, or that waited behind such
