@@ -7,10 +7,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 
 using namespace cccl_cache::cli;
 using cccl_cache::Error;
+using cccl_cache::JsonWriter;
 
 TEST_CASE("an error is one line on stderr, and nothing on standard output") {
   const Said said = Listen([] { return Fail(Error{CCCL_CACHE_UNAVAILABLE, "it broke"}, {}); });
@@ -61,4 +63,75 @@ TEST_CASE("a standard output that takes nothing is an error that is named") {
   close(full);
   CHECK(said.exit_code == 5);
   CHECK(said.errors == "cccl-cache-cli: can't write to standard output: No space left on device\n");
+}
+
+namespace {
+
+std::string Written(const cccl_cache::Error& error) {
+  JsonWriter json;
+  json.BeginObject();
+  WriteError(error, &json);
+  return json.EndObject().Finish();
+}
+
+}  // namespace
+
+TEST_CASE("an error for scripts is the name of its status and its message") {
+  CHECK(Written({CCCL_CACHE_DENIED, "not yours"}) ==
+        "{\n  \"error\": {\n    \"status\": \"denied\",\n    \"message\": \"not yours\"\n  }\n}\n");
+}
+
+TEST_CASE("when to come back is there only where the daemon said it") {
+  const std::string key = "\"retry_ms\"";
+  CHECK(Written({CCCL_CACHE_OVERLOADED, "full"}).find(key) == std::string::npos);
+  CHECK(Written({CCCL_CACHE_OVERLOADED, "full", 40}).find(key + ": 40") != std::string::npos);
+}
+
+namespace {
+
+std::string Told(const std::vector<std::string>& words) {
+  const Said said = RunCommand(words);
+  CHECK(said.exit_code == 2);
+  return said.errors;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown command is named with the nearest one, or with all") {
+  CHECK(Told({"biuld"}).starts_with("cccl-cache-cli: no command is called biuld"));
+  CHECK(Has(Told({"biuld"}), "build"));
+  CHECK_FALSE(Has(Told({"biuld"}), "toolchains"));
+  const std::string all = Told({"frobnicate"});
+  CHECK(Has(all, "there are build, link, nvvm"));
+  CHECK(Has(all, "(cccl-cache-cli --help)"));
+}
+
+TEST_CASE("an unknown command below another says below which") {
+  const std::string told = Told({"snapshot", "creat"});
+  CHECK(Has(told, "snapshot: no command is called creat"));
+  CHECK(Has(told, "(cccl-cache-cli snapshot --help)"));
+}
+
+TEST_CASE("a missing command is asked for, with those there are") {
+  CHECK(Has(Told({}), "name a command: build, link"));
+  CHECK(Has(Told({"deposits"}), "name a command: list, remove"));
+}
+
+TEST_CASE("an unknown option is named without its value") {
+  const std::string told = Told({"stats", "--openmetric=yes"});
+  CHECK(Has(told, "stats knows no option --openmetric"));
+  CHECK(Has(told, "--openmetrics"));
+  CHECK_FALSE(Has(told, "--option="));
+}
+
+TEST_CASE("where a compiler is called, an unknown option may be meant for it") {
+  const std::string told = Told({"build", "k.cu", "--arch", "sm_90", "--maxrregcount=32"});
+  CHECK(Has(told, "one for the compiler is written --option=--maxrregcount=32"));
+  CHECK(Has(told, "(cccl-cache-cli build --help)"));
+}
+
+TEST_CASE("a word too many is named, a wrong value speaks for itself") {
+  CHECK(Has(Told({"stats", "now"}), "stats takes no argument now here"));
+  CHECK(Has(Told({"build", "k.cu", "--arch", "sm_90", "--emit", "elf"}),
+            "\"elf\" is not one of cubin, ptx"));
 }

@@ -1,9 +1,14 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/explain_command.h"
+
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
+
+using namespace cccl_cache::cli;
 
 namespace {
 
@@ -43,4 +48,106 @@ TEST_CASE("explain passes on why there is no answer") {
   CHECK(RunCommand({"explain", kKey}).exit_code == 5);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"explain", kKey}).exit_code == 3);
+}
+
+namespace {
+
+/// What the command prints of `answer`.
+Said Told(const FakeExplanation& answer, const CommonOptions& common = {}) {
+  const FreshLibrary fresh;
+  Library().explanation = answer;
+  return Listen([&] { return Report(*cccl_cache::Client::Open()->ExplainKey("key"), common); });
+}
+
+}  // namespace
+
+TEST_CASE("each verdict is told by another sentence, and so is one of a newer daemon") {
+  std::set<std::string> sentences;
+  for (int verdict = 0; verdict <= CCCL_CACHE_VERDICT_UNKNOWN_KEY; ++verdict) {
+    FakeExplanation answer;
+    answer.verdict = static_cast<cccl_cache_verdict>(verdict);
+    sentences.insert(Told(answer).output);
+  }
+  CHECK(sentences.size() == CCCL_CACHE_VERDICT_UNKNOWN_KEY + 1);
+  FakeExplanation newer;
+  newer.verdict = CCCL_CACHE_VERDICT_UNKNOWN;
+  CHECK(Has(Told(newer).output, "update cccl-cache-cli"));
+}
+
+TEST_CASE("differences are lines, digests are shortened, what is missing is none") {
+  FakeExplanation answer;
+  answer.differences = {
+      {CCCL_CACHE_FIELD_SOURCE, "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},
+      {CCCL_CACHE_FIELD_OPTION, "", "-G", ""},
+      {CCCL_CACHE_FIELD_HEADER, "a.h", std::string(64, 'x'), "absent"},
+  };
+  answer.more_differences = 3;
+  const std::string text = Told(answer).output;
+  CHECK(Has(text,
+            " k.cu: was sha256 dddddddddddddddd... (1 line), is sha256 eeeeeeeeeeeeeeee... "
+            "(2 lines)\n"));
+  CHECK(Has(text, ": was -G, is none\n"));
+  CHECK(Has(text, ": was " + std::string(64, 'x') + ", is absent\n"));  // no digest
+  CHECK(Has(text, "  and 3 more\n"));
+}
+
+TEST_CASE("a directory that came or went is told by its name") {
+  FakeExplanation answer;
+  answer.differences = {{CCCL_CACHE_FIELD_DIRECTORY, "empty/", "", "empty/"},
+                        {CCCL_CACHE_FIELD_DIRECTORY, "old/", "old/", ""},
+                        {CCCL_CACHE_FIELD_DIRECTORY, "number 1", "a/", "b/"}};
+  const std::string text = Told(answer).output;
+  CHECK(Has(text, " empty/: not there before\n"));
+  CHECK(Has(text, " old/: not there any more\n"));
+  CHECK(Has(text, " number 1: was a/, is b/\n"));
+}
+
+TEST_CASE("why a build was a miss is told in the past tense with the time") {
+  FakeExplanation answer;
+  const auto [verdict, would_be, was] =
+      GENERATE(table<cccl_cache_verdict, const char*, const char*>(
+          {{CCCL_CACHE_VERDICT_NEVER_SEEN, "no earlier build of yours resembles it",
+            ": no earlier build of yours resembled it"},
+           {CCCL_CACHE_VERDICT_DIFFERS, "a miss: it differs", ": it differed from every"}}));
+  answer.verdict = verdict;
+  CHECK(Has(Told(answer).output, would_be));
+  answer.since_ms = 86400000;
+  const std::string text = Told(answer).output;
+  CHECK(Has(text, "a miss when it was compiled at 1970-01-0"));
+  CHECK(Has(text, was));
+}
+
+TEST_CASE("the tier is named once: in the sentence of a hit, else below") {
+  FakeExplanation answer;
+  answer.tier = CCCL_CACHE_TIER_DISK;
+  CHECK(Has(Told(answer).output, "now in the tier disk\n"));
+  answer.verdict = CCCL_CACHE_VERDICT_HIT;
+  CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
+}
+
+TEST_CASE("the nearest build is named where there is one") {
+  FakeExplanation answer;
+  CHECK_FALSE(Has(Told(answer).output, "nearest: "));
+  answer.nearest_key = "0123";
+  CHECK(Has(Told(answer).output, "nearest: 0123, built at "));
+}
+
+TEST_CASE("times for scripts are UTC with milliseconds, and empty where there are none") {
+  FakeExplanation answer;
+  answer.nearest_key = "0123";
+  const std::string none = Told(answer, {.json = true}).output;
+  CHECK(Has(none, "\"since\": \"\""));
+  CHECK(Has(none, "\"time\": \"2001-09-09T01:46:40.123Z\""));
+  answer.since_ms = 7;
+  CHECK(Has(Told(answer, {.json = true}).output, "\"since\": \"1970-01-01T00:00:00.007Z\""));
+}
+
+TEST_CASE("a reason is told once: in the sentence, or on a line of its own") {
+  FakeExplanation answer;
+  answer.reason = "compared with nothing";
+  answer.verdict = CCCL_CACHE_VERDICT_HIT;
+  CHECK(Has(Told(answer).output, "\ncompared with nothing\n"));
+  answer.verdict = CCCL_CACHE_VERDICT_FAILED;
+  const std::string text = Told(answer).output;
+  CHECK(text.find("compared with nothing") == text.rfind("compared with nothing"));
 }

@@ -6,13 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "tests/support/temporary_directory.h"
 
 using namespace cccl_cache::cli;
+using cccl_cache::cli::OutputFile;
 
 TEST_CASE("a file is read whole, whatever bytes it has and however many") {
   const cccl_cache::daemon::TemporaryDirectory directory;
@@ -78,4 +82,110 @@ TEST_CASE("an extension is that of the last component") {
 
 TEST_CASE("the working directory is absolute") {
   CHECK(WorkingDirectory() == std::filesystem::current_path());
+}
+
+using Until = OutputFile::Until;
+
+namespace {
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Write(const OutputFile& file, const std::string& text) {
+  REQUIRE(write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+ptrdiff_t FilesIn(const std::string& directory) {
+  const std::filesystem::directory_iterator files(directory);
+  return std::distance(files, {});
+}
+
+}  // namespace
+
+TEST_CASE("readers see the old file until the new one is finished") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory.Write("out", "old");
+  for (const Until until : {Until::kInPlace, Until::kOnDisk}) {
+    auto file = OutputFile::Create(path);
+    REQUIRE(file.ok());
+    const std::string before = Contents(path);
+    Write(*file, before + "+");
+    CHECK(Contents(path) == before);
+    REQUIRE(file->Finish(until).ok());
+    CHECK(Contents(path) == before + "+");
+  }
+  CHECK(FilesIn(directory.path()) == 1);
+}
+
+TEST_CASE("what was never finished leaves nothing behind, also after a move") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory / "out";
+  {
+    auto file = OutputFile::Create(path);
+    REQUIRE(file.ok());
+    const OutputFile moved(*std::move(file));
+    Write(moved, "half");
+    CHECK(FilesIn(directory.path()) == 1);
+  }
+  CHECK(FilesIn(directory.path()) == 0);
+}
+
+TEST_CASE("a new file has the rights that the process gives to its files") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory / "out";
+  const mode_t before = umask(027);
+  auto file = OutputFile::Create(path);
+  REQUIRE(file.ok());
+  REQUIRE(file->Finish(Until::kInPlace).ok());
+  umask(before);
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms(0640));
+}
+
+TEST_CASE("a link stays, and what it leads to is replaced") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string target = directory.Write("there/target", "old");
+  const std::string link = directory / "link";
+  std::filesystem::create_symlink("there/target", link);
+  auto file = OutputFile::Create(link);
+  REQUIRE(file.ok());
+  Write(*file, "new");
+  REQUIRE(file->Finish(Until::kInPlace).ok());
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(Contents(target) == "new");
+}
+
+TEST_CASE("a device and standard output are written where they are") {
+  auto device = OutputFile::Create("/dev/null");
+  REQUIRE(device.ok());
+  Write(*device, "away");
+  CHECK(device->Finish(Until::kOnDisk).ok());
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  auto output = OutputFile::Create("-");
+  REQUIRE(output.ok());
+  CHECK(output->fd() == STDOUT_FILENO);
+  CHECK(output->Finish(Until::kOnDisk).ok());
+}
+
+TEST_CASE("where nothing can be created, the file is named") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string inside = directory / "absent/out";
+  const auto file = OutputFile::Create(inside);
+  REQUIRE_FALSE(file.ok());
+  CHECK(file.error().message == "can't create " + inside + ": No such file or directory");
+  const auto taken = OutputFile::Create(directory.path());
+  REQUIRE_FALSE(taken.ok());
+  CHECK(taken.error().message == "can't create " + directory.path() + ": Is a directory");
+}
+
+TEST_CASE("a place that is gone at the end is an error, and the draft goes too") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory / "out";
+  auto file = OutputFile::Create(path);
+  REQUIRE(file.ok());
+  std::filesystem::create_directory(path);
+  const auto finished = file->Finish(Until::kInPlace);
+  REQUIRE_FALSE(finished.ok());
+  CHECK(finished.error().message == "can't create " + path + ": Is a directory");
 }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/snapshot_command.h"
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
@@ -7,6 +9,8 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
+
+using namespace cccl_cache::cli;
 
 namespace {
 
@@ -132,4 +136,136 @@ TEST_CASE("without a daemon no snapshot is begun") {
   CHECK(RunCommand({"snapshot", "create", scene.absent}).exit_code == 3);
   CHECK(RunCommand({"snapshot", "insert", scene.file}).exit_code == 3);
   CHECK_FALSE(std::ifstream(scene.absent).good());
+}
+
+namespace {
+
+constexpr std::chrono::sys_seconds kNow{std::chrono::seconds(1'000'000'000)};
+
+int64_t Seconds(const std::string& text) {
+  const auto moment = ParseMoment(text, kNow);
+  INFO(text);
+  REQUIRE(moment.has_value());
+  return moment->time_since_epoch().count();
+}
+
+/// What the options hold, and what was wrong.
+std::string Parse(std::vector<std::string> words, SnapshotOptions* options) {
+  CLI::App app;
+  AddFileArgument(&app, options, "a file");
+  AddFilterOptions(&app, options);
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a moment is a date, a time in UTC, or seconds since 1970") {
+  CHECK(Seconds("2001-09-09") == 999'993'600);
+  CHECK(Seconds("2001-09-09T01:46:40") == 1'000'000'000);
+  CHECK(Seconds("2001-09-09T01:46:40Z") == 1'000'000'000);
+  CHECK(Seconds("123") == 123);
+}
+
+TEST_CASE("a moment may be told by how long ago it was") {
+  CHECK(Seconds("1s") == 999'999'999);
+  CHECK(Seconds("2m") == 1'000'000'000 - 120);
+  CHECK(Seconds("3h") == 1'000'000'000 - 3 * 3600);
+  CHECK(Seconds("7d") == 1'000'000'000 - 7 * 86400);
+}
+
+TEST_CASE("what is no moment is not taken for one") {
+  for (const char* text : {"", "d", "7w", "7dd", "-7d", "0d", "2001-13-01", "2001-09-09T",
+                           "2001-09-09 01:46", "yesterday", "99999999999999d", "1.5h"}) {
+    INFO(text);
+    CHECK_FALSE(ParseMoment(text, kNow).has_value());
+  }
+}
+
+TEST_CASE("a time that is none is refused with examples") {
+  SnapshotOptions options;
+  const std::string wrong = Parse({"f", "--after", "soon"}, &options);
+  CHECK(wrong.find("\"soon\" is no time: give 2026-05-04") != std::string::npos);
+  CHECK_FALSE(options.filter.since.has_value());
+}
+
+TEST_CASE("each option that says what goes in narrows, and asking for others is another thing") {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--toolchain", "13"},
+                                             {"--arch", "sm_90"},
+                                             {"--after", "7d"},
+                                             {"--before", "7d"},
+                                             {"--namespace", "org.example"},
+                                             {"--uid", "7"}}) {
+    SnapshotOptions options;
+    std::vector<std::string> all = {"f"};
+    all.insert(all.end(), words.begin(), words.end());
+    CHECK(Parse(all, &options).empty());
+    CHECK(options.file == "f");
+    CHECK(options.Narrows());
+    CHECK(options.AsksForOthers() == (words.front() == "--uid"));
+  }
+  SnapshotOptions options;
+  CHECK(Parse({"f", "--all-users"}, &options).empty());
+  CHECK_FALSE(options.Narrows());
+  CHECK(options.AsksForOthers());
+}
+
+TEST_CASE("a file is asked for") {
+  SnapshotOptions options;
+  CHECK(Parse({}, &options).find("FILE") != std::string::npos);
+}
+
+namespace {
+
+struct SnapshotReportScene {
+  SnapshotReportScene() {
+    Library() = FakeLibrary();
+    Library().items = {{CCCL_CACHE_SNAPSHOT_ARTIFACT, std::string(64, 'a'), "sm_90", ""},
+                       {CCCL_CACHE_SNAPSHOT_ARTIFACT, std::string(64, 'b'), "", ""},
+                       {CCCL_CACHE_SNAPSHOT_DEPOSIT, std::string(64, 'c'), "", "org.example"}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a line of the list has what decides of an artifact, and whose a deposit is") {
+  const SnapshotReportScene scene;
+  CHECK(*ListText(0) ==
+        "aaaaaaaaaaaa  artifact  sm_90  1.2.3  aaaaaaaaaaaa  9\n"
+        "bbbbbbbbbbbb  artifact  -  1.2.3  bbbbbbbbbbbb  9\n"
+        "cccccccccccc  deposit  org.example  9\n");
+}
+
+TEST_CASE("the list for scripts has whole keys and both sizes, and is never no list") {
+  const SnapshotReportScene scene;
+  const std::string json = *ListJson(0);
+  CHECK(Has(json, "\"key\": \"" + std::string(64, 'c') + "\""));
+  CHECK(Has(json, "\"namespace\": \"org.example\""));
+  CHECK(Has(json, "\"stored_bytes\": 5"));
+  Library().items.clear();
+  CHECK(*ListJson(0) == "{\n  \"records\": []\n}\n");
+  CHECK(ListText(0)->empty());
+}
+
+TEST_CASE("a file that is no snapshot is an error, not a short list") {
+  const SnapshotReportScene scene;
+  Library().failures = {{"snapshot_list", CCCL_CACHE_INVALID_REQUEST}};
+  CHECK(ListText(0).error().message == "snapshot_list failed");
+  CHECK(ListJson(0).error().message == "snapshot_list failed");
+}
+
+TEST_CASE("a summary counts one entry as one, and says what was left out only if it was") {
+  cccl_cache_snapshot_summary summary = {sizeof(summary), 1, 8, 0, 1};
+  CHECK(SummaryText(summary, "written", "lost") == "1 entry written, 8 bytes\n");
+  summary.records = 2;
+  summary.left_out = 3;
+  CHECK(SummaryText(summary, "written", "lost") == "2 entries written, 8 bytes; 3 lost\n");
+  CHECK(SummaryJson(summary) ==
+        "{\n  \"records\": 2,\n  \"bytes\": 8,\n  \"left_out\": 3,\n  \"shared\": true\n}\n");
 }

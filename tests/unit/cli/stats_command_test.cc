@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/stats_command.h"
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "cccl_cache/client.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
+
+using namespace cccl_cache::cli;
 
 TEST_CASE("stats prints one of three formats") {
   const FreshLibrary fresh;
@@ -37,4 +43,94 @@ TEST_CASE("stats passes on why there is no answer") {
   CHECK(RunCommand({"stats"}).exit_code == 4);
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"stats"}).exit_code == 3);
+}
+
+namespace {
+
+/// What `format` makes of these, in the order in which a daemon named them.
+std::string Formatted(std::string (*format)(const cccl_cache_stats*),
+                      std::vector<FakeStatistic> statistics) {
+  const FreshLibrary fresh;
+  Library().statistics = std::move(statistics);
+  return format(cccl_cache::Client::Open()->GetStats()->get());
+}
+
+const std::vector<FakeStatistic> kApart = {{"hits_total", "memory", 3},
+                                           {"compiles_total", "", 1},
+                                           {"hits_total", "disk", 4},
+                                           {"entries", "", 9, true}};
+
+}  // namespace
+
+TEST_CASE("as JSON what has labels is an object, though its parts come apart") {
+  CHECK(Formatted(StatsJson, kApart) ==
+        "{\n  \"hits_total\": {\n    \"memory\": 3,\n    \"disk\": 4\n  },\n"
+        "  \"compiles_total\": 1,\n  \"entries\": 9,\n  \"version\": \"1.2.3\"\n}\n");
+}
+
+TEST_CASE("as OpenMetrics each family is declared once, before its samples") {
+  CHECK(Formatted(StatsOpenMetrics, kApart) ==
+        "# HELP cccl_cached_hits What it counts.\n"
+        "# TYPE cccl_cached_hits counter\n"
+        "cccl_cached_hits_total{tier=\"memory\"} 3\n"
+        "cccl_cached_hits_total{tier=\"disk\"} 4\n"
+        "# HELP cccl_cached_compiles What it counts.\n"
+        "# TYPE cccl_cached_compiles counter\n"
+        "cccl_cached_compiles_total 1\n"
+        "# HELP cccl_cached_entries What it counts.\n"
+        "# TYPE cccl_cached_entries gauge\n"
+        "cccl_cached_entries 9\n"
+        "# EOF\n");
+}
+
+TEST_CASE("as OpenMetrics a total that can sink is a gauge, and so is what is named no total") {
+  const std::string text =
+      Formatted(StatsOpenMetrics, {{"bytes_total", "", 1, true}, {"seconds", "", 0.5}});
+  CHECK(Has(text, "# TYPE cccl_cached_bytes_total gauge\ncccl_cached_bytes_total 1\n"));
+  CHECK(Has(text, "# TYPE cccl_cached_seconds gauge\ncccl_cached_seconds 0.5\n"));
+}
+
+TEST_CASE("the hit rate counts hits of all tiers and joins among all that were asked for") {
+  std::vector<FakeStatistic> statistics = kApart;
+  statistics.push_back({"joins_total", "", 1});
+  const std::string text = Formatted(StatsText, statistics);
+  CHECK(Has(text, "88.9 %"));
+  CHECK(Has(text, "hits_total (disk)"));
+  CHECK(text.starts_with("version "));
+}
+
+TEST_CASE("the summary is six lines in units for people") {
+  std::vector<FakeStatistic> statistics = kApart;
+  statistics.insert(statistics.end(), {{"builds_total", "", 12'480},
+                                       {"saved_seconds_total", "", 33'121},
+                                       {"compile_seconds_total", "", 2.64},
+                                       {"uptime_seconds", "", 273'600, true},
+                                       {"bytes", "", 2.25e9, true}});
+  const auto summary = [&](std::string_view problem) {
+    const FreshLibrary fresh;
+    Library().statistics = statistics;
+    return StatsSummary(cccl_cache::Client::Open()->GetStats()->get(), "/s", problem);
+  };
+  const std::string text = summary("");
+  CHECK(std::ranges::count(text, '\n') == 6);
+  CHECK(text.starts_with("cccl-cached 1.2.3 at /s, up 3 d 4 h\n"));
+  for (const char* part :
+       {"12,480: 7 hits (memory 3, disk 4)", "9 h 12 m of compile time, spent 2.6 s",
+        "2.1 GiB in 9 entries", "hit rate 87.5 %", "none"}) {
+    CHECK(Has(text, part));
+  }
+  CHECK(Has(summary("no toolchain"), "Problem   no toolchain"));
+  statistics.push_back({"store_limit_bytes", "", 17'179'869'184, true});
+  CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %) in 9 entries"));
+  statistics.back().value = 5e8;
+  CHECK(Has(summary(""), "2.1 GiB / 476.8 MiB (450 %)"));
+}
+
+TEST_CASE("a daemon that built nothing has no hit rate") {
+  CHECK(Has(Formatted(StatsText, {}), "no builds yet"));
+}
+
+TEST_CASE("a long name keeps a space before its value") {
+  const std::string name(50, 'n');
+  CHECK(Has(Formatted(StatsText, {{name, "", 5}}), name + " 5\n"));
 }

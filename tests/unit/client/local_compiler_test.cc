@@ -3,11 +3,13 @@
 #include "client/src/calls/local_compiler.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_directory.h"
 #include "tests/unit/client/fake_compiler.h"
 
 using cccl_cache::BuildReply;
@@ -18,6 +20,7 @@ using cccl_cache::LocalCompiler;
 using cccl_cache::RequestMessage;
 using cccl_cache::daemon::TemporaryDirectory;
 using namespace std::chrono_literals;
+using cccl_cache::FindLocalCompiler;
 
 namespace {
 
@@ -144,4 +147,31 @@ TEST_CASE("what can't be run is named") {
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().status == CCCL_CACHE_UNAVAILABLE);
   CHECK(Has(reply.error().message, scene.directory / "none"));
+}
+
+TEST_CASE("a compiler that is named is that one, if it can be run") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const std::string path = directory.Write("compiler", "");
+  chmod(path.c_str(), 0700);
+  CHECK(*FindLocalCompiler(path) == path);
+}
+
+TEST_CASE("a compiler that is named and is not there is missing, and no other is taken") {
+  const cccl_cache::daemon::TemporaryDirectory directory;
+  const auto found = FindLocalCompiler(directory / "absent");
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.error().status == CCCL_CACHE_UNAVAILABLE);
+  CHECK(found.error().message == "cccl-cache-compile is missing (looked for " +
+                                     directory / "absent" + "): install it with the library");
+}
+
+TEST_CASE("without a name it is looked for around the library, and where is said") {
+  const auto found = FindLocalCompiler("");
+  // This program stands in no installation; a build beside it may.
+  if (found.ok()) {
+    CHECK(found->find("cccl-cache-compile") != std::string::npos);
+  } else {
+    CHECK(found.error().message.find("(looked for /") != std::string::npos);
+    CHECK(found.error().message.find(", /") != std::string::npos);
+  }
 }

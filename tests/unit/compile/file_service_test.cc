@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/compile/wait_readable.h"
@@ -115,6 +116,104 @@ TEST_CASE("without a thread to open files with, the worker must end for that") {
   CHECK_THAT(error->message, Contains("can't start a thread to open files"));
   CHECK(scene.service->fd() == -1);
   CHECK(scene.service->Close());
+}
+
+/// A conversation on a thread; the test is the worker.
+class Worker {
+ public:
+  Worker() {
+    int fds[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
+    socket_ = FileDescriptor(fds[1]);
+    conversation = std::make_shared<FileConversation>(FileDescriptor(fds[0]), files,
+                                                      HungReadsOf{hung, Account(1)});
+    thread_ = std::jthread([conversation = conversation] { conversation->Run(); });
+  }
+
+  /// Asks, and takes in the whole answer. False: the conversation is over.
+  bool Ask(const std::string& name) {
+    if (send(socket_.get(), name.data(), name.size(), MSG_NOSIGNAL) < 0) return false;
+    pollfd ready[] = {{socket_.get(), POLLIN, 0}, {conversation->error_fd(), POLLIN, 0}};
+    REQUIRE(poll(ready, 2, 60'000) > 0);
+    if (ready[0].revents == 0) return false;
+    ssize_t received = recv(socket_.get(), packet_.data(), packet_.size(), 0);
+    if (received <= 0) return false;
+    const Result<FileAnswerStart> start =
+        DecodeFileAnswer({packet_.data(), static_cast<size_t>(received)});
+    REQUIRE(start.ok());
+    uint64_t left = start->header.size - start->contents.size();
+    while (left > 0) {
+      received = recv(socket_.get(), packet_.data(), packet_.size(), 0);
+      REQUIRE(received == static_cast<ssize_t>(BytesInNextPacket(left)));
+      left -= static_cast<uint64_t>(received);
+    }
+    return true;
+  }
+  void Join() { thread_.join(); }
+  /// The error for which the conversation ended.
+  Error End() {
+    CHECK(conversation->Close());
+    Join();
+    REQUIRE(conversation->error().has_value());
+    return *conversation->error();
+  }
+
+  std::shared_ptr<FakeJobFiles> files = std::make_shared<FakeJobFiles>();
+  std::shared_ptr<HungReads> hung = std::make_shared<HungReads>();
+  std::shared_ptr<FileConversation> conversation;
+
+ private:
+  FileDescriptor socket_;
+  std::string packet_ = std::string(kMaxPacketBytes, '\0');
+  std::jthread thread_;
+};
+
+TEST_CASE("a worker that asks without end is ended") {
+  Worker worker;
+  uint64_t questions = 0;
+  while (worker.Ask("/none")) ++questions;
+  CHECK(questions == kMaxFileQuestions);
+  const Error error = worker.End();
+  CHECK(error.code == ErrorCode::kWorkerCrashed);
+  CHECK_THAT(error.message, Contains("200000"));
+}
+
+TEST_CASE("a worker that takes more bytes than any compile reads is ended") {
+  Worker worker;
+  constexpr uint64_t kSize = 128ull << 20;
+  worker.files->AddFile("/large", std::string(kSize, 'x'));
+  uint64_t taken = 0;
+  while (worker.Ask("/large")) taken += kSize;
+  CHECK(taken == kMaxHandedOverBytes);
+  const Error error = worker.End();
+  CHECK(error.code == ErrorCode::kWorkerCrashed);
+  CHECK_THAT(error.message, Contains("1024 MiB"));
+}
+
+TEST_CASE("a name that is no question ends the worker unasked") {
+  for (const char* name : {"a.h", "/a//b", "/a/./b", "/a/"}) {
+    Worker worker;
+    CHECK_FALSE(worker.Ask(name));
+    CHECK(worker.End().code == ErrorCode::kWorkerCrashed);
+    CHECK(worker.files->asked().empty());
+  }
+}
+
+TEST_CASE("a thread that hangs is counted until the disk answers, and tells which name it was") {
+  Worker worker;
+  worker.files->HangAt("/a.h");
+  std::jthread asking([&] { CHECK_FALSE(worker.Ask("/a.h")); });
+  REQUIRE(worker.files->WaitUntilHanging());
+  CHECK(worker.conversation->asking() == "/a.h");
+  CHECK(worker.hung->count() == 0);
+  CHECK_FALSE(worker.conversation->Close());
+  CHECK(worker.hung->count() == 1);
+  CHECK_FALSE(worker.conversation->Close());
+  CHECK(worker.hung->count() == 1);
+  worker.files->Release();
+  worker.Join();
+  CHECK(worker.hung->count() == 0);
+  CHECK_FALSE(worker.conversation->error().has_value());
 }
 
 }  // namespace

@@ -3,16 +3,20 @@
 #include "daemon/core/build/responder.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "tests/unit/core/coordinator_bench.h"
+#include "tests/unit/core/waiters.h"
 #include "tests/unit/snapshot/fake_answered.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
+using Catch::Matchers::Contains;
+using std::chrono::microseconds;
 using testing::kAlice;
 
 /// Answers of hits and compiles, and what is noted of them.
@@ -61,6 +65,112 @@ TEST_CASE("what a user left before it was told is not noted") {
   scene.responder.AnswerHit(std::move(waiter), Scene::Hit(), {});
   CHECK_FALSE(scene.noted_before_told);
   CHECK(scene.answered.Of(kAlice.uid).empty());
+}
+
+/// One who leads its flight, and what that flight came to: a compile that can be kept.
+struct BuildAnswerScene {
+  BuildAnswer Answer() const { return AnswerOf(waiter, flight_result); }
+
+  Build waiter;
+  FlightResult flight_result;
+
+  BuildAnswerScene() {
+    waiter.request = testing::MakeRequest("a");
+    waiter.plan = testing::MakePlan(waiter.request);
+    waiter.leads = true;
+    waiter.joined = std::chrono::steady_clock::now();
+    flight_result.started = waiter.joined + microseconds(30);
+    flight_result.compile_time = microseconds(7000);
+    flight_result.output = testing::Succeed("output");
+  }
+};
+
+Closure OneFile() {
+  Closure closure;
+  closure.entries.push_back({{1, "x.h"}, FileKind::kFile, cccl_cache::Sha256("x"), 0});
+  return closure;
+}
+
+TEST_CASE("an answer names what was built, by which toolchain") {
+  const BuildAnswerScene scene;
+  CompileOutput output = testing::Succeed("output", "/cccl-root-0/kernel.cu: a warning");
+  output.precompiled_headers = true;
+  const BuildAnswer answer = AnswerOf(*scene.waiter.plan, output);
+  CHECK(answer.outcome == Outcome::kBuilt);
+  CHECK(answer.artifact == output.artifact);
+  CHECK(answer.key == scene.waiter.plan->key);
+  CHECK(answer.fingerprint == scene.waiter.plan->fingerprint);
+  CHECK(answer.toolchain_id == testing::MakeToolchain()->id);
+  CHECK(answer.toolchain_version == "13.0");
+  CHECK(answer.log == "kernel.cu: a warning");
+  CHECK(answer.precompiled_headers);
+  CHECK(answer.reason.empty());
+}
+
+TEST_CASE("what does not compile is an answer with the compiler's own word for it") {
+  const BuildAnswerScene scene;
+  const BuildAnswer answer = AnswerOf(*scene.waiter.plan, testing::Fail("an error"));
+  CHECK(answer.outcome == Outcome::kFailed);
+  CHECK(answer.native_code == 6);
+  CHECK(answer.reason == "the compiler answered NVRTC_ERROR_COMPILATION");
+  CHECK(answer.log == "an error");
+}
+
+TEST_CASE("one of those who waited has built it, the others have joined") {
+  BuildAnswerScene scene;
+  CHECK(scene.Answer().outcome == Outcome::kBuilt);
+  CHECK(scene.Answer().compile_time == microseconds(7000));
+  CHECK(scene.Answer().queue_time == microseconds(30));
+  scene.waiter.leads = false;
+  CHECK(scene.Answer().outcome == Outcome::kJoined);
+}
+
+TEST_CASE("who joined a compile that ran has not waited for a slot") {
+  BuildAnswerScene scene;
+  scene.waiter.joined = scene.flight_result.started + microseconds(1);
+  CHECK(scene.Answer().queue_time == microseconds(0));
+}
+
+TEST_CASE("what can't be kept says why, also to those who joined") {
+  BuildAnswerScene scene;
+  scene.waiter.leads = GENERATE(true, false);
+  SECTION("for what the compile met") {
+    scene.flight_result.uncacheable_reason = "the output can hold the time";
+    CHECK(scene.Answer().reason == "the output can hold the time");
+  }
+  SECTION("for what happened meanwhile") {
+    scene.flight_result.toolchain_changed = true;
+    CHECK(scene.Answer().reason == "the toolchain changed on disk while this was compiled");
+  }
+  CHECK(scene.Answer().outcome == Outcome::kUncacheable);
+  CHECK_FALSE(scene.Answer().closed);
+}
+
+TEST_CASE("what failed is a failure for everybody, whether it could be kept or not") {
+  BuildAnswerScene scene;
+  scene.waiter.leads = GENERATE(true, false);
+  scene.flight_result.output = testing::Fail("an error");
+  scene.flight_result.uncacheable_reason = GENERATE("", "the output can hold the time");
+  CHECK(scene.Answer().outcome == Outcome::kFailed);
+  CHECK_THAT(scene.Answer().reason, Contains("the compiler answered"));
+  CHECK_FALSE(scene.Answer().closed);
+}
+
+TEST_CASE("a result that is made of files is known by these, and is not closed") {
+  BuildAnswerScene scene;
+  CHECK(scene.Answer().key == scene.waiter.plan->key);
+  CHECK(scene.Answer().closed);
+  scene.flight_result.closure = OneFile();
+  CHECK(scene.Answer().key == KeyOf(scene.waiter.plan->fingerprint, OneFile()));
+  CHECK_FALSE(scene.Answer().closed);
+}
+
+TEST_CASE("who is told to wait is told for what") {
+  CHECK(KeepsChanging().code == ErrorCode::kUnavailable);
+  CHECK_THAT(KeepsChanging().message, Contains("try again"));
+  const Error hangs = FilesHang(std::chrono::milliseconds(1500));
+  CHECK(hangs.code == ErrorCode::kTimedOut);
+  CHECK_THAT(hangs.message, Contains("within 2 s") && Contains("does a file system hang"));
 }
 
 }  // namespace

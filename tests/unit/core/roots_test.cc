@@ -12,8 +12,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
+using cccl_cache::ArtifactKind;
 using cccl_cache::NvrtcProgram;
 using cccl_cache::ParsedOption;
+using testing::MakeRequest;
 
 class Scene {
  public:
@@ -109,6 +111,86 @@ TEST_CASE("where paths show, the compiler is given them as the client spells the
 
 TEST_CASE("a program without a name has NVRTC's") {
   CHECK(ProgramName(NvrtcProgram{}) == "default_program");
+}
+
+BuildPlan PlanWith(std::vector<std::string> client_prefixes) {
+  BuildPlan plan;
+  plan.job.request = MakeRequest("code");
+  plan.client_prefixes = std::move(client_prefixes);
+  return plan;
+}
+
+TEST_CASE("logs carry the client's own names") {
+  const BuildPlan plan = PlanWith({"src/", "inc/", "/abs/inc/"});
+  CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1): error\n/cccl-root-1/x.h(2): warning") ==
+        "src/k.cu(1): error\ninc/x.h(2): warning");
+  CHECK(WithClientNames(plan, "/cccl-root-2/y.h /cccl-root-77/z /cccl-root-") ==
+        "/abs/inc/y.h /cccl-root-77/z /cccl-root-");
+  CHECK(WithClientNames(PlanWith({""}), "/cccl-root-0/default_program(3)") == "default_program(3)");
+}
+
+TEST_CASE("a log of a build under the real paths is told as it is") {
+  BuildPlan plan = PlanWith({"src/"});
+  plan.path_dependent = true;
+  CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1)") == "/cccl-root-0/k.cu(1)");
+}
+
+TEST_CASE("canonical names are noticed in a cubin and in the numbers of a PTX") {
+  const BuildPlan plan = PlanWith({""});
+  Artifact artifact;
+  artifact.parts = {{cccl_cache::ArtifactKind::kCubin, "...../cccl-root-0/k.cu...", {}}};
+  CHECK(ShowsCanonicalNames(plan, artifact));
+  artifact.parts = {{cccl_cache::ArtifactKind::kPtx,
+                     ".b8 s[] = {47, 99, 99, 99, 108, 45, 114, 111, 111, 116, 45, 48}",
+                     {}}};
+  CHECK(ShowsCanonicalNames(plan, artifact));
+  artifact.parts = {{cccl_cache::ArtifactKind::kLtoIr, "/cccl-root-0/", {}}};
+  CHECK_FALSE(ShowsCanonicalNames(plan, artifact));
+}
+
+Artifact Of(ArtifactKind kind, const std::string& bytes) {
+  Artifact artifact;
+  artifact.parts.push_back({kind, bytes, {}});
+  return artifact;
+}
+
+TEST_CASE("a text shows in code where it stands in it") {
+  const ShownText text("/a");
+  for (const ArtifactKind kind : {ArtifactKind::kPtx, ArtifactKind::kCubin}) {
+    CHECK(text.In(Of(kind, "x /a y")));
+    CHECK_FALSE(text.In(Of(kind, "x / a y")));
+  }
+}
+
+TEST_CASE("a text shows in PTX by its numbers, as string constants are written there") {
+  const ShownText text("/a");
+  CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 97};")));
+  CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47,97};")));
+  CHECK_FALSE(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 98};")));
+  // The numbers of a cubin are bytes.
+  CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
+}
+
+TEST_CASE("what stands in a string of PTX is told from what stands in its text") {
+  const ShownText text("/a");
+  CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47, 97}")));
+  CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47,97}")));
+  CHECK_FALSE(text.InStrings(Of(ArtifactKind::kPtx, "/a")));
+  CHECK_FALSE(text.InStrings(Of(ArtifactKind::kCubin, "47, 97 /a")));
+}
+
+TEST_CASE("LTO-IR and OptiX-IR hold names always, so that a text in them shows nothing") {
+  const ShownText text("/a");
+  CHECK_FALSE(text.In(Of(ArtifactKind::kLtoIr, "/a")));
+  CHECK_FALSE(text.In(Of(ArtifactKind::kOptixIr, "/a")));
+}
+
+TEST_CASE("one part that shows a text is enough") {
+  Artifact artifact = Of(ArtifactKind::kLtoIr, "/a");
+  CHECK_FALSE(ShownText("/a").In(artifact));
+  artifact.parts.push_back({ArtifactKind::kCubin, "/a", {}});
+  CHECK(ShownText("/a").In(artifact));
+  CHECK_FALSE(ShownText("/a").In(Artifact()));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "daemon/local/local_builder.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/support/temporary_directory.h"
 
@@ -46,6 +47,56 @@ TEST_CASE("without a toolchain a build is refused with where it was looked for")
 TEST_CASE("without a toolchain a compiler that would write files is refused as well") {
   const Scene scene;
   CHECK(scene.Build({"-arch=sm_90", "--use-pch=k.pch"}).code == ErrorCode::kToolchainNotFound);
+}
+
+BuildRequest Program(const std::vector<std::string>& options) {
+  BuildRequest request;
+  cccl_cache::NvrtcProgram program;
+  program.source = "__global__ void k() {}";
+  program.options = options;
+  request.program = program;
+  return request;
+}
+
+std::string Refusal(const BuildRequest& request) {
+  const auto answer = CompilePlainly(std::make_shared<const BuildRequest>(request),
+                                     std::make_shared<const Toolchain>());
+  REQUIRE_FALSE(answer.ok());
+  return answer.error().message;
+}
+
+TEST_CASE("options that have the compiler read or write files are for a compiler as it stands") {
+  CHECK(NeedsPlainCompile(Program({"-arch=sm_90", "--create-pch=k.pch"})));
+  CHECK(NeedsPlainCompile(Program({"--use-pch=k.pch"})));
+  CHECK_FALSE(NeedsPlainCompile(Program({"-arch=sm_90", "-I/include", "-G"})));
+  CHECK_FALSE(NeedsPlainCompile(Program({})));
+}
+
+TEST_CASE("a text that no compiler could take is refused, by its field") {
+  BuildRequest request = Program({});
+  std::get<cccl_cache::NvrtcProgram>(request.program).source = std::string("a\0b", 3);
+  CHECK(Refusal(request).starts_with("nvrtc.source has a NUL byte at offset 1"));
+}
+
+TEST_CASE("a working directory that can't be entered is named") {
+  const TemporaryDirectory directory;
+  BuildRequest request = Program({});
+  request.working_directory = directory / "absent";
+  CHECK(Refusal(request) == "the working directory " + directory / "absent" +
+                                " can't be entered: No such file or directory");
+}
+
+TEST_CASE("a toolchain without the compiler is an answer that says so") {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const TemporaryDirectory directory;
+  BuildRequest request = Program({});
+  request.working_directory = directory.path();
+  const auto answer = CompilePlainly(std::make_shared<const BuildRequest>(request),
+                                     std::make_shared<const Toolchain>());
+  REQUIRE(answer.ok());
+  CHECK(answer->outcome == Outcome::kFailed);
+  CHECK(answer->log.find("NVRTC") != std::string::npos);
+  std::filesystem::current_path(before);
 }
 
 }  // namespace

@@ -2,9 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/process/log.h"
 
+#include <fcntl.h>
+
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "base/file_descriptor.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace cccl_cache::daemon;
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+using cccl_cache::FileDescriptor;
 
 TEST_CASE("a line for people holds the event, the message and the fields") {
   CHECK(TextLine("build", "", {{"uid", int64_t{1000}}, {"outcome", "hit"}}) ==
@@ -27,4 +37,95 @@ TEST_CASE("the level decides what is taken, and can be changed") {
   CHECK_FALSE(log.Takes(LogLevel::kInfo));
   log.SetLevel(LogLevel::kDebug);
   CHECK(log.Takes(LogLevel::kDebug));
+}
+
+namespace {
+
+/// What a log of this level writes to standard error for one build.
+std::string Logged(LogLevel level, const BuildRecord& record) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "log";
+  const FileDescriptor before(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  const FileDescriptor file(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  REQUIRE(dup2(file.get(), STDERR_FILENO) == STDERR_FILENO);
+  {
+    Log log(level, LogFormat::kText);
+    LogBuild(log, record);
+  }
+  REQUIRE(dup2(before.get(), STDERR_FILENO) == STDERR_FILENO);
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::string Logged(LogLevel level, const Result<BuildAnswer>& result,
+                   cccl_cache::BuildKind kind = cccl_cache::BuildKind::kNvrtc) {
+  const Peer peer{1000, 1001, {}, 4711};
+  return Logged(level, {peer, kind, std::chrono::microseconds(30), result});
+}
+
+BuildAnswer Answer(Outcome outcome, TierName tier = TierName::kNone) {
+  BuildAnswer answer;
+  answer.outcome = outcome;
+  answer.tier = tier;
+  answer.toolchain_version = "13.0";
+  return answer;
+}
+
+}  // namespace
+
+TEST_CASE("a build is one line that says who asked, what came of it and how long it took") {
+  BuildAnswer answer = Answer(Outcome::kFailed);
+  answer.key = cccl_cache::Sha256("key");
+  answer.native_code = 6;
+  answer.remembered = true;
+  answer.queue_time = std::chrono::microseconds(10);
+  answer.compile_time = std::chrono::microseconds(20);
+  const std::string text = Logged(LogLevel::kInfo, answer);
+  CHECK_THAT(text,
+             EndsWith(" info build uid=1000 pid=4711 kind=nvrtc outcome=failed tier=none key=" +
+                      answer.key.Hex() +
+                      " toolchain=13.0 native_code=6 remembered=1 queue_us=10 compile_us=20 "
+                      "total_us=30\n"));
+  CHECK(text.find('\n') == text.size() - 1);
+}
+
+TEST_CASE("no text of the client's is in the line") {
+  BuildAnswer answer = Answer(Outcome::kUncacheable);
+  answer.log = "secret text";
+  answer.reason = "secret reason";
+  CHECK_THAT(Logged(LogLevel::kDebug, answer), !Contains("secret"));
+  const Error error{ErrorCode::kInvalidRequest, "secret option"};
+  CHECK_THAT(Logged(LogLevel::kDebug, error), !Contains("secret"));
+}
+
+TEST_CASE("hits are written at level debug alone, all else at info") {
+  const BuildAnswer hit = Answer(Outcome::kHit, TierName::kMemory);
+  CHECK(Logged(LogLevel::kInfo, hit).empty());
+  CHECK_THAT(Logged(LogLevel::kDebug, hit), Contains(" debug build ") && Contains("outcome=hit"));
+  CHECK_THAT(Logged(LogLevel::kInfo, Answer(Outcome::kBuilt)), Contains(" info build "));
+  CHECK(Logged(LogLevel::kWarning, Answer(Outcome::kBuilt)).empty());
+  CHECK(Logged(LogLevel::kWarning, Error{ErrorCode::kOverloaded, ""}).empty());
+}
+
+TEST_CASE("an error is written by its name") {
+  CHECK_THAT(Logged(LogLevel::kInfo, Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"}),
+             Contains("kind=nvrtc outcome=error error=" +
+                      std::string(Name(ErrorCode::kToolchainNotFound)) + " total_us=30"));
+}
+
+TEST_CASE("each kind, outcome and tier has a name of its own") {
+  using cccl_cache::BuildKind;
+  const auto logged = [](const BuildAnswer& answer, BuildKind kind = BuildKind::kNvrtc) {
+    return Logged(LogLevel::kDebug, answer, kind);
+  };
+  CHECK_THAT(logged(Answer(Outcome::kBuilt), BuildKind::kLink), Contains("kind=link "));
+  CHECK_THAT(logged(Answer(Outcome::kBuilt), BuildKind::kNvvm), Contains("kind=nvvm "));
+  CHECK_THAT(logged(Answer(Outcome::kBuilt)), Contains("outcome=built tier=none "));
+  CHECK_THAT(logged(Answer(Outcome::kJoined)), Contains("outcome=joined "));
+  CHECK_THAT(logged(Answer(Outcome::kUncacheable)), Contains("outcome=uncacheable "));
+  CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kMemory)), Contains("tier=memory "));
+  CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kDisk)), Contains("tier=disk "));
+  CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kRemote)), Contains("tier=remote "));
+  CHECK_THAT(logged(Answer(Outcome::kHit, TierName::kArena)), Contains("tier=arena "));
 }

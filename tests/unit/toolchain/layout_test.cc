@@ -2,8 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/toolchain/layout.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/unit/toolchain/toolchain_fixture.h"
 
@@ -105,4 +111,154 @@ TEST_CASE("places that are not there have no candidates but those that a person 
   CHECK(Candidates(places).empty());
   places.roots = {tree.Path("none")};
   CHECK(RootsOf(tree, places) == "none ");
+}
+
+namespace {
+
+Names PathsOf(const std::vector<HeaderDirectory>& found) {
+  Names paths;
+  for (const HeaderDirectory& headers : found) paths.push_back(headers.path);
+  return paths;
+}
+
+Layout HeadersIn(const TempTree& tree, const std::string& root, Names names) {
+  return {.root = tree.Path(root), .headers = std::move(names)};
+}
+
+}  // namespace
+
+TEST_CASE("directories that hold CUDA's or CCCL's headers are found in search order") {
+  TempTree tree;
+  tree.Write("cuda/include/cuda_runtime.h", "");
+  tree.Write("cuda/cccl/cub/cub.cuh", "");
+  tree.Write("cuda/crt_only/crt/host_defines.h", "");
+  tree.Write("cuda/std_only/cuda/std/array", "");
+  tree.Write("cuda/other/stdio.h", "");
+  CHECK(PathsOf(FindHeaders(
+            HeadersIn(tree, "cuda", {"cccl", "none", "other", "include", "std_only", "crt_only"}),
+            13)) == Names{tree.Path("cuda/cccl"), tree.Path("cuda/include"),
+                          tree.Path("cuda/std_only"), tree.Path("cuda/crt_only")});
+}
+
+TEST_CASE("headers of another major are left out, those that tell none are not") {
+  TempTree tree;
+  tree.Write("cuda/include/cuda_runtime.h", "");
+  const auto found = [&](const std::string& version) {
+    tree.Write("cuda/include/cuda_runtime_api.h", version);
+    return !FindHeaders(HeadersIn(tree, "cuda", {"include"}), 13).empty();
+  };
+  CHECK(found("/* first */\n#define CUDART_VERSION   13000\n"));
+  CHECK(found("#define CUDART_VERSION 13020"));
+  CHECK_FALSE(found("#define CUDART_VERSION 12090\n"));
+  CHECK(found("#define CUDART_VERSION many\n"));
+  CHECK(found("#define CUDART_VERSION"));
+  CHECK(found(""));
+}
+
+TEST_CASE("what only looks like the header that tells the version tells none") {
+  TempTree tree;
+  tree.Write("cuda/include/cuda_runtime.h", "");
+  tree.Directory("cuda/include/cuda_runtime_api.h");
+  CHECK(FindHeaders(HeadersIn(tree, "cuda", {"include"}), 13).size() == 1);
+}
+
+TEST_CASE("a directory has one place, the first, and all names that lead to it") {
+  TempTree tree;
+  tree.Write("cuda-13.0/include/cuda_runtime.h", "");
+  tree.Link("cuda-13.0/targets", "include");
+  tree.Link("cuda-13", "cuda-13.0");
+  tree.Link("cuda", "cuda-13");
+  const auto found = FindHeaders(HeadersIn(tree, "cuda", {"include", "targets"}), 13);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].path == tree.Path("cuda-13.0/include"));
+  CHECK(found[0].aliases == Names{tree.Path("cuda/include"), tree.Path("cuda-13/include"),
+                                  tree.Path("cuda/targets"), tree.Path("cuda-13/targets"),
+                                  tree.Path("cuda-13.0/targets")});
+}
+
+TEST_CASE("a spelling is known once, and there are so many at the most") {
+  HeaderDirectory headers{"/path", {}};
+  AddAlias(headers, "/path");
+  CHECK(headers.aliases.empty());
+  for (size_t i = 0; i < kMaxAliases + 5; ++i) {
+    AddAlias(headers, "/" + std::to_string(i));
+    AddAlias(headers, "/0");
+  }
+  CHECK(headers.aliases.size() == kMaxAliases);
+  CHECK(std::count(headers.aliases.begin(), headers.aliases.end(), "/0") == 1);
+}
+
+using Paths = std::vector<std::string>;
+
+namespace {
+
+/// One variable of the environment with another value, or without one, for the life of this.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    Set(value);
+  }
+  ~Variable() { Set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void Set(const char* value) {
+    if (value == nullptr) {
+      unsetenv(name_);
+    } else {
+      setenv(name_, value, 1);
+    }
+  }
+
+  const char* const name_;
+  std::optional<std::string> before_;
+};
+
+std::string Machine() {
+  utsname name{};
+  REQUIRE(uname(&name) == 0);
+  return name.machine;
+}
+
+}  // namespace
+
+TEST_CASE("CUDA_HOME is looked at before CUDA_PATH, whichever toolkits they name") {
+  const Variable home("CUDA_HOME", "/opt/first");
+  const Variable path("CUDA_PATH", "/opt/second");
+  CHECK(SystemSearchPlaces({}).cuda_homes == Paths{"/opt/first", "/opt/second"});
+}
+
+TEST_CASE("a variable that is unset, empty or relative names no toolkit") {
+  const Variable path("CUDA_PATH", "/opt/second");
+  for (const char* value : {static_cast<const char*>(nullptr), "", "cuda", "./cuda", "~/cuda"}) {
+    const Variable home("CUDA_HOME", value);
+    INFO((value == nullptr ? "unset" : value));
+    CHECK(SystemSearchPlaces({}).cuda_homes == Paths{"/opt/second"});
+  }
+}
+
+TEST_CASE("the standard places of this machine are looked at beside the roots") {
+  const SearchPlaces places = SystemSearchPlaces({"/opt/root"});
+  CHECK(places.roots == Paths{"/opt/root"});
+  CHECK(places.toolkit_parents == Paths{"/usr/local"});
+  REQUIRE(places.multiarch.size() == 1);
+  CHECK(places.multiarch[0].libraries == "/usr/lib/" + Machine() + "-linux-gnu");
+  CHECK(places.multiarch[0].headers == "/usr/include");
+  CHECK(places.multiarch[0].libdevice ==
+        Paths{"/usr/lib/nvidia-cuda-toolkit/libdevice", "/usr/lib/cuda/nvvm/libdevice"});
+  CHECK(places.python_prefixes == Paths{"/usr/lib", "/usr/local/lib"});
+  CHECK(places.targets.back() == Machine() + "-linux");
+}
+
+TEST_CASE("where roots alone are asked for, neither environment nor system is looked at") {
+  const Variable home("CUDA_HOME", "/opt/first");
+  const SearchPlaces places = GivenSearchPlaces({"/opt/root"});
+  CHECK(places.roots == Paths{"/opt/root"});
+  CHECK(places.cuda_homes.empty());
+  CHECK(places.toolkit_parents.empty());
+  CHECK(places.multiarch.empty());
+  CHECK(places.python_prefixes.empty());
+  CHECK(places.targets == SystemSearchPlaces({}).targets);
 }

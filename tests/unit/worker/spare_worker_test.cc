@@ -3,6 +3,7 @@
 #include "daemon/worker/spare_worker.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -141,6 +143,26 @@ TEST_CASE("no more is touched than a sixteenth of what a job may have, and 256 M
   touched.Learn(4096 * kMiB, 0);
   CHECK(touched.For(64 * kMiB) == 4 * kMiB);
   CHECK(touched.For(4096 * kMiB) == 256 * kMiB);
+}
+
+TEST_CASE("touching ends at once when something is to be read") {
+  std::array<int, 2> sockets{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  REQUIRE(write(sockets[1], "x", 1) == 1);
+  // More than any machine has: only the socket ends it.
+  TouchHeap(size_t{1} << 46, sockets[0]);
+  char byte = 0;
+  CHECK(read(sockets[0], &byte, 1) == 1);  // and nothing was taken from it
+  for (const int socket : sockets) close(socket);
+}
+
+TEST_CASE("less than a piece is not touched, and no memory is left behind") {
+  std::array<int, 2> sockets{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) == 0);
+  TouchHeap(1000, sockets[0]);
+  TouchHeap(33u << 20, sockets[0]);
+  TouchHeap(33u << 20, sockets[0]);
+  for (const int socket : sockets) close(socket);
 }
 
 }  // namespace

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/said.h"
+
+namespace {
+
+struct Scene {
+  Scene() {
+    unsetenv("NVRTC_APPEND_FLAGS");
+    Library() = FakeLibrary();
+    Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_LTOIR, "ltoir"}};
+  }
+
+  /// `build` of a source, with these words behind.
+  [[nodiscard]] Said Build(const std::vector<std::string>& words) const {
+    std::vector<std::string> all = {"build", source, "--arch", "sm_90", "-o", output};
+    all.insert(all.end(), words.begin(), words.end());
+    return RunCommand(all);
+  }
+
+  cccl_cache::daemon::TemporaryDirectory directory;
+  std::string source = directory.Write("k.cu", "source");
+  std::string output = directory / "out";
+};
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("build turns what it is given into NVRTC's options, the given ones last") {
+  const Scene scene;
+  CHECK(scene.Build({"-I", "inc", "-D", "A=1", "--std", "c++17", "--option=-G"}).exit_code == 0);
+  CHECK(Library().options == Words{"--gpu-architecture=sm_90", "--std=c++17", "--include-path=inc",
+                                   "--define-macro=A=1", "-G"});
+  CHECK(Library().source == "source");
+  CHECK(Library().name == scene.source);
+  CHECK(Library().wanted == CCCL_CACHE_CUBIN);
+  CHECK(std::filesystem::exists(scene.output));
+}
+
+TEST_CASE("build asks NVRTC for what the artifact needs") {
+  const Scene scene;
+  CHECK(scene.Build({"--emit", "ltoir"}).exit_code == 0);
+  CHECK(Library().options.back() == "-dlto");
+  Library().result.artifacts = {{CCCL_CACHE_OPTIXIR, "ir"}};
+  CHECK(scene.Build({"--emit", "optixir"}).exit_code == 0);
+  CHECK(Library().options.back() == "--optix-ir");
+}
+
+TEST_CASE("build reads headers under the names they are given") {
+  const Scene scene;
+  const std::string header = scene.directory.Write("inc/a.h", "contents");
+  CHECK(scene.Build({"--header", "a.h=" + header, "--name", "other.cu"}).exit_code == 0);
+  CHECK(Library().inputs == Words{"header a.h=contents"});
+  CHECK(Library().name == "other.cu");
+}
+
+TEST_CASE("build takes a header without a name for a wrong command line, one that is gone not") {
+  const Scene scene;
+  for (const char* wrong : {"a.h", "=a.h"}) {
+    const Said said = scene.Build({"--header", wrong});
+    CHECK(said.exit_code == 2);
+    CHECK(Has(said.errors, "write NAME=FILE"));
+  }
+  CHECK(scene.Build({"--header", "a.h=" + scene.directory / "absent"}).exit_code == 5);
+  CHECK(Library().called.empty());
+}
+
+TEST_CASE("build sends what NVRTC would read in the environment") {
+  const Scene scene;
+  CHECK(scene.Build({}).exit_code == 0);
+  CHECK(Library().environment.empty());
+  setenv("NVRTC_APPEND_FLAGS", "-G", 1);
+  CHECK(scene.Build({}).exit_code == 0);
+  unsetenv("NVRTC_APPEND_FLAGS");
+  CHECK(Library().environment == "NVRTC_APPEND_FLAGS=-G");
+  setenv("NVRTCWIZ", "1", 1);
+  CHECK(scene.Build({}).exit_code == 0);
+  unsetenv("NVRTCWIZ");
+  CHECK(Library().environment == "NVRTCWIZ=1");
+}
+
+TEST_CASE("build does not print an artifact and an object to one standard output") {
+  const Scene scene;
+  const Said said =
+      RunCommand({"build", scene.source, "--arch", "sm_90", "-o", "-"}, {.json = true});
+  CHECK(said.exit_code == 2);
+  CHECK(Has(said.errors, "both want standard output"));
+  CHECK(RunCommand({"build", scene.source, "--arch", "sm_90", "-o", "-"}).output == "cubin");
+}
+
+TEST_CASE("build names a source that it can't read, and asks nobody") {
+  const Scene scene;
+  const Said said = RunCommand({"build", scene.directory / "absent.cu", "--arch", "sm_90"});
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "absent.cu: No such file or directory"));
+  CHECK(Library().called.empty());
+}
+
+TEST_CASE("build that is asked about is explained and writes nothing") {
+  const Scene scene;
+  const Said said =
+      RunCommand({"build", scene.source, "--arch", "sm_90", "-o", scene.output}, {.explain = true});
+  CHECK(said.exit_code == 0);
+  CHECK(Library().called == "explain_nvrtc");
+  CHECK_FALSE(std::filesystem::exists(scene.output));
+  Library().failures = {{"explain_nvrtc", CCCL_CACHE_DENIED}};
+  CHECK(RunCommand({"build", scene.source, "--arch", "sm_90"}, {.explain = true}).exit_code == 4);
+}
+
+namespace {
+
+struct LinkCommandScene {
+  LinkCommandScene() {
+    Library() = FakeLibrary();
+    Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_PTX, "ptx"}};
+  }
+
+  /// `link` of files with these names, and these words behind.
+  [[nodiscard]] Said Link(const Words& names, const Words& words = {}) const {
+    Words all = {"link", "--arch", "sm_90", "-o", directory / "out"};
+    for (const std::string& name : names) all.push_back(directory.Write(name, name));
+    all.insert(all.end(), words.begin(), words.end());
+    return RunCommand(all);
+  }
+
+  cccl_cache::daemon::TemporaryDirectory directory;
+};
+
+}  // namespace
+
+TEST_CASE("link tells the type of an input from its extension, else leaves it to the daemon") {
+  const LinkCommandScene scene;
+  const Words names = {"a.cubin", "b.ptx", "c.ltoir", "d.fatbin", "e.o",
+                       "f.a",     "g.lib", "h.bin",   "ptx"};
+  CHECK(scene.Link(names).exit_code == 0);
+  const std::string types = "123456600";
+  REQUIRE(Library().inputs.size() == names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    CHECK(Library().inputs[i] ==
+          types.substr(i, 1) + " " + scene.directory / names[i] + "=" + names[i]);
+  }
+}
+
+TEST_CASE("link asks nvJitLink for PTX by an option, and given options come last") {
+  const LinkCommandScene scene;
+  CHECK(scene.Link({"a.ltoir"}, {"--emit", "ptx", "--option=-lto"}).exit_code == 0);
+  CHECK(Library().options == Words{"-arch=sm_90", "-ptx", "-lto"});
+  CHECK(Library().wanted == CCCL_CACHE_PTX);
+}
+
+TEST_CASE("link and nvvm say of a source that it must be built first, and ask nobody") {
+  const LinkCommandScene scene;
+  const std::string source = scene.directory.Write("k.cu", "source");
+  for (const char* command : {"link", "nvvm"}) {
+    const Said said = RunCommand({command, source, "--arch", "compute_90"});
+    CHECK(said.exit_code == 2);
+    CHECK(Has(said.errors, source + " is CUDA C++: build it first (cccl-cache-cli build"));
+  }
+  CHECK(Library().called.empty());
+}
+
+TEST_CASE("link names an input that it can't read, and asks nobody") {
+  const LinkCommandScene scene;
+  const Said said = RunCommand({"link", scene.directory / "absent.o", "--arch", "sm_90"});
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "absent.o: No such file or directory"));
+  CHECK(Library().called.empty());
+}
+
+TEST_CASE("link does not print an artifact and an object to one standard output") {
+  const LinkCommandScene scene;
+  const Words words = {"link", scene.directory.Write("a.o", "o"), "--arch", "sm_90", "-o", "-"};
+  CHECK(RunCommand(words, {.json = true}).exit_code == 2);
+  CHECK(RunCommand(words).output == "cubin");
+}
+
+TEST_CASE("link without a file or with a wrong toolchain is a wrong command line") {
+  const LinkCommandScene scene;
+  CHECK(RunCommand({"link", "--arch", "sm_90"}).exit_code == 2);
+  CHECK(scene.Link({"a.o"}, {"--toolchain", "x"}).exit_code == 2);
+}
+
+namespace {
+
+struct NvvmCommandScene {
+  NvvmCommandScene() {
+    Library() = FakeLibrary();
+    Library().result.artifacts = {{CCCL_CACHE_PTX, "ptx"}, {CCCL_CACHE_LTOIR, "ltoir"}};
+  }
+
+  [[nodiscard]] Said Compile(const Words& words) const {
+    Words all = {"nvvm", "--arch", "compute_90", "-o", directory / "out"};
+    all.insert(all.end(), words.begin(), words.end());
+    return RunCommand(all);
+  }
+
+  cccl_cache::daemon::TemporaryDirectory directory;
+  std::string module = directory.Write("k.ll", "ir");
+};
+
+}  // namespace
+
+TEST_CASE("nvvm takes modules in order, lazy ones by their prefix") {
+  const NvvmCommandScene scene;
+  const std::string other = scene.directory.Write("lib.bc", "bc");
+  CHECK(scene.Compile({scene.module, "lazy:" + other}).exit_code == 0);
+  CHECK(Library().inputs == Words{"whole " + scene.module + "=ir", "lazy " + other + "=bc"});
+  CHECK_FALSE(Library().libdevice);
+}
+
+TEST_CASE("nvvm asks libNVVM for LTO-IR by an option, and given options come last") {
+  const NvvmCommandScene scene;
+  CHECK(scene.Compile({scene.module, "--emit", "ltoir", "--libdevice", "--option=-opt=0"})
+            .exit_code == 0);
+  CHECK(Library().options == Words{"-arch=compute_90", "-gen-lto", "-opt=0"});
+  CHECK(Library().libdevice);
+  CHECK(Library().wanted == CCCL_CACHE_LTOIR);
+}
+
+TEST_CASE("nvvm names a module that it can't read without the prefix, and asks nobody") {
+  const NvvmCommandScene scene;
+  const Said said = scene.Compile({"lazy:" + scene.directory / "absent.bc"});
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "can't read " + scene.directory / "absent.bc"));
+  CHECK(Library().called.empty());
+}
+
+TEST_CASE("nvvm does not print an artifact and an object to one standard output") {
+  const NvvmCommandScene scene;
+  const Words words = {"nvvm", scene.module, "--arch", "compute_90", "-o", "-"};
+  CHECK(RunCommand(words, {.json = true}).exit_code == 2);
+  CHECK(RunCommand(words).output == "ptx");
+}
+
+TEST_CASE("nvvm without a file or with a wrong toolchain is a wrong command line") {
+  const NvvmCommandScene scene;
+  CHECK(RunCommand({"nvvm", "--arch", "compute_90"}).exit_code == 2);
+  CHECK(scene.Compile({scene.module, "--toolchain", "x"}).exit_code == 2);
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/build_report.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/build_options.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/cli/fake_library.h"
+#include "tests/unit/cli/said.h"
+
+using namespace cccl_cache::cli;
+using cccl_cache::Kind;
+
+namespace {
+
+CompilePlan For(Compiler compiler, const std::string& architecture) {
+  CompilePlan plan;
+  plan.compiler = compiler;
+  plan.architecture = architecture;
+  return plan;
+}
+
+constexpr const char* kWrongArchitecture =
+    "nvrtc: error: invalid value for --gpu-architecture (-arch)";
+
+}  // namespace
+
+TEST_CASE("an option that the compiler does not know can be left out") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    const CompilePlan plan = For(compiler, "sm_90");
+    CHECK(Has(FailureHint(plan, "error: unrecognized option --frob"), "has no such option"));
+    CHECK(Has(FailureHint(plan, "unsupported option --frob"), "has no such option"));
+  }
+}
+
+TEST_CASE("libNVVM calls a wrong architecture an unsupported option, and is not believed") {
+  const CompilePlan plan = For(Compiler::kNvvm, "sm_90a");
+  CHECK(FailureHint(plan, "libnvvm : error: -arch=sm_90a is an unsupported option") ==
+        "libNVVM takes --arch compute_90");
+  CHECK(FailureHint(For(Compiler::kNvvm, "compute_90"), "bad -arch=compute_90").empty());
+}
+
+TEST_CASE("an architecture that is written otherwise is spelled out") {
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm90"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "9.0"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "hopper"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm_"), kWrongArchitecture) ==
+        "--arch is written sm_90, or compute_90 for PTX alone");
+}
+
+TEST_CASE("of several architectures each has a build of its own") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    for (const char* several : {"sm_90,sm_80", "sm_90a,sm_100", "compute_90;compute_80", "80 90"}) {
+      CHECK(FailureHint(For(compiler, several), kWrongArchitecture) ==
+            "--arch takes one architecture, such as sm_90: run a build for each");
+    }
+  }
+}
+
+TEST_CASE("an architecture that this toolchain does not know is one for another toolchain") {
+  for (const char* known : {"sm_120", "sm_90a", "compute_120"}) {
+    CHECK(Has(FailureHint(For(Compiler::kNvrtc, known), kWrongArchitecture),
+              std::string("this toolchain knows no ") + known));
+  }
+}
+
+TEST_CASE("nvJitLink's words about LTO-IR name the option to write") {
+  const CompilePlan plan = For(Compiler::kNvJitLink, "compute_90");
+  CHECK(FailureHint(plan, "use link time optimization (-lto)") ==
+        "LTO-IR is linked with --option=-lto");
+  CHECK(FailureHint(plan, "-ptx requires -lto") == "--emit ptx links LTO-IR, with --option=-lto");
+  CHECK(FailureHint(plan, "a virtual arch requires -ptx") ==
+        "--arch compute_90 goes with --emit ptx, a cubin is made by --arch sm_90");
+}
+
+TEST_CASE("an input that nvJitLink can't read is newer or damaged") {
+  const CompilePlan plan = For(Compiler::kNvJitLink, "sm_90");
+  CHECK(Has(FailureHint(plan, "may need newer version of nvJitLink"), "of a newer CUDA"));
+  for (const char* log :
+       {"bad input", "NVJITLINK_ERROR_INVALID_INPUT", "nvvmCompileProgram error 9: parse error"}) {
+    CHECK(Has(FailureHint(plan, log), "damaged"));
+  }
+  CHECK(FailureHint(plan, "nvvmCompileProgram error: out of registers").empty());
+}
+
+TEST_CASE("a header that NVRTC can't open is one of the host's, or its directory is missing") {
+  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
+  for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
+                          "error: could not open source file \"stdlib.h\" (no directories)"}) {
+    CHECK(Has(FailureHint(plan, log), "<cuda/std/"));
+  }
+  const std::string own = FailureHint(plan, "error: cannot open source file \"a/missing.h\"");
+  CHECK(Has(own, "no a/missing.h in"));
+  CHECK(Has(own, "-I"));
+}
+
+TEST_CASE("what nvcc takes and NVRTC refuses is told with the way to write it") {
+  const CompilePlan plan = For(Compiler::kNvrtc, "sm_90");
+  CHECK(Has(FailureHint(plan, "host functions are not allowed in JIT mode."), "device code only"));
+  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unresolved extern function '_Z1gi'"), "-rdc=true"));
+  CHECK(Has(FailureHint(plan, "ptxas fatal   : Unknown option '-include-path'"), "a value"));
+}
+
+TEST_CASE("code that is wrong gets no hint: the compiler said it") {
+  for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
+    CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
+    CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
+  }
+  // It speaks of an architecture of its own.
+  CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), "error: search failed").empty());
+}
+
+namespace {
+
+struct Scene {
+  Scene() {
+    Library() = FakeLibrary();
+    plan.architecture = "sm_90";
+    plan.output = directory / "out";
+    Library().result.artifacts = {{CCCL_CACHE_PTX, "ptx"}, {CCCL_CACHE_CUBIN, "cubin"}};
+  }
+
+  /// What the command tells of the library's result.
+  [[nodiscard]] Said Tell(const CommonOptions& common = {}) const {
+    return Listen([&] {
+      auto client = cccl_cache::Client::Open();
+      return Report(*client->Build(cccl_cache::NvrtcBuild{}), plan, common, time);
+    });
+  }
+
+  [[nodiscard]] std::string Written() const {
+    std::ifstream file(plan.output, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  cccl_cache::daemon::TemporaryDirectory directory;
+  CompilePlan plan;
+  std::chrono::microseconds time{700};
+};
+
+}  // namespace
+
+TEST_CASE("of a build the artifact of the kind asked for is written, the log is shown") {
+  Scene scene;
+  Library().result.log = "k.cu(1): warning: unused";
+  const Said said = scene.Tell();
+  CHECK(said.exit_code == 0);
+  CHECK(scene.Written() == "cubin");
+  CHECK(said.errors == "k.cu(1): warning: unused\n");
+  CHECK(said.output.empty());
+  scene.plan.kind = Kind::kPtx;
+  CHECK(scene.Tell().exit_code == 0);
+  CHECK(scene.Written() == "ptx");
+}
+
+TEST_CASE("the summary of a build is one line with its outcome and time, or more if asked for") {
+  Scene scene;
+  CHECK(scene.Tell().errors.empty());
+  scene.plan.summary = Summary::kLine;
+  CHECK(scene.Tell().errors == "built 0.7 ms\n");
+  scene.time = std::chrono::milliseconds(2630);
+  Library().result.outcome = CCCL_CACHE_UNCACHEABLE;
+  Library().result.reason = "the source has __TIME__";
+  CHECK(scene.Tell().errors == "uncacheable 2.6 s: the source has __TIME__\n");
+  scene.plan.summary = Summary::kDetails;
+  CHECK(Has(scene.Tell().errors, "\ntoolchain "));
+}
+
+TEST_CASE("with --json the log of a build that compiled is told once, in the object") {
+  Scene scene;
+  Library().result.log = "a warning";
+  Library().result.lowered_names = {{"f<int>", "_Z1fIiEvv"}};
+  const Said said = scene.Tell({.json = true});
+  CHECK(said.errors.empty());
+  CHECK(Has(said.output, "\"log\": \"a warning\""));
+  CHECK(Has(said.output, "\"f<int>\": \"_Z1fIiEvv\""));
+  CHECK(Has(said.output, "\"sha256\": \"01fe\""));
+  CHECK(Has(said.output, "\"kind\": \"cubin\""));
+  CHECK_FALSE(Has(said.output, "\"error\""));
+}
+
+TEST_CASE("code that does not compile leaves the file alone and says the log, then a hint") {
+  Scene scene;
+  std::ofstream(scene.plan.output) << "old";
+  Library().result.outcome = CCCL_CACHE_FAILED;
+  Library().result.log = "error: unrecognized option --frob";
+  for (const bool json : {false, true}) {
+    const Said said = scene.Tell({.json = json});
+    CHECK(said.exit_code == 1);
+    CHECK(said.errors.starts_with("error: unrecognized option --frob\ncccl-cache-cli: this "));
+    CHECK(Has(said.output, "\"outcome\": \"failed\"") == json);
+  }
+  CHECK(scene.Written() == "old");
+}
+
+TEST_CASE("a compiler without a word is spoken for by its error's name") {
+  const Scene scene;
+  Library().result = {};
+  Library().result.outcome = CCCL_CACHE_FAILED;
+  Library().result.reason = "NVRTC_ERROR_INVALID_INPUT";
+  CHECK(Has(scene.Tell().errors, "cccl-cache-cli: does not compile: NVRTC_ERROR_INVALID_INPUT\n"));
+}
+
+TEST_CASE("a compiler that made something else than was asked for is an error with a way out") {
+  Scene scene;
+  scene.plan.kind = Kind::kLtoIr;
+  const Said said = scene.Tell({.json = true});
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "the compiler made no ltoir for sm_90: another --arch"));
+  CHECK(Has(said.output, "\"error\": {"));
+  CHECK_FALSE(std::filesystem::exists(scene.plan.output));
+}
+
+TEST_CASE("a file that can't be written is an error though the build is done") {
+  Scene scene;
+  scene.plan.output = scene.directory / "absent/out";
+  const Said said = scene.Tell();
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "can't create " + scene.plan.output));
+}

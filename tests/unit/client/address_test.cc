@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/transport/address.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/file_descriptor.h"
+#include "tests/support/root.h"
+#include "tests/support/temporary_directory.h"
+
+using cccl_cache::DaemonUnreachable;
+using cccl_cache::FileDescriptor;
+using cccl_cache::FindSocket;
+using cccl_cache::SocketSearch;
+using cccl_cache::daemon::TemporaryDirectory;
+
+namespace {
+
+std::string Told(const SocketSearch& search, const std::string& path, int error = ENOENT) {
+  const cccl_cache::Error told = DaemonUnreachable(search, path, error);
+  CHECK(told.status == CCCL_CACHE_NO_DAEMON);
+  return told.message;
+}
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("who looks for a daemon in vain is told which socket was tried and who named it") {
+  const TemporaryDirectory directory;
+  SocketSearch search;
+  search.named_path = directory / "named";
+  search.runtime_directory = directory.path();
+  search.system_path = directory / "system";
+  CHECK(Has(Told(search, search.named_path), directory / "named" + ", which CCCL_CACHE_SOCKET"));
+  CHECK(Has(Told(search, search.system_path), directory / "system" + ", the default"));
+  CHECK(Has(Told(search, search.UsersPath()), "/cccl-cached/socket, this user's own"));
+  CHECK(Has(Told(search, directory / "other"), ", which --socket or the program names"));
+  CHECK(Has(Told(search, ""), "the program names"));
+}
+
+TEST_CASE("who looks for a daemon in vain is told what is there instead, and how to start one") {
+  const TemporaryDirectory directory;
+  SocketSearch search;
+  search.system_path = directory / "absent";
+  const std::string file = directory.Write("file", "");
+  CHECK(Has(Told(search, directory.path(), ECONNREFUSED), "it is a directory and no socket"));
+  CHECK(Has(Told(search, file, ECONNREFUSED), "it is a file and no socket"));
+  const std::string told = Told(search, search.system_path);
+  CHECK(Has(told, "No such file or directory"));
+  CHECK(Has(told, "systemctl start cccl-cached; "));
+  CHECK(Has(told, "systemctl --user start cccl-cached"));
+}
+
+TEST_CASE(
+    "a path that the user named is to be checked, since a started service listens elsewhere") {
+  const TemporaryDirectory directory;
+  SocketSearch search;
+  search.named_path = directory / "named";
+  for (const std::string& path : {search.named_path, directory / "other"}) {
+    const std::string told = Told(search, path);
+    CHECK(Has(told, "check that path"));
+    CHECK(Has(told, "cccl-cached --socket " + path));
+    CHECK_FALSE(Has(told, "systemctl"));
+  }
+}
+
+TEST_CASE("a socket may be named as gRPC spells it") {
+  for (const char* named : {"unix:///tmp/a/socket", "unix:/tmp/a/socket", "/tmp/a/socket"}) {
+    CHECK(SocketSearch::FromEnvironment(named).explicit_path == "/tmp/a/socket");
+  }
+  CHECK(SocketSearch::FromEnvironment("unix:a").explicit_path == "unix:a");
+}
+
+namespace {
+
+// A socket in a directory of its own.
+class Place {
+ public:
+  explicit Place(const std::string& root)
+      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    std::filesystem::create_directories(root + "/cccl-cached");
+    directory_ = root + "/cccl-cached";
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    REQUIRE(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] std::string path() const { return directory_ + "/socket"; }
+
+ private:
+  FileDescriptor socket_;
+  std::string directory_;
+};
+
+struct Fixture {
+  TemporaryDirectory root;
+  Place users{root / "user"};
+  Place systems{root / "system"};
+  SocketSearch search{"", "", root / "user", systems.path()};
+};
+
+}  // namespace
+
+TEST_CASE("an explicit socket comes first, then the environment's, the user's, the system's") {
+  Fixture places;
+  places.search.explicit_path = "/explicit";
+  places.search.named_path = "/named";
+  CHECK(*FindSocket(places.search) == "/explicit");
+  places.search.explicit_path.clear();
+  CHECK(*FindSocket(places.search) == "/named");
+  places.search.named_path.clear();
+  CHECK(*FindSocket(places.search) == places.users.path());
+  std::filesystem::remove(places.users.path());
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("without a runtime directory, or with a relative one, there is no user's socket") {
+  Fixture places;
+  places.search.runtime_directory.clear();
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  places.search.runtime_directory = "user";
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("a socket whose directory others can write is not trusted") {
+  Fixture places;
+  REQUIRE(chmod(places.users.directory().c_str(), 0777) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chmod(places.systems.directory().c_str(), 0775) == 0);
+  const auto none = FindSocket(places.search);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().status == CCCL_CACHE_NO_DAEMON);
+  CHECK(none.error().message.find("can be written by other users") != std::string::npos);
+  CHECK(none.error().message.find(places.systems.directory()) != std::string::npos);
+}
+
+TEST_CASE("nor one below a directory that others can write, unless that is sticky") {
+  Fixture places;
+  REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chmod((places.root / "user").c_str(), 01777) == 0);
+  CHECK(*FindSocket(places.search) == places.users.path());
+}
+
+TEST_CASE("nor one behind a symbolic link") {
+  Fixture places;
+  const std::string moved = places.root / "moved";
+  std::filesystem::rename(places.users.directory(), moved);
+  std::filesystem::create_directory_symlink(moved, places.users.directory());
+  CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("another user's directory is not trusted, but root may give the system's away",
+          "[root]") {
+  cccl_cache::daemon::RequireRoot();
+  Fixture places;
+  constexpr uid_t kSomebody = 12345;
+  REQUIRE(chown(places.users.directory().c_str(), kSomebody, kSomebody) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chown(places.systems.directory().c_str(), kSomebody, kSomebody) == 0);
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  REQUIRE(chown((places.root / "system").c_str(), kSomebody, kSomebody) == 0);
+  CHECK_FALSE(FindSocket(places.search).ok());
+}
+
+TEST_CASE("what is not there is left to connecting, which says so best") {
+  const TemporaryDirectory root;
+  const SocketSearch search{"", "", "", root / "absent/socket"};
+  CHECK(FindSocket(search).ok());
+}

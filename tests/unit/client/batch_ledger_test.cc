@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/batch_ledger.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "cccl_cache/c_structs.h"
+#include "tests/unit/client/canned_replies.h"
+
+using cccl_cache::BuildLedger;
+using cccl_cache::BuildReply;
+using cccl_cache::Deadline;
+using cccl_cache::Message;
+using cccl_cache::RequestMessage;
+using cccl_cache::RequestPieces;
+using cccl_cache::ResultCache;
+using namespace std::chrono_literals;
+
+namespace {
+
+BuildReply ClosedAnswer() {
+  v1::BuildReply reply = HitWithCubin("cubin");
+  reply.set_closed(true);
+  const std::string bytes = reply.SerializeAsString();
+  Message message = Message::WithRoomFor(bytes.size());
+  std::memcpy(message.bytes.get(), bytes.data(), bytes.size());
+  return *BuildReply::Decode(std::move(message));
+}
+
+}  // namespace
+
+TEST_CASE("an answer that may have lain there since its build was asked for is as old as that") {
+  ResultCache memory(1 << 20);
+  BuildLedger builds(&memory);
+  const cccl_cache_nvrtc program = {sizeof(program)};
+  const cccl_cache_build_options options = {sizeof(options)};
+  const RequestPieces pieces(program, options);
+  const auto now = BuildLedger::Clock::now();
+  const auto answer_after = [&](std::chrono::seconds passed) {
+    builds.Finish(builds.Add({.tag = 1,
+                              .request = std::make_shared<RequestMessage>(),
+                              .name = memory.NameOf(pieces),
+                              .deadline = Deadline::After(1min),
+                              .patience = Deadline::After(1min),
+                              .start = now - passed}),
+                  ClosedAnswer());
+  };
+  answer_after(10s);
+  CHECK(memory.Find(pieces, now) == nullptr);
+  answer_after(9s);
+  CHECK(memory.Find(pieces, now) != nullptr);
+  CHECK(memory.Find(pieces, now + 1s) == nullptr);
+}

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/transport/timing.h"
+
+#include <catch2/catch.hpp>
+
+using cccl_cache::CircuitBreaker;
+using namespace std::chrono_literals;
+using cccl_cache::Backoff;
+using cccl_cache::KeepAlive;
+
+namespace {
+
+// How long it rests after a failure at `moment`.
+std::chrono::milliseconds RestAfter(CircuitBreaker& rest,
+                                    CircuitBreaker::Clock::time_point moment) {
+  std::chrono::milliseconds pause{0};
+  rest.Failed(moment, 0s);
+  while (rest.Resting(moment + pause)) pause += 100ms;
+  return pause;
+}
+
+}  // namespace
+
+TEST_CASE("a daemon rests after a failure, each time twice as long, half a minute at the most") {
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
+  CHECK_FALSE(rest.Resting(start));
+  CHECK(RestAfter(rest, start) == 100ms);
+  CHECK(RestAfter(rest, start + 1min) == 200ms);
+  CHECK(RestAfter(rest, start + 2min) == 400ms);
+  for (int i = 3; i < 60; ++i) rest.Failed(start + i * 1min, 0s);
+  CHECK(RestAfter(rest, start + 60min) == 30s);
+}
+
+TEST_CASE("calls that fail together begin one rest, and the next failure after it the second") {
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
+  for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms, 0s);
+  CHECK(rest.Resting(start + 99ms));
+  CHECK_FALSE(rest.Resting(start + 100ms));
+  CHECK(RestAfter(rest, start + 1min) == 200ms);
+}
+
+TEST_CASE("a daemon that answered rests no longer, and after the next failure as after the first") {
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
+  rest.Failed(start, 0s);
+  rest.Failed(start + 1min, 0s);
+  rest.Answered();
+  CHECK_FALSE(rest.Resting(start + 1min));
+  CHECK(RestAfter(rest, start + 1min) == 100ms);
+}
+
+TEST_CASE("a rest is no shorter than what the daemon cost, and half a minute at the most") {
+  const CircuitBreaker::Clock::time_point start{1h};
+  CircuitBreaker rest;
+  rest.Failed(start, 10s);
+  CHECK(rest.Resting(start + 9999ms));
+  CHECK_FALSE(rest.Resting(start + 10s));
+  rest.Failed(start + 1min, 1h);
+  CHECK(rest.Resting(start + 1min + 29s));
+  CHECK_FALSE(rest.Resting(start + 1min + 30s));
+}
+
+namespace {
+
+const Backoff::Moment kStart{1h};
+
+}  // namespace
+
+TEST_CASE("a daemon that was lost is looked for during ten seconds, after pauses that double") {
+  Backoff pace;
+  REQUIRE(pace.Missed(kStart));
+  CHECK(pace.next() == kStart + 10ms);
+  CHECK(pace.waiting(kStart + 9ms));
+  CHECK_FALSE(pace.waiting(kStart + 10ms));
+  REQUIRE(pace.Missed(kStart + 10ms));
+  CHECK(pace.next() == kStart + 30ms);
+  CHECK(pace.Missed(kStart + 9'999ms));
+  CHECK_FALSE(pace.Missed(kStart + 10s));
+}
+
+TEST_CASE(
+    "the ten seconds begin when the daemon is lost, however long it said that it is stopping") {
+  Backoff pace;
+  for (auto moment = kStart; moment < kStart + 60s; moment += 100ms) pace.Postponed(moment, 100ms);
+  REQUIRE(pace.Missed(kStart + 60s));
+  CHECK(pace.Missed(kStart + 69s));
+  CHECK_FALSE(pace.Missed(kStart + 70s));
+}
+
+TEST_CASE("a daemon that answers again has all of its ten seconds the next time") {
+  Backoff pace;
+  REQUIRE(pace.Missed(kStart));
+  pace.Answered(kStart + 9s);
+  CHECK(pace.Missed(kStart + 12s));
+  CHECK(pace.Missed(kStart + 21s));
+  CHECK_FALSE(pace.Missed(kStart + 22s));
+}
+
+TEST_CASE("where nobody listens a daemon is waited for only if it was there a moment ago") {
+  Backoff pace;
+  CHECK_FALSE(pace.was_there(kStart));
+  pace.Answered(kStart);
+  CHECK(pace.was_there(kStart + 9s));
+  CHECK_FALSE(pace.was_there(kStart + 10s));
+  pace.Postponed(kStart + 20s, 1ms);
+  CHECK(pace.was_there(kStart + 29s));
+}
+
+TEST_CASE("who said when to come again is not asked before, whoever else is answered") {
+  Backoff pace;
+  pace.Postponed(kStart, 200ms);
+  pace.Postponed(kStart, 100ms);
+  pace.Answered(kStart + 50ms);
+  CHECK(pace.waiting(kStart + 199ms));
+  CHECK_FALSE(pace.waiting(kStart + 200ms));
+}
+
+TEST_CASE("a daemon that had too many builds is asked for one more with each that it answers") {
+  Backoff pace;
+  pace.Full(7);
+  CHECK(pace.most() == 7);
+  pace.Answered(kStart);
+  CHECK(pace.most() == 8);
+  pace.Full(0);
+  CHECK(pace.most() == 1);
+}
+
+using Means = cccl_cache::KeepAlive::Means;
+
+namespace {
+
+constexpr KeepAlive::Clock::time_point kSilenceStart{1h};
+
+}  // namespace
+
+TEST_CASE("who says nothing for long is asked, and given up when it is silent as long again") {
+  KeepAlive silence(kSilenceStart, 600s);
+  CHECK(silence.until() == kSilenceStart + 5s);
+  CHECK(silence.At(kSilenceStart + 4999ms) == Means::kNothingYet);
+  CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
+  CHECK(silence.At(kSilenceStart + 9999ms) == Means::kNothingYet);
+  CHECK(silence.At(kSilenceStart + 10s) == Means::kGone);
+}
+
+TEST_CASE("whatever is said, all begins anew") {
+  KeepAlive silence(kSilenceStart, 600s);
+  CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
+  silence.Broken(kSilenceStart + 6s);
+  CHECK(silence.At(kSilenceStart + 10s) == Means::kNothingYet);
+  CHECK(silence.At(kSilenceStart + 11s) == Means::kAsk);
+}
+
+TEST_CASE("who was stopped itself asks before it gives up, and waits for the answer") {
+  KeepAlive silence(kSilenceStart, 600s);
+  CHECK(silence.At(kSilenceStart + 1h) == Means::kAsk);
+  CHECK(silence.At(kSilenceStart + 1h + 4s) == Means::kNothingYet);
+  CHECK(silence.At(kSilenceStart + 1h + 5s) == Means::kGone);
+}
+
+TEST_CASE(
+    "half of a short call is left when its server is given up, but no server within a second") {
+  KeepAlive silence(kSilenceStart, 4s);
+  CHECK(silence.At(kSilenceStart + 1s) == Means::kAsk);
+  CHECK(silence.At(kSilenceStart + 2s) == Means::kGone);
+  CHECK(KeepAlive(kSilenceStart, 0s).until() == kSilenceStart + 500ms);
+}
+
+TEST_CASE(
+    "what is to come sooner has its server asked sooner, what may come later changes nothing") {
+  KeepAlive silence(kSilenceStart, 600s);
+  silence.Hurry(kSilenceStart + 1s, 4s);
+  CHECK(silence.until() == kSilenceStart + 2s);
+  silence.Hurry(kSilenceStart + 1s, 600s);
+  CHECK(silence.At(kSilenceStart + 2s) == Means::kAsk);
+  CHECK(silence.At(kSilenceStart + 3s) == Means::kGone);
+}
+
+TEST_CASE("who is asked already is given up no later for what is to come sooner") {
+  KeepAlive silence(kSilenceStart, 600s);
+  CHECK(silence.At(kSilenceStart + 5s) == Means::kAsk);
+  silence.Hurry(kSilenceStart + 9s, 8s);
+  CHECK(silence.At(kSilenceStart + 10s) == Means::kGone);
+}

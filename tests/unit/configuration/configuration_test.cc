@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/configuration/configuration.h"
+
+#include <catch2/catch.hpp>
+
+using namespace cccl_cache::daemon;
+
+TEST_CASE("root serves the node from the node's places") {
+  Surroundings root;
+  root.environment = {{"XDG_RUNTIME_DIR", "/run/user/0"}, {"HOME", "/root"}};
+  const Configuration configuration = DefaultConfiguration(root);
+  CHECK(configuration.socket == "/run/cccl-cached/socket");
+  CHECK(configuration.state_dir == "/var/lib/cccl-cached");
+  CHECK(configuration.socket_mode == 0666);
+  CHECK(DefaultConfigFile(root) == "/etc/cccl-cached/config.toml");
+}
+
+TEST_CASE("the system service serves the node as an unprivileged user") {
+  Surroundings service;
+  service.uid = 990;
+  service.environment = {{"STATE_DIRECTORY", "/var/lib/cccl-cached:/var/lib/other"}};
+  const Configuration configuration = DefaultConfiguration(service);
+  CHECK(configuration.socket == "/run/cccl-cached/socket");
+  CHECK(configuration.state_dir == "/var/lib/cccl-cached");
+  CHECK(configuration.socket_mode == 0666);
+  CHECK(DefaultConfigFile(service) == "/etc/cccl-cached/config.toml");
+
+  service.environment["RUNTIME_DIRECTORY"] = "/run/other";
+  service.environment["CONFIGURATION_DIRECTORY"] = "/etc/other";
+  CHECK(DefaultConfiguration(service).socket == "/run/other/socket");
+  CHECK(DefaultConfigFile(service) == "/etc/other/config.toml");
+}
+
+TEST_CASE("a user gets places of his own") {
+  Surroundings user;
+  user.uid = 1000;
+  user.processors = 12;
+  user.environment = {{"XDG_RUNTIME_DIR", "/run/user/1000"}, {"HOME", "/home/ann"}};
+  const Configuration configuration = DefaultConfiguration(user);
+  CHECK(configuration.socket == "/run/user/1000/cccl-cached/socket");
+  CHECK(configuration.state_dir == "/home/ann/.local/state/cccl-cached");
+  CHECK(configuration.socket_mode == 0600);
+  CHECK(configuration.builds.slots == 12);
+  CHECK(DefaultConfigFile(user) == "/home/ann/.config/cccl-cached/config.toml");
+
+  user.environment["XDG_STATE_HOME"] = "/state";
+  user.environment["XDG_CONFIG_HOME"] = "/config";
+  CHECK(DefaultConfiguration(user).state_dir == "/state/cccl-cached");
+  CHECK(DefaultConfigFile(user) == "/config/cccl-cached/config.toml");
+}
+
+TEST_CASE("a user's service manager makes a private service") {
+  Surroundings user;
+  user.uid = 1000;
+  user.environment = {{"XDG_RUNTIME_DIR", "/run/user/1000"},
+                      {"RUNTIME_DIRECTORY", "/run/user/1000/cccl-cached"}};
+  CHECK(DefaultConfiguration(user).socket == "/run/user/1000/cccl-cached/socket");
+  CHECK(DefaultConfiguration(user).socket_mode == 0600);
+}
+
+TEST_CASE("a user without XDG_RUNTIME_DIR has no socket, and none in /tmp") {
+  Surroundings user;
+  user.uid = 1000;
+  user.environment = {{"TMPDIR", "/tmp"}};
+  CHECK(DefaultConfiguration(user).socket.empty());
+  CHECK(DefaultConfiguration(user).state_dir.empty());
+  CHECK(DefaultConfigFile(user).empty());
+  user.environment = {{"XDG_RUNTIME_DIR", "relative"}};
+  CHECK(DefaultConfiguration(user).socket.empty());
+}

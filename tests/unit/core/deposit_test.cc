@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/lease/deposit.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace cccl_cache::daemon {
+namespace {
+
+using cccl_cache::DepositScope;
+using cccl_cache::Sha256;
+
+DepositRecord Record() {
+  return {.key = Sha256("key"),
+          .uid = 1000,
+          .scope = {DepositScope::Kind::kGroup, 2000},
+          .name_space = "org.example",
+          .fields = Sha256("fields"),
+          .size = 7,
+          .made = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000)),
+          .used = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'100))};
+}
+
+TEST_CASE("what a stored deposit looks like does not change") {
+  CHECK(Sha256(EncodeDepositContents(Sha256("key"), std::string("a\0b", 3))).Hex() ==
+        "38a5ed5e9ef43ef4fc7b145db544a79fb4bb421703af527f9d5a0cf7eddcff65");
+  CHECK(Sha256(EncodeDepositRecord(Record())).Hex() ==
+        "774f34178193201ccde69b4caa8c70ba0bfa88d089ca303b1999bdcb312b0516");
+}
+
+TEST_CASE("a deposit's contents come back as they were") {
+  for (const std::string& contents :
+       {std::string(), std::string("a\0b", 3), std::string(9000, 'x')}) {
+    const auto back =
+        DecodeDepositContents(Sha256("key"), EncodeDepositContents(Sha256("key"), contents));
+    REQUIRE(back != nullptr);
+    CHECK(*back == contents);
+  }
+}
+
+TEST_CASE("a deposit's record comes back as it was") {
+  const auto back = DecodeDepositRecord(Record().key, EncodeDepositRecord(Record()));
+  REQUIRE(back);
+  CHECK(back->key == Record().key);
+  CHECK(back->uid == 1000);
+  CHECK(back->scope == Record().scope);
+  CHECK(back->name_space == "org.example");
+  CHECK(back->fields == Sha256("fields"));
+  CHECK(back->size == 7);
+  CHECK(back->made == Record().made);
+  CHECK(back->used == Record().used);
+}
+
+TEST_CASE("a deposit under another key, cut, lengthened or with any bit flipped is none") {
+  const std::string contents = EncodeDepositContents(Record().key, "contents");
+  const std::string record = EncodeDepositRecord(Record());
+  CHECK(DecodeDepositContents(Sha256("another"), contents) == nullptr);
+  CHECK_FALSE(DecodeDepositRecord(Sha256("another"), record));
+  CHECK(DecodeDepositContents(Record().key, record) == nullptr);
+  CHECK_FALSE(DecodeDepositRecord(Record().key, contents));
+  CHECK(DecodeDepositContents(Record().key, contents + '\0') == nullptr);
+  CHECK_FALSE(DecodeDepositRecord(Record().key, record + '\0'));
+  for (size_t i = 0; i < contents.size(); ++i) {
+    std::string damaged = contents;
+    damaged[i] ^= 4;
+    CHECK(DecodeDepositContents(Record().key, damaged) == nullptr);
+    CHECK(DecodeDepositContents(Record().key, contents.substr(0, i)) == nullptr);
+  }
+  for (size_t i = 0; i < record.size(); ++i) {
+    std::string damaged = record;
+    damaged[i] ^= 4;
+    CHECK_FALSE(DecodeDepositRecord(Record().key, damaged));
+    CHECK_FALSE(DecodeDepositRecord(Record().key, record.substr(0, i)));
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,342 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/run/idle_checks.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/core/coordinator_bench.h"
+#include "tests/unit/core/fake_files.h"
+#include "tests/unit/core/fakes.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+using testing::CoordinatorBench;
+using testing::Fail;
+using testing::FakeCompiler;
+using testing::FakeFileAccess;
+using testing::FakePrecompiled;
+using testing::FakeToolchains;
+using testing::kPatience;
+using testing::MakeRequest;
+using testing::MakeToolchain;
+using testing::SourceAsOutput;
+using testing::Succeed;
+
+TEST_CASE("an idle job waits until a slot is free") {
+  std::atomic<size_t> busy{2};
+  std::atomic<size_t> was_busy{2};
+  std::promise<void> asked;
+  std::atomic<bool> told{false};
+  std::promise<void> done;
+  IdleJobs jobs({.slots = 2}, [&] {
+    if (!told.exchange(true)) asked.set_value();
+    return busy.load();
+  });
+  jobs.Add(Account(1), 0, [&](std::stop_token) {
+    was_busy = busy.load();
+    done.set_value();
+  });
+  REQUIRE(asked.get_future().wait_for(kPatience) == std::future_status::ready);
+  busy = 1;
+  REQUIRE(done.get_future().wait_for(kPatience) == std::future_status::ready);
+  CHECK(was_busy == 1);
+}
+
+TEST_CASE("a job in a caller's way is stopped, and runs again once there is room") {
+  std::atomic<size_t> busy{0};
+  std::promise<void> started;
+  std::promise<void> done;
+  std::atomic<int> runs{0};
+  IdleJobs jobs({.slots = 2}, [&] { return busy.load(); });
+  jobs.Add(Account(1), 0, [&](const std::stop_token& stop) {
+    if (++runs > 1) return done.set_value();
+    started.set_value();
+    while (!stop.stop_requested()) std::this_thread::yield();
+    busy = 0;
+  });
+  REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
+  busy = 1;
+  jobs.MakeRoom();  // there is some
+  CHECK(runs == 1);
+  busy = 2;
+  jobs.MakeRoom();
+  REQUIRE(done.get_future().wait_for(kPatience) == std::future_status::ready);
+  CHECK(runs == 2);
+}
+
+/// Jobs that wait until the first one is told to end.
+struct Line {
+  explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return size_t{0}; }) {
+    jobs.Add(Account(0), 0, [this](std::stop_token) {
+      started.set_value();
+      go.get_future().wait();
+    });
+    REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
+  }
+  void Add(uid_t uid, size_t bytes) {
+    jobs.Add(Account(uid), bytes, [this, uid](std::stop_token) { served.push_back(uid); });
+  }
+  /// Whose jobs ran, in order, when each user has had `turns`.
+  std::vector<uid_t> Finish(int turns) {
+    AddLast(turns);
+    go.set_value();
+    std::future<std::vector<uid_t>> result = last.get_future();
+    REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
+    return result.get();
+  }
+  void AddLast(int turns) {
+    jobs.Add(Account(99), 0, [this, turns](std::stop_token) {
+      if (turns > 1) return AddLast(turns - 1);
+      last.set_value(served);
+    });
+  }
+
+  std::promise<void> started;
+  std::promise<void> go;
+  std::promise<std::vector<uid_t>> last;
+  std::vector<uid_t> served;  // of the jobs' thread
+  IdleJobs jobs;
+};
+
+TEST_CASE("users take turns with their idle jobs") {
+  Line line({});
+  for (const uid_t uid : {1, 1, 2}) line.Add(uid, 0);
+  CHECK(line.Finish(2) == std::vector<uid_t>{1, 2, 1});
+}
+
+TEST_CASE("idle jobs of a user are bounded in number and in what they keep, others' are not") {
+  Line line({.waiting_per_uid = 2, .bytes_per_uid = 100, .waiting = 256});
+  for (int i = 0; i < 3; ++i) line.Add(1, 0);
+  line.Add(2, 101);
+  line.Add(3, 60);
+  line.Add(3, 60);
+  line.Add(4, 100);
+  CHECK(line.Finish(4) == std::vector<uid_t>{1, 3, 4, 1});
+}
+
+TEST_CASE("the end of the daemon stops the job that runs and drops those that wait") {
+  std::promise<void> started;
+  std::atomic<int> ran{0};
+  {
+    IdleJobs jobs({}, [] { return size_t{0}; });
+    jobs.Add(Account(1), 0, [&](const std::stop_token& stop) {
+      ++ran;
+      started.set_value();
+      while (!stop.stop_requested()) std::this_thread::yield();
+    });
+    jobs.Add(Account(1), 0, [&](std::stop_token) { ++ran; });
+    REQUIRE(started.get_future().wait_for(kPatience) == std::future_status::ready);
+  }
+  CHECK(ran == 1);
+}
+
+// What comes out about a program over x.h in this directory, whose compiles give what `output`
+// says.
+PathVerdict VerdictOn(const std::string& directory,
+                      const std::function<std::string(const CompileJob& job)>& output,
+                      const std::function<void(FakeFileAccess& files)>& meanwhile = nullptr) {
+  FakeToolchains toolchains;
+  FakeFileAccess files;
+  files.disk->Write(directory + "/x.h", "__FILE__");
+  FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
+    const std::string& include = job.options.at(1);
+    if (!job.files->Ask(include.substr(include.find('/')) + "/x.h").ok()) return Succeed("?");
+    return Succeed(output(job));
+  });
+  Statistics statistics;
+  CompileRunner runner({toolchains, compiler, files, statistics}, {});
+  const auto request = MakeRequest("a");
+  std::get<cccl_cache::NvrtcProgram>(request->program).options = {"-arch=sm_90", "-I" + directory};
+  const auto plan = [&](bool real) {
+    return std::make_shared<const BuildPlan>(
+        *PlanBuild(request, MakeToolchain(), {.force_path_dependent = real}));
+  };
+  const auto real = plan(true);
+  const FlightResult flight_result = runner.Run(*real, {}, {});
+  if (meanwhile) meanwhile(files);
+  const PathProof proof{
+      real, plan(false), {}, flight_result.output.artifact, flight_result.closure, nullptr};
+  return RunPathProof(proof, CompilePurpose::kPathProof, runner, {}).verdict;
+}
+
+TEST_CASE("equal bytes under other names prove that no path shows, and others that one does") {
+  CHECK(VerdictOn("/home/someone/include", [](const CompileJob&) { return "same"; }) ==
+        PathVerdict::kNotShown);
+  CHECK(VerdictOn("/home/someone/include",
+                  [](const CompileJob& job) { return job.options.at(1); }) == PathVerdict::kShown);
+}
+
+TEST_CASE("names of equal length prove nothing, for the length may show") {
+  const auto length = [](const CompileJob& job) { return std::to_string(job.options[1].size()); };
+  CHECK(VerdictOn("/opt/include", length) == PathVerdict::kUnknown);
+  CHECK(VerdictOn("/opt/includes", length) == PathVerdict::kShown);
+}
+
+TEST_CASE("a file that changed before the proof proves nothing") {
+  CHECK(VerdictOn(
+            "/home/someone/include", [](const CompileJob&) { return "same"; },
+            [](FakeFileAccess& files) {
+              files.disk->Write("/home/someone/include/x.h", "changed");
+            }) == PathVerdict::kUnknown);
+}
+
+TEST_CASE("a proof is made once: by the thread that has it, or by a caller that takes it") {
+  const auto request = MakeRequest("a");
+  const auto canonical =
+      std::make_shared<const BuildPlan>(*PlanBuild(request, MakeToolchain(), {}));
+  const PathProof proof{nullptr, canonical, Peer{7, 7, {}, 1}, nullptr, {}, nullptr};
+  OpenProofs proofs;
+  const auto first = proofs.Add(proof);
+  REQUIRE(first != nullptr);
+  CHECK(proofs.Add(proof) == nullptr);
+  CHECK(proofs.Take(*canonical, 8) == nullptr);  // another user's files are nothing to wait for
+  CHECK_FALSE(first->taken.stop_requested());
+  CHECK(proofs.Take(*canonical, 7) == first);
+  CHECK(first->taken.stop_requested());
+  const auto second = proofs.Add(proof);
+  REQUIRE(second != nullptr);
+  proofs.Remove(first);
+  CHECK(proofs.Take(*canonical, 7) == second);
+  CHECK(proofs.Take(*canonical, 7) == nullptr);
+}
+
+TEST_CASE("a proof that is not made yet is that of one tree of headers") {
+  const auto request = MakeRequest("a");
+  const auto plan_over = [&request](const std::string& contents) {
+    auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+    toolchain->contents = std::make_shared<const ToolchainHeaders>(
+        std::vector<ToolchainHeaders::File>{{"0/a.h", cccl_cache::Sha256(contents), {1, 1}}},
+        std::vector<ToolchainHeaders::Directory>{}, false);
+    return std::make_shared<const BuildPlan>(*PlanBuild(request, toolchain, {}));
+  };
+  OpenProofs proofs;
+  const PathProof proof{nullptr, plan_over("one"), Peer{7, 7, {}, 1}, nullptr, {}, nullptr};
+  const auto open = proofs.Add(proof);
+  REQUIRE(open != nullptr);
+  CHECK(proofs.Take(*plan_over("other"), 7) == nullptr);
+  CHECK(proofs.Take(*plan_over("one"), 7) == open);
+}
+
+bool WaitFor(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST_CASE("a hit that its compiler makes again is kept") {
+  std::vector<bool> in_background;
+  CoordinatorBench bench(
+      [&](const CompileJob& job, int call) {
+        in_background.push_back(job.background);
+        return SourceAsOutput(job, call);
+      },
+      {.shadow_check_every = 1});
+  bench.BuildOne("a");
+  bench.compiler.Shut();
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilStarted(2));
+  bench.compiler.Open();
+  REQUIRE(bench.compiler.WaitUntilEnded(2));
+  bench.Stop();
+  CHECK(in_background == std::vector{false, true});
+  CHECK(bench.Count(Counter::kShadowChecks) == 1);
+  CHECK(bench.Count(Counter::kShadowMismatches) == 0);
+  CHECK(bench.Count(Counter::kCompiles) == 1);
+  CHECK(bench.disk.size() == 1);
+}
+
+TEST_CASE("a hit that its compiler makes otherwise is dropped and reported with both digests") {
+  CoordinatorBench bench(
+      [](const CompileJob&, int call) -> Result<CompileOutput> {
+        if (call == 3) return Fail("no longer");
+        return Succeed(std::to_string(call));
+      },
+      {.shadow_check_every = 1});
+  bench.BuildOne("a");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.disk.WaitUntilEmpty());
+  REQUIRE(bench.memory.WaitUntilEmpty());
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowMismatches) == 1);
+  CHECK(bench.reported.find(cccl_cache::Sha256("1").Hex()) != std::string::npos);
+  CHECK(bench.reported.find(cccl_cache::Sha256("2").Hex()) != std::string::npos);
+}
+
+TEST_CASE("a hit is checked without precompiled headers, though there are some") {
+  std::vector<bool> precompiled;
+  CoordinatorBench bench(
+      [&](const CompileJob& job, int) -> Result<CompileOutput> {
+        precompiled.push_back(job.precompiled != nullptr);
+        return Succeed("output");
+      },
+      {.shadow_check_every = 1});
+  bench.compiler.SetPrecompilation(
+      [](const CompileJob&) -> Result<std::shared_ptr<const Precompiled>> {
+        return std::shared_ptr<const Precompiled>(std::make_shared<FakePrecompiled>(10));
+      });
+  const std::string includes = "#include \"local.h\"\n";
+  bench.BuildOne(includes + "int a;");
+  REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
+  CHECK(bench.BuildOne(includes + "int b;").precompiled_headers);
+  CHECK(bench.BuildOne(includes + "int b;").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilEnded(3));
+  bench.Stop();
+  CHECK(precompiled == std::vector{false, true, false});
+  CHECK(bench.Count(Counter::kShadowChecks) == 1);
+}
+
+TEST_CASE("a hit of a compiler that takes no seed is not checked: its bytes differ each time") {
+  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
+  const bool takes_seed = GENERATE(false, true);
+  auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+  toolchain->capabilities.random_seed = takes_seed;
+  bench.toolchains.Replace(toolchain);
+  bench.BuildOne("a");
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  if (takes_seed) CHECK(bench.compiler.WaitUntilStarted(2));
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowChecks) == (takes_seed ? 1 : 0));
+}
+
+TEST_CASE("one hit of so many is checked") {
+  CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 3});
+  bench.BuildOne("a");
+  for (int i = 0; i < 2; ++i) CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  CHECK(bench.compiler.started() == 1);
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  CHECK(bench.compiler.WaitUntilStarted(2));
+}
+
+TEST_CASE("an entry whose files have changed since is not judged by them") {
+  CoordinatorBench bench(
+      [](const CompileJob& job, int) -> Result<CompileOutput> {
+        const auto answer = job.files->Ask("/cccl-root-0/x.h");
+        return Succeed(answer.ok() && answer->contents ? *answer->contents : "nothing");
+      },
+      {.shadow_check_every = 1});
+  bench.files.disk->Write("/home/someone/x.h", "one");
+  bench.BuildOne("a");
+  bench.compiler.Shut();
+  CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
+  REQUIRE(bench.compiler.WaitUntilStarted(2));
+  bench.files.disk->Write("/home/someone/x.h", "two");
+  bench.compiler.Open();
+  REQUIRE(bench.compiler.WaitUntilEnded(2));
+  bench.Stop();
+  CHECK(bench.Count(Counter::kShadowMismatches) == 0);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

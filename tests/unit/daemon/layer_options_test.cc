@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/layer_options.h"
+
+#include <catch2/catch.hpp>
+
+namespace cccl_cache::daemon {
+namespace {
+
+TEST_CASE("the state and what systemd made for the socket are the daemon's own") {
+  Configuration configuration;
+  configuration.state_dir = "/state";
+  configuration.socket = "/run/elsewhere/socket";
+  Surroundings surroundings;
+  CHECK(OwnDirectoriesOf(configuration, surroundings) == std::vector<std::string>{"/state"});
+  surroundings.environment["RUNTIME_DIRECTORY"] = "/run/a:/run/b";
+  CHECK(OwnDirectoriesOf(configuration, surroundings) ==
+        std::vector<std::string>{"/state", "/run/a", "/run/b"});
+}
+
+TEST_CASE("the socket's group is found by its name, and one that is not there is refused") {
+  Configuration configuration;
+  configuration.socket = "/run/s";
+  configuration.socket_mode = 0660;
+  CHECK(ListenOptionsOf(configuration)->front().path == "/run/s");
+  CHECK(ListenOptionsOf(configuration)->front().mode == 0660);
+  CHECK_FALSE(ListenOptionsOf(configuration)->front().group);
+  configuration.socket_group = "root";
+  CHECK(ListenOptionsOf(configuration)->front().group == 0u);
+  configuration.socket_group = "no such group";
+  const auto refused = ListenOptionsOf(configuration);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kInvalidRequest);
+  CHECK(refused.error().message ==
+        "socket_group: this machine has no group \"no such group\": make it with groupadd, or "
+        "name another one");
+}
+
+TEST_CASE("sockets for containers are like the first one, but for administrators") {
+  Configuration configuration;
+  configuration.socket = "/run/s";
+  configuration.socket_mode = 0666;
+  configuration.socket_group = "root";
+  configuration.container_socket = {"/run/a/s", "/run/b/s"};
+  const auto all = ListenOptionsOf(configuration);
+  REQUIRE(all->size() == 3);
+  CHECK(all->at(0).for_administrators);
+  for (const size_t i : {1, 2}) {
+    CHECK(all->at(i).path == configuration.container_socket[i - 1]);
+    CHECK(all->at(i).mode == 0666);
+    CHECK(all->at(i).group == 0u);
+    CHECK_FALSE(all->at(i).for_administrators);
+  }
+}
+
+TEST_CASE(
+    "the group of administrators is found by its name, and one that is not there is refused") {
+  Configuration configuration;
+  CHECK(AdminGroupOf(configuration).value() == std::nullopt);
+  configuration.admin_group = "root";
+  CHECK(AdminGroupOf(configuration).value() == 0u);
+  configuration.admin_group = "no such group";
+  CHECK(AdminGroupOf(configuration).error().code == ErrorCode::kInvalidRequest);
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/path_error.h"
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+using namespace cccl_cache::daemon;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+using Kind = PathError::Kind;
+
+/// Names the path first, whatever else it says.
+Error Explained(const PathError& obstacle) {
+  const Error error = Explain(obstacle, "/home/a.h");
+  CHECK_THAT(error.message, StartsWith("/home/a.h "));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("a name that leads nowhere is absent, as it is to a compiler") {
+  const int error = GENERATE(ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG);
+  CHECK(PathError::Of(error).kind == Kind::kAbsent);
+}
+
+TEST_CASE("what the daemon may not look at only the client can") {
+  const int error = GENERATE(EACCES, EPERM);
+  CHECK(PathError::Of(error).kind == Kind::kClientOnly);
+}
+
+TEST_CASE("all else is a failure, and never taken for absent") {
+  const int error = GENERATE(EIO, EMFILE, ENOMEM, ESTALE, 0);
+  const PathError obstacle = PathError::Of(error);
+  CHECK(obstacle.kind == Kind::kFailed);
+  CHECK(obstacle.error == error);
+}
+
+TEST_CASE("what is not open to everybody is for a client to send, or for its user to open") {
+  const Error error = Explained({Kind::kClientOnly});
+  CHECK(error.code == ErrorCode::kFilesNeeded);
+  CHECK_THAT(error.message, Contains("a client that may read it sends it"));
+  CHECK_THAT(error.message, Contains("If you may not") && Contains("chmod"));
+}
+
+TEST_CASE("what is given to nobody is denied with the way out") {
+  const Error refused = Explained({Kind::kRefused});
+  CHECK(refused.code == ErrorCode::kDenied);
+  CHECK_THAT(refused.message, Contains("Take it out of the include directories"));
+  const Error special = Explained({Kind::kSpecial});
+  CHECK(special.code == ErrorCode::kDenied);
+  CHECK_THAT(special.message, Contains("copy what it gives into a regular file"));
+  const Error large = Explained({Kind::kTooLarge});
+  CHECK(large.code == ErrorCode::kDenied);
+  CHECK_THAT(large.message, Contains("larger than 64 MiB") && Contains("split it"));
+}
+
+TEST_CASE("what may pass is to be tried again") {
+  const Error changing = Explained({Kind::kChanging});
+  CHECK(changing.code == ErrorCode::kUnavailable);
+  CHECK_THAT(changing.message, Contains("build when its writer is done"));
+  const Error failed = Explained({Kind::kFailed, EIO});
+  CHECK(failed.code == ErrorCode::kUnavailable);
+  CHECK_THAT(failed.message, Contains("cannot be looked at: Input/output error"));
+}

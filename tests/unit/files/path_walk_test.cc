@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/files/path_walk.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "daemon/files/file_stamp.h"
+#include "tests/unit/files/file_tree.h"
+
+using namespace cccl_cache::daemon;
+using cccl_cache::Sha256;
+
+namespace {
+
+/// What the kernel finds under a path: kind, device and inode as we would tell them.
+SeenFile AsTheKernelSees(const std::string& path) {
+  struct statx status {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) != 0) return {};
+  const FileKind kind = S_ISDIR(status.stx_mode) ? FileKind::kDirectory : FileKind::kFile;
+  return {kind, {}, {DeviceOf(status), status.stx_ino}};
+}
+
+std::string RandomName(std::mt19937& random) {
+  static constexpr const char* kNames[] = {"a", "b", "c", "..", "..", "x.h", "d"};
+  std::string name = kNames[random() % std::size(kNames)];
+  while (random() % 4 != 0) name += fmt::format("/{}", kNames[random() % std::size(kNames)]);
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("paths lead where the kernel leads them") {
+  std::mt19937 random(GENERATE(range(1, 20)));
+  FileTree tree;
+  for (const char* directory : {"r/a/b", "r/a/c", "r/b/c/a", "r/c"}) {
+    tree.Write(fmt::format("{}/x.h", directory), directory);
+  }
+  for (const char* holder : {"r", "r/a", "r/a/b", "r/b", "r/b/c", "r/c"}) {
+    const std::string target = RandomName(random);
+    tree.Link(fmt::format("{}/d", holder), random() % 3 == 0 ? tree.Path("r/" + target) : target);
+  }
+  const auto files = tree.Own({"r"});
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = RandomName(random);
+    INFO(name);
+    const Result<SeenFile> seen = files->Look({0, name});
+    // Enough ".." lead out of the tree, to where anything may lie.
+    if (!seen.ok()) continue;
+    const SeenFile expected = AsTheKernelSees(tree.Path("r/" + name));
+    CHECK(seen->kind == expected.kind);
+    CHECK(seen->inode == expected.inode);
+  }
+}
+
+TEST_CASE(".. after a symlinked directory leads to the parent of what it points to") {
+  FileTree tree;
+  tree.Write("elsewhere/a.h", "elsewhere");
+  tree.Directory("elsewhere/deep");
+  tree.Write("include/a.h", "include");
+  tree.Link("include/link", "../elsewhere/deep");
+  CHECK(tree.Own({"include"})->Look({0, "link/../a.h"})->digest == Sha256("elsewhere"));
+}
+
+TEST_CASE("a name may leave its root by .. and by symlinks") {
+  FileTree tree;
+  tree.Write("elsewhere/a.h", "elsewhere");
+  tree.Directory("include");
+  tree.Link("include/relative.h", "../elsewhere/a.h");
+  tree.Link("include/absolute.h", tree.Path("elsewhere/a.h"));
+  const auto files = tree.Own({"include"});
+  for (const char* name : {"../elsewhere/a.h", "relative.h", "absolute.h"}) {
+    CHECK(files->Look({0, name})->digest == Sha256("elsewhere"));
+  }
+}
+
+TEST_CASE("forty symlinks are followed and not one more") {
+  const bool directories = GENERATE(false, true);
+  FileTree tree;
+  const std::string end = directories ? "/a.h" : "";
+  tree.Write(directories ? "r/0/a.h" : "r/0", "end");
+  for (int i = 1; i <= 41; ++i) tree.Link(fmt::format("r/{}", i), std::to_string(i - 1));
+  REQUIRE(AsTheKernelSees(tree.Path("r/40" + end)).kind == FileKind::kFile);
+  REQUIRE(AsTheKernelSees(tree.Path("r/41" + end)).kind == FileKind::kAbsent);
+  const auto files = tree.Own({"r"});
+  CHECK(files->Look({0, "40" + end})->kind == FileKind::kFile);
+  // Also if most of the way is known by now.
+  CHECK(files->Look({0, "41" + end})->kind == FileKind::kAbsent);
+  CHECK(files->Look({0, "40" + end})->kind == FileKind::kFile);
+}
+
+TEST_CASE("symlinks that would make a path grow without end lead nowhere soon") {
+  FileTree tree;
+  std::string up_and_down;
+  while (up_and_down.size() < 4000) up_and_down += "../r/";
+  tree.Directory("r");
+  for (int i = 1; i <= 40; ++i) {
+    tree.Link(fmt::format("r/{}", i), up_and_down + std::to_string(i - 1));
+  }
+  CHECK(tree.Own({"r"})->Look({0, "40"})->kind == FileKind::kAbsent);
+}
+
+TEST_CASE("a symlink that was pointed elsewhere is noticed by the next build") {
+  FileTree tree;
+  tree.Write("one/a.h", "one");
+  tree.Write("two/a.h", "two");
+  tree.Link("include", "one");
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("one"));
+  tree.Link("include", "two");
+  CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("two"));
+}

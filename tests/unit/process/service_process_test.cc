@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/process/service_process.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstring>
+
+using namespace cccl_cache::daemon;
+using cccl_cache::daemon::NotifySocket;
+using namespace std::chrono_literals;
+
+TEST_CASE(
+    "a process may open as many files as it is allowed to, not only as many as it began with") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE(before.rlim_max > 100);
+  const rlimit low{100, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &low) == 0);
+  RaiseFileLimit();
+  rlimit after{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &after) == 0);
+  CHECK(after.rlim_cur == before.rlim_max);
+  CHECK(after.rlim_max == before.rlim_max);
+  CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+}
+
+namespace {
+
+/// Stands in for systemd: a datagram socket under a name that the kernel chose.
+class Listener {
+ public:
+  Listener() : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    REQUIRE(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) == 0);
+    socklen_t length = sizeof(address);
+    REQUIRE(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0);
+    const size_t name = length - offsetof(sockaddr_un, sun_path);
+    address_ = "@" + std::string(address.sun_path + 1, name - 1);
+  }
+  ~Listener() { close(fd_); }
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] std::string Next() const {
+    char message[256];
+    const ssize_t size = recv(fd_, message, sizeof(message), 0);
+    return size < 0 ? "nothing" : std::string(message, static_cast<size_t>(size));
+  }
+
+ private:
+  int fd_;
+  std::string address_;
+};
+
+}  // namespace
+
+TEST_CASE("systemd is told over an abstract socket") {
+  const Listener listener;
+  const NotifySocket notify(listener.address());
+  notify.Ready();
+  CHECK(listener.Next() == "READY=1");
+  notify.Reloading();
+  CHECK(listener.Next().find("RELOADING=1\nMONOTONIC_USEC=") == 0);
+  notify.Stopping();
+  CHECK(listener.Next() == "STOPPING=1");
+  CHECK(listener.Next() == "nothing");
+}
+
+TEST_CASE("without systemd, or with a name that is no socket, nothing happens") {
+  NotifySocket("").Ready();
+  NotifySocket("/nonexistent/socket").Ready();
+  NotifySocket(std::string(500, 'x')).Ready();
+}
+
+TEST_CASE("signals wait until somebody asks") {
+  const Signals signals;
+  CHECK(signals.Wait(0ms) == Told::kNothing);
+  std::raise(SIGHUP);
+  CHECK(signals.Wait(10s) == Told::kReload);
+  std::raise(SIGTERM);
+  CHECK(signals.Wait(10s) == Told::kStop);
+  std::raise(SIGINT);
+  CHECK(signals.Wait(10s) == Told::kStop);
+  CHECK(signals.Wait(0ms) == Told::kNothing);
+}

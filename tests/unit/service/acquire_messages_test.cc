@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/wire/acquire_messages.h"
+
+#include <catch2/catch.hpp>
+
+#include "cccl_cache/v1/deposit.pb.h"
+#include "tests/unit/service/byte_buffers.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+Result<AcquireMessage> Decode(const v1::AcquireRequest& message) {
+  auto bytes = BufferOf(message);
+  return DecodeAcquire(bytes);
+}
+
+std::string Refusal(Result<AcquireMessage> decoded) {
+  if (decoded.ok()) return "accepted";
+  CHECK(decoded.error().code == ErrorCode::kInvalidRequest);
+  return decoded.error().message;
+}
+
+v1::AcquireRequest Ask(int fields) {
+  v1::AcquireRequest message;
+  message.mutable_key()->set_namespace_("org.example");
+  for (int i = 0; i < fields; ++i) {
+    auto* field = message.mutable_key()->add_fields();
+    field->set_name(std::to_string(i));
+    field->set_value("value");
+  }
+  return message;
+}
+
+TEST_CASE("a question arrives with all its fields") {
+  v1::AcquireRequest message = Ask(2);
+  message.mutable_key()->mutable_group()->set_gid(7);
+  message.mutable_key()->set_wait_ms(250);
+  const auto decoded = Decode(message);
+  REQUIRE(decoded.ok());
+  const auto& ask = std::get<DepositAsk>(*decoded);
+  CHECK(ask.name_space == "org.example");
+  REQUIRE(ask.fields.size() == 2);
+  CHECK(ask.fields[1].name == "1");
+  CHECK(ask.fields[1].value == "value");
+  CHECK(ask.gid == 7u);
+  CHECK(ask.wait == std::chrono::milliseconds(250));
+  CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).gid);
+}
+
+TEST_CASE("what the holder of a lease says is told apart") {
+  v1::AcquireRequest heartbeat;
+  heartbeat.mutable_heartbeat();
+  CHECK(std::holds_alternative<LeaseHeartbeat>(*Decode(heartbeat)));
+  v1::AcquireRequest contents;
+  contents.set_contents("bytes");
+  CHECK(std::get<LeaseContents>(*Decode(contents)).bytes == "bytes");
+  v1::AcquireRequest publication;
+  publication.mutable_publication()->set_fence(3);
+  publication.mutable_publication()->set_size(4);
+  const auto published = std::get<LeasePublication>(*Decode(publication));
+  CHECK(published.fence == 3);
+  CHECK(published.size == 4);
+  v1::AcquireRequest abandonment;
+  abandonment.mutable_abandonment();
+  CHECK(std::holds_alternative<LeaseAbandonment>(*Decode(abandonment)));
+}
+
+TEST_CASE("a message says one thing") {
+  const std::string one = "exactly one member of an AcquireRequest must be set";
+  CHECK(Refusal(Decode({})) == one);
+  v1::AcquireRequest two = Ask(1);
+  two.mutable_heartbeat();
+  CHECK(Refusal(Decode(two)) == one);
+}
+
+TEST_CASE("a namespace and names have bounds") {
+  v1::AcquireRequest message = Ask(1);
+  message.mutable_key()->set_namespace_("");
+  CHECK(Refusal(Decode(message)) == "namespace: 0 bytes, 1 to 128 are allowed");
+  message.mutable_key()->set_namespace_(std::string(129, 'n'));
+  CHECK(Refusal(Decode(message)) == "namespace: 129 bytes, 1 to 128 are allowed");
+  message = Ask(1);
+  message.mutable_key()->mutable_fields(0)->set_name("");
+  CHECK(Refusal(Decode(message)) == "fields.name: 0 bytes, 1 to 256 are allowed");
+  message.mutable_key()->mutable_fields(0)->set_name(std::string(257, 'n'));
+  CHECK(Refusal(Decode(message)) == "fields.name: 257 bytes, 1 to 256 are allowed");
+}
+
+TEST_CASE("two fields of one name are refused, for which would count?") {
+  v1::AcquireRequest message = Ask(2);
+  message.mutable_key()->mutable_fields(1)->set_name("0");
+  CHECK(Refusal(Decode(message)) == "fields: two have the same name");
+}
+
+TEST_CASE("as many fields as are allowed are taken, and one more is refused") {
+  CHECK(Decode(Ask(256)).ok());
+  CHECK(Refusal(Decode(Ask(257))) == "fields: 257 entries, at most 256 are allowed");
+}
+
+TEST_CASE("hundreds of thousands of empty fields are refused before anything is made of them") {
+  std::string inner;
+  for (int i = 0; i < 200'000; ++i) inner += std::string("\x12\x00", 2);
+  std::string bytes("\x0a", 1);
+  for (size_t length = inner.size(); length > 0; length >>= 7) {
+    bytes.push_back(static_cast<char>((length & 0x7f) | (length >= 0x80 ? 0x80 : 0)));
+  }
+  auto buffer = BufferOf(bytes + inner);
+  CHECK(Refusal(DecodeAcquire(buffer)).starts_with("the message is not a "));
+}
+
+TEST_CASE("a message larger than a piece is refused with the way out") {
+  auto bytes = BufferOf(std::string(kAcquireChunkBytes + 257, 'x'));
+  CHECK(Refusal(DecodeAcquire(bytes)).find("send contents in pieces") != std::string::npos);
+  v1::AcquireRequest full;
+  full.set_contents(std::string(kAcquireChunkBytes, 'x'));
+  CHECK(Decode(full).ok());
+}
+
+TEST_CASE("what is damaged or not UTF-8 is no message") {
+  for (const std::string& damaged :
+       {std::string("\xff"), std::string("\x0a\x05x"), std::string("\x0a\x03\x0a\x01\xff", 5)}) {
+    auto bytes = BufferOf(damaged);
+    CHECK(Refusal(DecodeAcquire(bytes)).starts_with("the message is not a "));
+  }
+}
+
+namespace v1 = cccl_cache::v1;
+
+TEST_CASE("a lease is told with its number, its key and how often it wants to be heard of") {
+  const auto key = cccl_cache::Sha256("key");
+  const auto reply =
+      MessageIn<v1::AcquireReply>(EncodeLease(7, std::chrono::milliseconds(500), key));
+  CHECK(reply.lease().fence() == 7);
+  CHECK(reply.lease().heartbeat_ms() == 500);
+  CHECK(reply.lease().key() == key.Hex());
+}
+
+TEST_CASE("what was found is announced, then sent where it lies") {
+  const auto key = cccl_cache::Sha256("key");
+  const auto found = MessageIn<v1::AcquireReply>(EncodeFound(6, key));
+  CHECK(found.found().size() == 6);
+  CHECK(found.found().key() == key.Hex());
+  auto contents = std::make_shared<const std::string>("abcdef");
+  const std::weak_ptr<const std::string> held = contents;
+  {
+    const auto piece = EncodeContents(contents, std::string_view(*contents).substr(2, 3));
+    contents.reset();
+    CHECK_FALSE(held.expired());  // as long as gRPC may send it
+    CHECK(MessageIn<v1::AcquireReply>(piece).contents() == "cde");
+  }
+  CHECK(held.expired());
+}
+
+TEST_CASE("a large piece keeps its length") {
+  const auto contents = std::make_shared<const std::string>(1u << 20, 'x');
+  CHECK(MessageIn<v1::AcquireReply>(EncodeContents(contents, *contents)).contents() == *contents);
+}
+
+TEST_CASE("a publication is confirmed by a message that is not empty") {
+  CHECK(MessageIn<v1::AcquireReply>(EncodePublished()).has_published());
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

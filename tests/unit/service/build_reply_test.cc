@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/wire/build_reply.h"
+
+#include <catch2/catch.hpp>
+
+#include "cccl_cache/v1/build.pb.h"
+#include "tests/unit/service/fakes.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+v1::BuildReply Parsed(const std::string& bytes) {
+  v1::BuildReply reply;
+  REQUIRE(reply.ParseFromString(bytes));
+  return reply;
+}
+
+TEST_CASE("what an answer does not have is not in its reply") {
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(BuildAnswer{}));
+  CHECK(reply.key().empty());
+  CHECK(reply.fingerprint().empty());
+  CHECK(reply.toolchain().id().empty());
+  CHECK_FALSE(reply.remembered());
+  CHECK_FALSE(reply.precompiled_headers());
+  CHECK(reply.has_timing());
+}
+
+TEST_CASE("every field of an answer is in its reply") {
+  BuildAnswer answer = MakeAnswer("cubin");
+  answer.outcome = kLocalOutcome;
+  answer.fingerprint = cccl_cache::Sha256("fingerprint");
+  answer.toolchain_id = cccl_cache::Sha256("toolchain");
+  answer.toolchain_version = "13.0";
+  answer.log = "log";
+  answer.native_code = 6;
+  answer.reason = "reason";
+  answer.remembered = true;
+  answer.precompiled_headers = true;
+  answer.queue_time = std::chrono::microseconds(12);
+  answer.compile_time = std::chrono::microseconds(345);
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
+  CHECK(reply.outcome() == v1::OUTCOME_LOCAL);
+  CHECK(reply.tier() == v1::TIER_MEMORY);
+  CHECK(reply.key() == answer.key.Hex());
+  CHECK(reply.fingerprint() == answer.fingerprint.Hex());
+  CHECK(reply.toolchain().id() == answer.toolchain_id.Hex());
+  CHECK(reply.toolchain().version() == "13.0");
+  CHECK(reply.log() == "log");
+  CHECK(reply.native_code() == 6);
+  CHECK(reply.reason() == "reason");
+  CHECK(reply.remembered());
+  CHECK(reply.precompiled_headers());
+  CHECK(reply.timing().queue_us() == 12);
+  CHECK(reply.timing().compile_us() == 345);
+  CHECK(reply.artifacts().empty());
+}
+
+TEST_CASE("a compiler's code below zero arrives as it was") {
+  BuildAnswer answer;
+  answer.native_code = -3;
+  CHECK(Parsed(EncodeReplyHead(answer)).native_code() == -3);
+}
+
+TEST_CASE("a compiler's words that are not UTF-8, or without end, leave the reply readable") {
+  BuildAnswer answer;
+  answer.log = std::string(5u << 20, 'x');
+  answer.reason = "\xff";
+  // Cut in the middle of a character.
+  answer.log.replace((4u << 20) - 1, 2, "\xc3\xa9");
+  const v1::BuildReply reply = Parsed(EncodeReplyHead(answer));
+  CHECK(reply.log().size() == 4u << 20);
+  CHECK(reply.log().back() == '?');
+  CHECK(reply.reason() == "?");
+}
+
+TEST_CASE("an artifact's bytes follow its head, or are announced for chunks") {
+  ArtifactPart part{cccl_cache::ArtifactKind::kPtx, std::string(300, 'p'), {}};
+  part.sha256 = cccl_cache::Sha256(part.bytes);
+  const std::string head = EncodeReplyHead(BuildAnswer{});
+  const auto whole =
+      Parsed(head + EncodeArtifactHead(part, ArtifactBytes::kFollow) + part.bytes).artifacts(0);
+  CHECK(whole.kind() == v1::ARTIFACT_KIND_PTX);
+  CHECK(whole.size() == 300);
+  CHECK(whole.sha256() == part.sha256.View());
+  CHECK(whole.contents() == part.bytes);
+  CHECK_FALSE(whole.in_chunks());
+  const auto announced =
+      Parsed(head + EncodeArtifactHead(part, ArtifactBytes::kInChunks)).artifacts(0);
+  CHECK(announced.in_chunks());
+  CHECK(announced.size() == 300);
+  CHECK(announced.contents().empty());
+}
+
+TEST_CASE("an artifact without bytes is one") {
+  const ArtifactPart part{cccl_cache::ArtifactKind::kPtx, "", cccl_cache::Sha256("")};
+  const auto reply = Parsed(EncodeArtifactHead(part, ArtifactBytes::kFollow));
+  REQUIRE(reply.artifacts_size() == 1);
+  CHECK(reply.artifacts(0).sha256() == part.sha256.View());
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

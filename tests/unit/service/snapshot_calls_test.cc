@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/service/calls/snapshot_calls.h"
+
+#include <catch2/catch.hpp>
+
+#include "proto/snapshot.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+namespace v1 = cccl_cache::v1;
+
+std::string Refusal(const v1::SnapshotFilter& message) {
+  const auto filter = FromProto(message);
+  if (filter.ok()) return "taken";
+  CHECK(filter.error().code == ErrorCode::kInvalidRequest);
+  return filter.error().message;
+}
+
+TEST_CASE("every field of a filter arrives") {
+  v1::SnapshotFilter message;
+  message.set_toolchain("13");
+  message.set_arch("sm_90");
+  message.set_name_space("org.example");
+  message.set_since_s(5);
+  message.set_until_s(6);
+  message.add_uids(7);
+  message.set_all_users(true);
+  const auto filter = FromProto(message);
+  REQUIRE(filter.ok());
+  CHECK(filter->toolchain == "13");
+  CHECK(filter->arch == "sm_90");
+  CHECK(filter->name_space == "org.example");
+  CHECK(filter->since->time_since_epoch().count() == 5);
+  CHECK(filter->until->time_since_epoch().count() == 6);
+  CHECK(filter->uids == std::vector<uid_t>{7});
+  CHECK(filter->all_users);
+}
+
+TEST_CASE("what a filter does not name narrows nothing") {
+  const auto filter = FromProto({});
+  REQUIRE(filter.ok());
+  CHECK_FALSE(filter->since);
+  CHECK_FALSE(filter->until);
+  CHECK(filter->uids.empty());
+  CHECK_FALSE(filter->all_users);
+}
+
+TEST_CASE("a time beyond all times is the last one") {
+  v1::SnapshotFilter message;
+  message.set_until_s(UINT64_MAX);
+  CHECK(FromProto(message)->until->time_since_epoch().count() == INT64_MAX);
+}
+
+TEST_CASE("a text that no entry can have is refused by its name") {
+  v1::SnapshotFilter message;
+  message.set_arch(std::string(256, 'x'));
+  CHECK(Refusal(message) == "arch of the filter: at most 255 printable characters");
+  message.clear_arch();
+  message.set_name_space("a\nb");
+  CHECK(Refusal(message) == "name_space of the filter: at most 255 printable characters");
+  message.clear_name_space();
+  message.set_toolchain("\x01");
+  CHECK(Refusal(message) == "toolchain of the filter: at most 255 printable characters");
+}
+
+TEST_CASE("many users are refused with the way out") {
+  v1::SnapshotFilter message;
+  for (uint32_t uid = 0; uid < 4'096; ++uid) message.add_uids(uid);
+  CHECK(Refusal(message) == "taken");
+  message.add_uids(4'096);
+  CHECK(Refusal(message) ==
+        "uids of the filter: 4097, at most 4096 are allowed; all_users names everybody");
+}
+
+TEST_CASE("known keys are added one by one, and only whole") {
+  SnapshotFilter filter;
+  const auto a = cccl_cache::Sha256("a");
+  const auto b = cccl_cache::Sha256("b");
+  REQUIRE(AddKnownKeys(std::string(a.View()) + std::string(b.View()), filter).ok());
+  REQUIRE(AddKnownKeys("", filter).ok());
+  CHECK(filter.known == std::vector<cccl_cache::Digest>{a, b});
+  const Status part = AddKnownKeys(std::string(33, 'x'), filter);
+  REQUIRE_FALSE(part.ok());
+  CHECK(part.error().message == "known_keys: 32 bytes for each key");
+  CHECK(filter.known.size() == 2);
+}
+
+TEST_CASE("no more keys are known than a snapshot can hold") {
+  SnapshotFilter filter;
+  filter.known.resize(cccl_cache::kMaxSnapshotRecords - 1);
+  CHECK(AddKnownKeys(std::string(32, 'a'), filter).ok());
+  const Status more = AddKnownKeys(std::string(32, 'b'), filter);
+  REQUIRE_FALSE(more.ok());
+  CHECK(more.error().message == "known_keys: more than the 1048576 that a snapshot can hold");
+}
+
+TEST_CASE("a summary is sent field by field") {
+  v1::SnapshotSummary message;
+  ToProto({.records = 1, .bytes = 2, .left_out = 3, .shared = true}, message);
+  CHECK(message.records() == 1);
+  CHECK(message.bytes() == 2);
+  CHECK(message.left_out() == 3);
+  CHECK(message.shared());
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

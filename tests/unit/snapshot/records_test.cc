@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/records.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "base/codec.h"
+#include "daemon/core/lookup/entry.h"
+#include "daemon/core/lookup/manifest.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+using cccl_cache::Sha256;
+
+ArtifactRecord Record(std::chrono::microseconds time = {}) {
+  auto artifact = std::make_shared<Artifact>();
+  artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", Sha256("cubin")}};
+  artifact->log = "a warning";
+  artifact->compile_time = time;
+  return {Sha256("fingerprint"), {}, artifact};
+}
+
+ArtifactRecord OverHeader(const std::string& contents) {
+  ArtifactRecord record = Record();
+  record.closure.entries = {
+      {.name = {1, "a.h"}, .kind = FileKind::kFile, .digest = Sha256(contents)}};
+  return record;
+}
+
+TEST_CASE("a record comes back under the key that it was made for") {
+  for (const ArtifactRecord& record : {Record(), OverHeader("text")}) {
+    const std::string bytes = EncodeArtifactRecord(record);
+    const auto back = DecodeArtifactRecord(record.key(), bytes);
+    REQUIRE(back);
+    CHECK(back->fingerprint == record.fingerprint);
+    CHECK(back->closure == record.closure);
+    CHECK(back->artifact->log == "a warning");
+    CHECK(back->artifact->parts.front().bytes == "cubin");
+    CHECK(EncodeArtifactRecord(*back) == bytes);
+  }
+}
+
+TEST_CASE("how long a compile took is no part of a record") {
+  CHECK(EncodeArtifactRecord(Record(std::chrono::seconds(1))) ==
+        EncodeArtifactRecord(Record(std::chrono::seconds(2))));
+}
+
+TEST_CASE("a record is none under a key of other inputs") {
+  const ArtifactRecord one = OverHeader("one");
+  const ArtifactRecord other = OverHeader("other");
+  CHECK_FALSE(DecodeArtifactRecord(other.key(), EncodeArtifactRecord(one)));
+  // The entry says that it belongs to the key, the closure says otherwise.
+  const std::string closure = EncodeManifest({{{.closure = one.closure}}});
+  const std::string entry = EncodeEntry(other.key(), *one.artifact);
+  const std::string forged =
+      ByteWriter().Bytes(one.fingerprint.View()).Text(closure).Text(entry).Joined();
+  CHECK_FALSE(DecodeArtifactRecord(other.key(), forged));
+  CHECK_FALSE(DecodeArtifactRecord(one.key(), forged));
+}
+
+TEST_CASE("a record that was cut off or altered anywhere is none") {
+  const ArtifactRecord record = OverHeader("text");
+  const std::string bytes = EncodeArtifactRecord(record);
+  for (size_t place = 0; place < bytes.size(); ++place) {
+    INFO(place);
+    REQUIRE_FALSE(DecodeArtifactRecord(record.key(), bytes.substr(0, place)));
+    std::string altered = bytes;
+    altered[place] = static_cast<char>(altered[place] ^ 1);
+    REQUIRE_FALSE(DecodeArtifactRecord(record.key(), altered));
+  }
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), bytes + "x"));
+}
+
+TEST_CASE("a record whose digest of a part is not that of its bytes is none") {
+  auto artifact = std::make_shared<Artifact>(*Record().artifact);
+  artifact->parts.front().sha256 = Sha256("others");
+  const ArtifactRecord record{Sha256("fingerprint"), {}, artifact};
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
+TEST_CASE("a record of more names than a compiler is answered about is none") {
+  ArtifactRecord record = Record();
+  record.closure.entries.resize(kMaxClosureNames,
+                                {.name = {1, "a.h"}, .kind = FileKind::kAbsent, .digest = {}});
+  CHECK(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+  record.closure.entries.push_back(record.closure.entries.front());
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
+TEST_CASE("what is no output of a compiler is no record") {
+  const auto empty = std::make_shared<Artifact>();
+  const ArtifactRecord record{Sha256("fingerprint"), {}, empty};
+  CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
+}
+
+DepositCopy Copy(const std::string& name_space = "org.example") {
+  return {name_space, cccl_cache::Sha256("fields"), std::make_shared<const std::string>("bytes")};
+}
+
+TEST_CASE("a deposit comes back under what it is") {
+  const std::string bytes = EncodeDepositCopy(Copy());
+  const auto back = DecodeDepositCopy(Copy().identity(), bytes);
+  REQUIRE(back);
+  CHECK(back->name_space == "org.example");
+  CHECK(back->fields == Copy().fields);
+  CHECK(*back->contents == "bytes");
+  CHECK(EncodeDepositCopy(*back) == bytes);
+}
+
+TEST_CASE("a deposit is none under what another one is") {
+  CHECK_FALSE(DecodeDepositCopy(Copy("other").identity(), EncodeDepositCopy(Copy())));
+}
+
+TEST_CASE("a deposit that was cut off, or has a namespace that nobody can name, is none") {
+  const std::string bytes = EncodeDepositCopy(Copy());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(DecodeDepositCopy(Copy().identity(), bytes.substr(0, size)));
+  }
+  CHECK_FALSE(DecodeDepositCopy(Copy().identity(), bytes + "x"));
+  for (const size_t length : {0, 129}) {
+    const DepositCopy copy = Copy(std::string(length, 'n'));
+    CHECK_FALSE(DecodeDepositCopy(copy.identity(), EncodeDepositCopy(copy)));
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/snapshot/spool.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("what was compressed comes back, and is smaller") {
+  const std::string text(100'000, 'x');
+  const std::string stored = *Compress(text);
+  CHECK(stored.size() < text.size() / 100);
+  CHECK(Decompress(stored, text.size()) == text);
+  CHECK(Decompress(*Compress(""), 0) == "");
+}
+
+TEST_CASE("the same has the same form twice") {
+  CHECK(*Compress("the same bytes") == *Compress("the same bytes"));
+}
+
+TEST_CASE("only one whole compression of the size that is named is taken") {
+  const std::string text = "some bytes";
+  const std::string stored = *Compress(text);
+  CHECK_FALSE(Decompress(stored, text.size() + 1));
+  CHECK_FALSE(Decompress(stored, text.size() - 1));
+  CHECK_FALSE(Decompress(stored + stored, text.size()));
+  CHECK_FALSE(Decompress(stored + "x", text.size()));
+  CHECK_FALSE(Decompress("", 0));
+  CHECK_FALSE(Decompress("no compression of anything", 10));
+  for (size_t size = 0; size < stored.size(); ++size) {
+    CHECK_FALSE(Decompress(stored.substr(0, size), text.size()));
+  }
+}
+
+SpoolFile Create(const TemporaryDirectory& directory) {
+  auto file = SpoolFile::Create(directory.path());
+  REQUIRE(file.ok());
+  return *std::move(file);
+}
+
+/// As long as it lives no file of this process grows beyond so many bytes.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit small{bytes, before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*const handler_)(int);
+  rlimit before_{};
+};
+
+TEST_CASE("what is appended to a spool file is in it, in order") {
+  const TemporaryDirectory directory;
+  SpoolFile file = Create(directory);
+  const std::string large(3 << 20, 'x');
+  REQUIRE(file.Append("begin "));
+  REQUIRE(file.Append(""));
+  REQUIRE(file.Append(large));
+  REQUIRE(file.Append(" end"));
+  const std::string expected = "begin " + large + " end";
+  std::string found(expected.size() + 1, '\0');
+  REQUIRE(pread(file.fd(), found.data(), found.size(), 0) == static_cast<ssize_t>(expected.size()));
+  found.pop_back();
+  CHECK((found == expected));
+}
+
+TEST_CASE("a spool file has no name, is for the daemon alone, and goes to no other program") {
+  const TemporaryDirectory directory;
+  const SpoolFile file = Create(directory);
+  CHECK(std::filesystem::is_empty(directory.path()));
+  struct stat status {};
+  REQUIRE(fstat(file.fd(), &status) == 0);
+  CHECK(status.st_nlink == 0);
+  CHECK((status.st_mode & 07777) == 0600);
+  CHECK((fcntl(file.fd(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("a spool file that can't be made is an error that names the cause") {
+  const TemporaryDirectory directory;
+  const auto file = SpoolFile::Create(directory / "none");
+  REQUIRE_FALSE(file.ok());
+  CHECK(file.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(file.error().message,
+             Contains("state directory can't be written (No such file or directory)"));
+}
+
+TEST_CASE("a disk that takes only a part of it is an error, not a short file that seems whole") {
+  const TemporaryDirectory directory;
+  SpoolFile file = Create(directory);
+  REQUIRE(file.Append("begin"));
+  const SmallFiles limit(8);
+  const Status appended = file.Append("more than there is room for");
+  REQUIRE_FALSE(appended.ok());
+  CHECK(appended.error().code == ErrorCode::kUnavailable);
+  CHECK_THAT(appended.error().message,
+             Contains("state directory can't be written (File too large)"));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/answer_log.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "daemon/core/model/peer.h"
+#include "daemon/store/rows.h"
+#include "tests/unit/store/store_fixtures.h"
+#include "tests/unit/store/store_scene.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+using std::chrono::seconds;
+using store_test::Key;
+
+constexpr uid_t kAlice = 1000;
+constexpr uid_t kBob = 0x12345678;
+
+AnsweredBuild Build(uint64_t number, int64_t last = 100) {
+  return {Key(number), Key(number + 1'000'000),
+          Key(13),     "13.0",
+          "sm_90",     std::chrono::sys_seconds(seconds(last))};
+}
+
+TEST_CASE("what was answered is there at once, and after a restart") {
+  store_test::StoreScene store;
+  store->answered().Note(kAlice, Build(2));
+  store->answered().Note(kAlice, Build(1));
+  store->answered().Note(kBob, Build(3));
+  std::vector<AnsweredBuild> expected = {Build(1), Build(2)};
+  std::ranges::sort(expected, {}, &AnsweredBuild::key);
+  for (int opening = 0; opening < 2; ++opening) {
+    CHECK(store->answered().Of(kAlice) == expected);
+    CHECK(store->answered().Of(kBob) == std::vector{Build(3)});
+    CHECK(store->answered().Of(7).empty());
+    CHECK(store->answered().Has(kAlice, Key(2)));
+    CHECK_FALSE(store->answered().Has(kAlice, Key(3)));
+    CHECK_FALSE(store->answered().Has(7, Key(2)));
+    CHECK(store->answered().Users() == std::vector{kAlice, kBob});
+    store.Reopen();
+  }
+}
+
+TEST_CASE("the later of two answers counts") {
+  store_test::StoreScene store;
+  store->answered().Note(kAlice, Build(1, 100));
+  store.Reopen();
+  store->answered().Note(kAlice, Build(1, 200));
+  CHECK(store->answered().Of(kAlice) == std::vector{Build(1, 200)});
+  store.Reopen();
+  CHECK(store->answered().Of(kAlice) == std::vector{Build(1, 200)});
+}
+
+TEST_CASE("nothing is noted of the overflow uid") {
+  store_test::StoreScene store;
+  store->answered().Note(kOverflowUid, Build(1));
+  CHECK(store->answered().Users().empty());
+}
+
+/// A table over a database of its own.
+struct Table {
+  explicit Table(AnsweredTable::Limits limits) : table(limits) {
+    auto opened = Database::Open(directory / "database", {.limit_bytes = 16 << 20});
+    REQUIRE(std::holds_alternative<std::unique_ptr<Database>>(opened));
+    database = std::move(std::get<0>(opened));
+  }
+  void Write(uid_t uid, uint64_t first, uint64_t count, int64_t last = 100) {
+    AnsweredTable::Rows rows;
+    for (uint64_t i = first; i < first + count; ++i) rows[{uid, Key(i)}] = Build(i, last);
+    REQUIRE_FALSE(table.Write(*database, rows));
+  }
+  [[nodiscard]] AnsweredTable::Rows Of(uid_t uid) const {
+    AnsweredTable::Rows rows;
+    AnsweredTable::Read(*database, uid, &rows);
+    return rows;
+  }
+
+  TemporaryDirectory directory;
+  AnsweredTable table;
+  std::unique_ptr<Database> database;
+};
+
+TEST_CASE("a user has no more rows than the limit, and the oldest go") {
+  Table table({.per_user = 100, .in_all = 10'000});
+  table.Write(kAlice, 0, 60, 100);
+  table.Write(kBob, 0, 100, 1);
+  table.Write(kAlice, 1000, 60, 200);
+  const AnsweredTable::Rows rows = table.Of(kAlice);
+  CHECK(rows.size() == 100);
+  for (uint64_t i = 1000; i < 1060; ++i) CHECK(rows.contains({kAlice, Key(i)}));
+  CHECK(table.Of(kBob).size() == 100);
+}
+
+TEST_CASE("a row that is written again is not counted again") {
+  Table table({.per_user = 10, .in_all = 100});
+  for (int i = 0; i < 50; ++i) table.Write(kAlice, 0, 10, 100 + i);
+  CHECK(table.Of(kAlice).size() == 10);
+}
+
+TEST_CASE("all users together have no more than the limit") {
+  Table table({.per_user = 100, .in_all = 150});
+  for (uid_t uid = 1; uid <= 5; ++uid) table.Write(uid, 0, 50, uid);
+  size_t rows = 0;
+  for (uid_t uid = 1; uid <= 5; ++uid) rows += table.Of(uid).size();
+  CHECK(rows == 150);
+  CHECK(table.Of(5).size() == 50);
+}
+
+TEST_CASE("a user's rows are that user's, whole, and those of users beside it stay out of them") {
+  Table table({});
+  table.Write(kAlice, 0, 3);
+  table.Write(kAlice + 1, 3, 2);
+  table.Write(kAlice - 1, 5, 1);
+  const AnsweredTable::Rows rows = table.Of(kAlice);
+  REQUIRE(rows.size() == 3);
+  for (uint64_t i = 0; i < 3; ++i) CHECK(rows.at({kAlice, Key(i)}) == Build(i));
+}
+
+TEST_CASE("what is read is added to what is there") {
+  Table table({});
+  table.Write(kAlice, 0, 1);
+  AnsweredTable::Rows rows;
+  rows[{kBob, Key(7)}] = Build(7);
+  AnsweredTable::Read(*table.database, kAlice, &rows);
+  CHECK(rows.size() == 2);
+}
+
+TEST_CASE("users are those that have rows, whatever their numbers") {
+  Table table({});
+  const auto users = [&] {
+    std::vector<uid_t> found;
+    AnsweredTable::ReadUsers(*table.database, &found);
+    return found;
+  };
+  CHECK(users().empty());
+  const std::vector<uid_t> expected = {0, kAlice, kAlice + 1, kBob, 0xfffffffd};
+  for (const uid_t uid : expected) table.Write(uid, 0, 1);
+  CHECK(users() == expected);
+}
+
+TEST_CASE("a row that can't be read is left out, and those after it are not") {
+  Table table({});
+  table.Write(kAlice, 0, 3);
+  const ColumnWrite write{Column::kAnswered, UserRowKey(kAlice, Key(1)), "broken"};
+  REQUIRE_FALSE(table.database->Write({&write, 1}));
+  const AnsweredTable::Rows rows = table.Of(kAlice);
+  CHECK(rows.size() == 2);
+  CHECK_FALSE(rows.contains({kAlice, Key(1)}));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

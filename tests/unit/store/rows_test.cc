@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/rows.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <limits>
+#include <string>
+
+#include "tests/unit/store/store_fixtures.h"
+
+namespace cccl_cache::daemon {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+using store_test::Key;
+
+constexpr uid_t kUid = 0x12345678;
+
+AnsweredBuild Build() {
+  return {{},     Key(2),  Key(3),
+          "13.0", "sm_90", std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000))};
+}
+
+TEST_CASE("a row says of which user and which build it is") {
+  const std::string row = UserRowKey(kUid, Key(1));
+  CHECK(UserOfRow(row) == kUid);
+  CHECK(KeyOfRow(row) == Key(1));
+  CHECK(row.starts_with(UserRowPrefix(kUid)));
+}
+
+TEST_CASE("a row about all of a user's builds has no key, and comes before theirs") {
+  const std::string row = UserRowPrefix(kUid);
+  CHECK(UserOfRow(row) == kUid);
+  CHECK_FALSE(KeyOfRow(row));
+  CHECK(row < UserRowKey(kUid, Key(1)));
+}
+
+TEST_CASE("rows stand in the order of users") {
+  const uid_t higher = GENERATE(1U, 0x80U, 0x100U, 0x7fff'ffffU, 0x8000'0000U, 0xffff'ffffU);
+  CHECK(UserRowKey(higher - 1, Key(1)) < UserRowPrefix(higher));
+}
+
+TEST_CASE("what is no row names no user and no build") {
+  CHECK_FALSE(UserOfRow(""));
+  CHECK_FALSE(UserOfRow("abc"));
+  CHECK_FALSE(KeyOfRow("abc"));
+  const std::string row = UserRowKey(kUid, Key(1));
+  CHECK_FALSE(KeyOfRow(row.substr(0, row.size() - 1)));
+  CHECK_FALSE(KeyOfRow(row + "x"));
+}
+
+TEST_CASE("what is encoded comes back but for the key, which stands in the row's") {
+  const auto decoded = DecodeAnswered(EncodeAnswered(Build()));
+  REQUIRE(decoded);
+  CHECK(*decoded == Build());
+}
+
+TEST_CASE("a damaged row is no answer") {
+  const std::string bytes = EncodeAnswered(Build());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(DecodeAnswered(bytes.substr(0, size)));
+  }
+  CHECK_FALSE(DecodeAnswered(bytes + "x"));
+  std::string far = bytes;
+  far.replace(64, 8, 8, '\xff');  // a time beyond all times
+  CHECK_FALSE(DecodeAnswered(far));
+}
+
+TEST_CASE("the usage of a private entry comes back as it was") {
+  const uint64_t most = std::numeric_limits<uint64_t>::max();
+  const auto decoded = DecodePrivateUsage(EncodePrivateUsage({7, most}));
+  REQUIRE(decoded);
+  CHECK(decoded->bytes == 7);
+  CHECK(decoded->generation == most);
+}
+
+TEST_CASE("damaged usage is none") {
+  const std::string bytes = EncodePrivateUsage({7, 8});
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(DecodePrivateUsage(bytes.substr(0, size)));
+  }
+  CHECK_FALSE(DecodePrivateUsage(bytes + "x"));
+}
+
+TEST_CASE("a row in the order of insertion says when what was inserted") {
+  const auto row = DecodeOrderRow(OrderRowKey(kUid, 0x1122'3344'5566'7788, Key(1)));
+  REQUIRE(row);
+  CHECK(row->generation == 0x1122'3344'5566'7788);
+  CHECK(row->key == Key(1));
+}
+
+TEST_CASE("a user's rows stand in the order of insertion, after those of users before") {
+  const uint64_t later = GENERATE(1ULL, 0x80ULL, 0x100ULL, 0x1'0000'0000ULL, 1ULL << 63);
+  CHECK(OrderRowKey(kUid, later - 1, Key(1)) < OrderRowKey(kUid, later, Key(2)));
+  CHECK(OrderRowKey(kUid, later - 1, Key(2)) < OrderRowKey(kUid, later, Key(1)));
+  CHECK(OrderRowKey(kUid, later, Key(1)) < OrderRowKey(kUid + 1, 0, Key(1)));
+}
+
+TEST_CASE("what is no such row is none") {
+  const std::string row = OrderRowKey(kUid, 1, Key(1));
+  for (size_t size = 0; size < row.size(); ++size) CHECK_FALSE(DecodeOrderRow(row.substr(0, size)));
+  CHECK_FALSE(DecodeOrderRow(row + "x"));
+}
+
+const sys_seconds kNow{seconds(1'800'000'000)};
+
+TEST_CASE("a usage record comes back as it was encoded") {
+  const UsageRecord record{123, microseconds(456), kNow, 7};
+  const auto decoded = DecodeUsage(EncodeUsage(record));
+  REQUIRE(decoded);
+  CHECK(decoded->bytes == 123);
+  CHECK(decoded->compile_time == microseconds(456));
+  CHECK(decoded->last_use == kNow);
+  CHECK(decoded->hits == 7);
+}
+
+TEST_CASE("totals come back as they were encoded") {
+  const auto decoded = DecodeTotals(EncodeTotals({5, uint64_t{1} << 40}));
+  REQUIRE(decoded);
+  CHECK(decoded->entries == 5);
+  CHECK(decoded->bytes == uint64_t{1} << 40);
+}
+
+TEST_CASE("a usage record of another length or with impossible times is none") {
+  const std::string encoded = EncodeUsage({1, microseconds(2), kNow, 3});
+  CHECK_FALSE(DecodeUsage(encoded.substr(1)));
+  CHECK_FALSE(DecodeUsage(encoded + "x"));
+  CHECK_FALSE(DecodeUsage(""));
+  CHECK_FALSE(DecodeUsage(std::string(32, '\xff')));
+  CHECK_FALSE(DecodeTotals(""));
+}
+
+TEST_CASE("what costs more to compile is worth more") {
+  CHECK(KeepValue({1000, microseconds(2000), kNow, 0}, kNow + seconds(60)) >
+        KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
+}
+
+TEST_CASE("what takes more bytes is worth less") {
+  CHECK(KeepValue({2000, microseconds(1000), kNow, 0}, kNow + seconds(60)) <
+        KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
+}
+
+TEST_CASE("what was not used for longer is worth less") {
+  CHECK(KeepValue({1000, microseconds(1000), kNow - seconds(100), 0}, kNow) <
+        KeepValue({1000, microseconds(1000), kNow - seconds(10), 0}, kNow));
+}
+
+TEST_CASE("a clock that was set back makes no entry eternal") {
+  const double used_later = KeepValue({1000, microseconds(1000), kNow + seconds(1000), 0}, kNow);
+  CHECK(used_later == KeepValue({1000, microseconds(1000), kNow, 0}, kNow));
+}
+
+}  // namespace
+}  // namespace cccl_cache::daemon

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/installation.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "daemon/toolchain/finder.h"
+#include "daemon/toolchain/survey.h"
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cache::daemon;
+
+namespace {
+
+/// A toolkit behind links, watched as a survey watches it.
+class WatchedToolkit {
+ public:
+  WatchedToolkit() {
+    tree.Toolkit("real/cuda", 13, 0);
+    tree.Rename("real/cuda/lib/libnvrtc.so.13", "real/cuda/lib/libnvrtc.so.13.0.88");
+    tree.Link("real/cuda/lib/libnvrtc.so.13", "libnvrtc.so.13.0.88");
+    tree.Link("named", "real/cuda");
+    tree.Write("outside/extra.h", "");
+    tree.Link("real/cuda/include/extra.h", tree.Path("outside/extra.h"));
+    const FoundInstallations found = FindInstallations(Roots({tree.Path("named")}));
+    REQUIRE(found.installations.size() == 1);
+    REQUIRE(TakeSurvey(found.installations.front(), geteuid(), &watch).ok());
+    REQUIRE(watch.complete());
+    REQUIRE_FALSE(watch.Changed());
+  }
+
+  TempTree tree;
+  InstallationWatch watch;
+};
+
+}  // namespace
+
+TEST_CASE("a change is known as soon as it was made") {
+  WatchedToolkit toolkit;
+  const TempTree& tree = toolkit.tree;
+  SECTION("a header written in place") { tree.Write("real/cuda/include/cuda_runtime.h", "!"); }
+  SECTION("a library written in place") { tree.Write("real/cuda/lib/libnvJitLink.so.13", "!"); }
+  SECTION("a library replaced by renaming") {
+    tree.Write("new", "!");
+    tree.Rename("new", "real/cuda/lib/libnvrtc.so.13.0.88");
+  }
+  SECTION("a new header") { tree.Write("real/cuda/include/cccl/cub/new.cuh", ""); }
+  SECTION("a new directory of headers") { tree.Directory("real/cuda/include/thrust"); }
+  SECTION("a header removed") { tree.Remove("real/cuda/include/cccl/cub/cub.cuh"); }
+  SECTION("another mode of a file") { tree.Mode("real/cuda/include/cuda_runtime.h", 0666); }
+  SECTION("another mode of a directory") { tree.Mode("real/cuda/lib", 0777); }
+  SECTION("a link of a library moved") {
+    tree.Link("real/cuda/lib/libnvrtc.so.13", "libnvJitLink.so.13");
+  }
+  SECTION("another spelling leads elsewhere") { tree.Link("named", "elsewhere"); }
+  SECTION("a directory above was exchanged") {
+    tree.Rename("real", "former");
+    tree.Directory("real");
+  }
+  SECTION("the target of a header that is a link") { tree.Write("outside/extra.h", "!"); }
+  SECTION("everything removed") { tree.Remove("real"); }
+  CHECK(toolkit.watch.Changed());
+  CHECK(toolkit.watch.Changed());
+}
+
+TEST_CASE("what is no part of the installation may change") {
+  WatchedToolkit toolkit;
+  const TempTree& tree = toolkit.tree;
+  tree.Write("real/cuda/lib/libcublas.so.13", "a stray file beside the libraries");
+  tree.Write("real/cuda/nvvm/bin/cicc", "");
+  tree.Write("real/other/file", "");
+  tree.Write("outside/other.h", "");
+  tree.Write("new", "");
+  tree.Directory("real/cuda/include/__pycache__");
+  CHECK_FALSE(toolkit.watch.Changed());
+}
+
+TEST_CASE("reading is no change") {
+  WatchedToolkit toolkit;
+  const FoundInstallations found = FindInstallations(Roots({toolkit.tree.Path("named")}));
+  REQUIRE(TakeSurvey(found.installations.front(), geteuid(), nullptr).ok());
+  CHECK_FALSE(toolkit.watch.Changed());
+}

@@ -1,0 +1,303 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/toolchain/registry.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/toolchain/toolchain_fixture.h"
+
+using namespace cccl_cache::daemon;
+using cccl_cache::BuildKind;
+using cccl_cache::ToolchainSelector;
+
+namespace {
+
+ToolchainPtr Make(int major, int minor, uint8_t first_byte) {
+  Toolchain toolchain;
+  toolchain.major = major;
+  toolchain.minor = minor;
+  toolchain.id.bytes[0] = 0xab;
+  toolchain.id.bytes[3] = first_byte;
+  toolchain.root = "/cuda-" + toolchain.version();
+  toolchain.nvrtc = CompilerLibrary{.path = "/nvrtc"};
+  return std::make_shared<const Toolchain>(toolchain);
+}
+
+/// Newest first; 12.9 alone can link, two of 12.9 differ in the last digits of their short id.
+const std::vector<ToolchainPtr>& Present() {
+  static const std::vector<ToolchainPtr> present = [] {
+    Toolchain linking = *Make(12, 9, 0x03);
+    linking.nvjitlink = CompilerLibrary{.path = "/linker"};
+    Toolchain twin = *Make(12, 4, 0x03);
+    twin.id.bytes[4] = 0xff;
+    return std::vector{Make(13, 1, 0x01), Make(13, 0, 0x02),
+                       ToolchainPtr(std::make_shared<const Toolchain>(linking)),
+                       ToolchainPtr(std::make_shared<const Toolchain>(twin))};
+  }();
+  return present;
+}
+
+std::string Chosen(const ToolchainSelector& selector, uint32_t driver = 0,
+                   BuildKind kind = BuildKind::kNvrtc) {
+  const auto chosen = Choose(Present(), {selector, driver, kind});
+  return chosen.ok() ? (*chosen)->version() : std::string(Name(chosen.error().code));
+}
+
+}  // namespace
+
+TEST_CASE("without a wish the newest serves") { CHECK(Chosen({}) == "13.1"); }
+
+TEST_CASE("without a wish the newest serves that the driver can load") {
+  CHECK(Chosen({}, 13020) == "13.1");
+  CHECK(Chosen({}, 13010) == "13.1");
+  CHECK(Chosen({}, 12090) == "12.9");
+}
+
+TEST_CASE("one whose PTX the driver takes is preferred to newer ones of its major") {
+  CHECK(Chosen({}, 13000) == "13.0");
+  CHECK(Chosen({}, 12080) == "12.4");
+  CHECK(Chosen({.major = 13}, 13000) == "13.0");
+}
+
+TEST_CASE(
+    "where there is none, cubins of a newer one of the driver's major are better than an older "
+    "major's") {
+  CHECK(Chosen({}, 12030) == "12.9");
+  CHECK(Chosen({.major = 13}, 12080) == "13.1");
+  CHECK(Chosen({}, 12080, BuildKind::kLink) == "12.9");
+}
+
+TEST_CASE("the newest serves where the driver can load none") {
+  CHECK(Chosen({}, 11080) == "13.1");
+}
+
+TEST_CASE("a toolchain without the library for the kind does not serve") {
+  CHECK(Chosen({}, 0, BuildKind::kLink) == "12.9");
+  CHECK(Chosen({}, 11080, BuildKind::kLink) == "12.9");
+  CHECK(Chosen({}, 0, BuildKind::kNvvm) == "toolchain-not-found");
+}
+
+TEST_CASE("a major names its newest, a version exactly one") {
+  CHECK(Chosen({.major = 13}) == "13.1");
+  CHECK(Chosen({.major = 12}) == "12.9");
+  CHECK(Chosen({.major = 11}) == "toolchain-not-found");
+  CHECK(Chosen({.version = "13.0"}) == "13.0");
+  CHECK(Chosen({.version = "13.2"}) == "toolchain-not-found");
+}
+
+TEST_CASE("a version that is none is a bad request") {
+  for (const char* version : {"13", "13.", ".0", "13.0.88", "a.b", "13.0 ", "999999999999.1"}) {
+    CAPTURE(version);
+    CHECK(Chosen({.version = version}) == "invalid-request");
+  }
+}
+
+TEST_CASE("an id may be named by its first digits") {
+  CHECK(Chosen({.id = "ab000002"}) == "13.0");
+  CHECK(Chosen({.id = "AB000002"}) == "13.0");
+  CHECK(Chosen({.id = Present()[1]->id.Hex()}) == "13.0");
+  CHECK(Chosen({.id = "ab000003ff"}) == "12.4");
+  CHECK(Chosen({.id = "ab000009"}) == "toolchain-not-found");
+}
+
+TEST_CASE("digits that fit two toolchains, too few, or that are none, are a bad request") {
+  CHECK(Chosen({.id = "ab000003"}) == "invalid-request");
+  CHECK(Chosen({.id = "ab00000"}) == "invalid-request");
+  CHECK(Chosen({.id = "xb000002"}) == "invalid-request");
+  CHECK(Chosen({.id = std::string(65, 'a')}) == "invalid-request");
+}
+
+TEST_CASE("the named toolchain serves or none does") {
+  const auto chosen = Choose(Present(), {{.id = "ab000002"}, 0, BuildKind::kLink});
+  REQUIRE_FALSE(chosen.ok());
+  CHECK(chosen.error().message == "toolchain \"ab000002\" has no nvJitLink");
+}
+
+TEST_CASE("the error lists those present, those not used, and the way out") {
+  const std::vector<RejectedToolchain> rejected = {{"/opt/cuda", "others can write it"}};
+  const Error error = NotFound("there is no toolchain of CUDA 11", Present(), rejected);
+  CHECK(error.code == ErrorCode::kToolchainNotFound);
+  for (const char* part :
+       {"there is no toolchain of CUDA 11. Present: 13.1 (ab0000010000, /cuda-13.1);",
+        "/opt/cuda: others can write it;", "--toolchain-root"}) {
+    CHECK_THAT(error.message, Catch::Contains(part));
+  }
+  CHECK_THAT(NotFound("there is no toolchain", {}, {}).message,
+             Catch::Contains("None is present. Install one"));
+}
+
+TEST_CASE("a toolchain is described with absolute paths, versions and capabilities") {
+  Node node;
+  node.compiler.rejected_options = {"--no-cache"};
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr toolchain = registry.Only();
+  CHECK(toolchain->version() == "13.0");
+  CHECK(toolchain->root == node.tree.Path("cuda"));
+  REQUIRE(toolchain->nvrtc);
+  CHECK(toolchain->nvrtc->path == node.tree.Path("cuda/lib/libnvrtc.so.13"));
+  CHECK(toolchain->nvrtc->preload ==
+        std::vector{node.tree.Path("cuda/lib/libnvrtc-builtins.so.13.0")});
+  CHECK(toolchain->nvjitlink->version == "13.0");
+  CHECK(toolchain->nvvm->path == node.tree.Path("cuda/nvvm/lib64/libnvvm.so.4"));
+  CHECK(toolchain->libdevice == node.tree.Path("cuda/nvvm/libdevice/libdevice.10.bc"));
+  CHECK(toolchain->headers.size() == 2);
+  CHECK(toolchain->capabilities.random_seed);
+  CHECK_FALSE(toolchain->capabilities.no_cache);
+}
+
+TEST_CASE("a second start reads no file and probes nothing") {
+  Node node;
+  const SearchPlaces places = Roots({node.tree.Path("cuda")});
+  const auto id = TestedRegistry(places, node.meta, node.compiler).Only()->id;
+  const size_t writes = node.meta.writes();
+  const int compiles = node.compiler.compiles;
+  CHECK(TestedRegistry(places, node.meta, node.compiler).Only()->id == id);
+  CHECK(node.meta.writes() == writes);
+  CHECK(node.compiler.compiles == compiles);
+}
+
+TEST_CASE("toolchains of several majors stand side by side, newest first") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  TestedRegistry registry(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}), node.meta,
+                          node.compiler);
+  const auto present = registry->Present();
+  REQUIRE(present.size() == 2);
+  CHECK(present[0]->version() == "13.0");
+  CHECK(present[1]->version() == "12.9");
+  CHECK((*registry.Select({.major = 12}, BuildKind::kLink))->version() == "12.9");
+}
+
+TEST_CASE("the same contents at a second place are noted and not a second toolchain") {
+  Node node;
+  node.tree.Toolkit("copy", 13, 0);
+  TestedRegistry registry(Roots({node.tree.Path("cuda"), node.tree.Path("copy")}), node.meta,
+                          node.compiler);
+  CHECK(registry.Only()->root == node.tree.Path("cuda"));
+  CHECK(registry->Rejected().empty());
+  bool noted = false;
+  for (const ToolchainReport& report : registry.Reports()) {
+    noted |= report.text.starts_with(node.tree.Path("copy") + " has the same contents");
+  }
+  CHECK(noted);
+
+  // Once the first is gone, the second serves.
+  const auto id = registry.Only()->id;
+  node.tree.Remove("cuda");
+  const auto chosen = registry.Default();
+  REQUIRE(chosen.ok());
+  CHECK((*chosen)->root == node.tree.Path("copy"));
+  CHECK((*chosen)->id == id);
+}
+
+TEST_CASE("an installation that others can write is rejected with path, mode and way out") {
+  Node node;
+  node.tree.Mode("cuda/include/cccl", 0777);
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  CHECK(registry->Present().empty());
+  const auto rejected = registry->Rejected();
+  REQUIRE(rejected.size() == 1);
+  CHECK(rejected[0].root == node.tree.Path("cuda"));
+  CHECK_THAT(rejected[0].reason, Catch::Contains(node.tree.Path("cuda/include/cccl")) &&
+                                     Catch::Contains("0777") && Catch::Contains("chmod"));
+  const auto chosen = registry.Default();
+  REQUIRE_FALSE(chosen.ok());
+  CHECK(chosen.error().code == ErrorCode::kToolchainNotFound);
+  CHECK_THAT(chosen.error().message, Catch::Contains(rejected[0].reason));
+  CHECK(node.compiler.compiles == 0);
+}
+
+TEST_CASE("a toolchain whose compiler dies is rejected, and the others serve") {
+  Node node;
+  node.tree.Wheels12("wheels", 9);
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "another compiler");
+  node.compiler.broken_root = node.tree.Path("cuda");
+  TestedRegistry registry(Roots({node.tree.Path("wheels"), node.tree.Path("cuda")}), node.meta,
+                          node.compiler);
+  CHECK(registry.Only()->version() == "12.9");
+  REQUIRE(registry->Rejected().size() == 1);
+  CHECK_THAT(registry->Rejected()[0].reason, Catch::Contains("signal 11"));
+
+  // What was the matter may pass.
+  node.compiler.broken_root.reset();
+  registry.Rescan();
+  CHECK(registry->Present().size() == 2);
+}
+
+TEST_CASE("a changed toolchain is another one for the next request") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  CHECK(registry->Unchanged(*before));
+  REQUIRE(registry.Default().ok());
+  bool same_compiler = true;
+  SECTION("a header written in place") {
+    node.tree.Write("cuda/include/cuda_runtime.h", "RUNTIME");
+  }
+  SECTION("a library replaced by renaming") {
+    node.tree.Write("new", "COMPILER");
+    node.tree.Rename("new", "cuda/lib/libnvrtc.so.13");
+    same_compiler = false;
+  }
+  SECTION("a header added") { node.tree.Write("cuda/include/new.h", ""); }
+  SECTION("a header removed") { node.tree.Remove("cuda/include/cuda_runtime_api.h"); }
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->id != before->id);
+  CHECK(((*after)->nvrtc->id == before->nvrtc->id) == same_compiler);
+  CHECK(((*after)->contents->Find("") == before->contents->Find("")) != same_compiler);
+  CHECK((*after)->nvjitlink->id == before->nvjitlink->id);
+  CHECK(registry->Unchanged(**after));
+  CHECK_FALSE(registry->Unchanged(*before));
+}
+
+TEST_CASE("files that change and change back are not what they were in between") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
+  node.tree.Write("cuda/lib/libnvrtc.so.13", "compiler");
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->id == before->id);
+  CHECK((*after)->serial != before->serial);
+  CHECK_FALSE(registry->Unchanged(*before));
+  CHECK(registry->Unchanged(**after));
+}
+
+TEST_CASE("a toolchain that others were allowed to write after the start serves no longer") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  REQUIRE(registry.Default().ok());
+  node.tree.Mode("cuda/lib", 0777);
+  CHECK_FALSE(registry.Default().ok());
+  node.tree.Mode("cuda/lib", 0755);
+  registry.Rescan();
+  CHECK(registry.Default().ok());
+}
+
+TEST_CASE("a stray file beside the libraries changes nothing") {
+  Node node;
+  TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  node.tree.Write("cuda/lib/libcublas.so.13", "");
+  CHECK(registry->Unchanged(*before));
+  registry.Rescan();
+  CHECK(registry.Only() == before);
+}
+
+TEST_CASE("a spelling that leads elsewhere now is no spelling any more") {
+  Node node;
+  node.tree.Link("link", "cuda");
+  TestedRegistry registry(Roots({node.tree.Path("link")}), node.meta, node.compiler);
+  const ToolchainPtr before = registry.Only();
+  REQUIRE(before->headers[0].aliases == std::vector{node.tree.Path("link/include")});
+  node.tree.Toolkit("other", 13, 1);
+  node.tree.Link("link", "other");
+  CHECK_FALSE(registry->Unchanged(*before));
+  const auto after = registry.Default();
+  REQUIRE(after.ok());
+  CHECK((*after)->root == node.tree.Path("other"));
+}
