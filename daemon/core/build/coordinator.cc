@@ -96,8 +96,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
   const uid_t uid = build->peer.uid;
   while (true) switch (build->step) {
       case Step::kPlan: {
-        if (stopping_) return responder_.Answer(std::move(build), Stopping());
         if (build->toolchain == nullptr) {
+          if (stopping_) return responder_.Answer(std::move(build), Stopping());
           const BuildRequest& request = *build->request;
           const auto toolchain =
               parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
