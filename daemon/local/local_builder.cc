@@ -45,7 +45,7 @@ BuildLimits OneBuild() {
   BuildLimits limits;
   limits.compile.time = kNoTimeLimit;
   limits.compile.memory_bytes = kNoMemoryLimit;
-  limits.slots = 1;
+  limits.shadow_check_every = 0;
   limits.preamble_bytes = 0;
   return limits;
 }

@@ -58,7 +58,7 @@ struct ServiceLimits {
 /// Bounds on builds.
 struct BuildLimits {
   CompileLimits compile;
-  size_t slots = 2;  ///< compiles at one time
+  size_t slots = 1;  ///< compiles at one time
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
   /// Longest read of the daemon's own disk. A longer one counts as a miss: the build goes on as if
@@ -66,7 +66,7 @@ struct BuildLimits {
   std::chrono::milliseconds disk_patience{5'000};
   std::chrono::milliseconds remember_failures{60'000};
   std::chrono::seconds quarantine{600};
-  uint64_t shadow_check_every = 0;       ///< one hit of so many is compiled again; 0: none
+  uint64_t shadow_check_every = 1'000;   ///< one hit of so many is compiled again; 0: none
   uint64_t preamble_bytes = 1ull << 30;  ///< precompiled headers kept in memory; 0: none are made
 };
 
