@@ -16,8 +16,8 @@ namespace cccl_cache::daemon {
 
 using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-/// A cache in memory whose entries expire after a fixed time: a compile failure by fingerprint, or
-/// a quarantined input by uid and fingerprint. Bounded in bytes, for each account and for all
+/// A cache in memory whose entries expire after a fixed time: a compile failure by flight, or a
+/// quarantined input by uid, fingerprint and view. Bounded in bytes, for each account and for all
 /// together, so that no account evicts what others rely on: see PerUserLru. Thread-safe.
 template <typename Value>
 class ExpiringCache {
