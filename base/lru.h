@@ -18,8 +18,8 @@ namespace cccl_cache {
 
 /// A bounded cache that evicts the least recently used entries first, and in which each user has a
 /// share. A user above its share loses its own oldest entry. Above a total, the user that holds
-/// most loses its oldest entry. An entry with more bytes than a share is not taken. Expired entries
-/// are evicted before others.
+/// most loses its oldest entry. An entry with more bytes than a share is not taken. Before that,
+/// Insert evicts each user's oldest entries that have expired.
 ///
 /// `User` names what has a share: a uid, an account. By default all entries are of one user. Not
 /// thread-safe: the owner locks, and destroys the entries that Insert and Remove return after it
@@ -80,7 +80,9 @@ class PerUserLru {
   /// longer kept: entries that were replaced or evicted, perhaps the new one itself.
   [[nodiscard]] Entries Insert(User user, Key key, Value value, uint64_t bytes, Time now = {}) {
     Entries gone = Remove(key);
-    for (auto next = users_.begin(); next != users_.end();) EvictExpired(next++, now, gone);
+    if (limits_.lifetime != Time::duration::max()) {
+      for (auto next = users_.begin(); next != users_.end();) EvictExpired(next++, now, gone);
+    }
     Entries incoming;
     incoming.push_back({user, std::move(key), std::move(value), bytes, now});
     if (bytes > std::min(limits_.max_bytes, limits_.max_bytes_per_user)) {

@@ -30,6 +30,12 @@ struct DigestPrefix {
     return prefix;
   }
 
+  /// Returns the lowest digest that begins so.
+  [[nodiscard]] Digest First() const {
+    std::string padded = hex;
+    padded.resize(kAllDigits, '0');
+    return *Digest::FromHex(padded);
+  }
   [[nodiscard]] bool Matches(const Digest& digest) const { return digest.Hex().starts_with(hex); }
 
   std::string hex;  ///< lower-case

@@ -129,6 +129,21 @@ bool AnsweredTable::Has(Database& database, uid_t uid, const Digest& key) {
   return HasRow(database, UserRowKey(uid, key));
 }
 
+void AnsweredTable::ReadKeys(Database& database, uid_t uid, const DigestPrefix& prefix, size_t most,
+                             std::set<Digest>* keys) {
+  const std::string user = UserRowPrefix(uid);
+  size_t found = 0;
+  // What can't be read is not named.
+  static_cast<void>(database.Scan(Column::kAnswered, UserRowKey(uid, prefix.First()),
+                                  [&](std::string_view row, std::string_view) {
+                                    const auto key =
+                                        row.starts_with(user) ? KeyOfRow(row) : std::nullopt;
+                                    if (!key || !prefix.Matches(*key)) return false;
+                                    keys->insert(*key);
+                                    return ++found < most;
+                                  }));
+}
+
 void AnsweredTable::ReadUsers(Database& database, std::vector<uid_t>* users) {
   std::optional<uid_t> next = 0;
   while (next) {
@@ -175,6 +190,28 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
   builds.reserve(rows.size());
   for (auto& [place, build] : rows) builds.push_back(std::move(build));
   return builds;
+}
+
+std::vector<Digest> AnsweredLedger::KeysWith(uid_t uid, const DigestPrefix& prefix, size_t most) {
+  std::set<Digest> keys;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto* rows : {&writing_, &waiting_}) {
+      size_t found = 0;
+      for (auto row = rows->lower_bound({uid, prefix.First()});
+           row != rows->end() && row->first.first == uid && prefix.Matches(row->first.second) &&
+           found < most;
+           ++row, ++found) {
+        keys.insert(row->first.second);
+      }
+    }
+  }
+  if (const auto database = slot_.Get()) {
+    AnsweredTable::ReadKeys(*database, uid, prefix, most, &keys);
+  }
+  std::vector<Digest> lowest(keys.begin(), keys.end());
+  lowest.resize(std::min(lowest.size(), most));
+  return lowest;
 }
 
 bool AnsweredLedger::Has(uid_t uid, const Digest& key) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,9 @@ class AnsweredTable {
   /// Adds the user's rows to `rows`.
   static void Read(Database& database, uid_t uid, Rows* rows);
   [[nodiscard]] static bool Has(Database& database, uid_t uid, const Digest& key);
+  /// Adds the lowest of the user's keys that begin so to `keys`, at most `most`.
+  static void ReadKeys(Database& database, uid_t uid, const DigestPrefix& prefix, size_t most,
+                       std::set<Digest>* keys);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:
@@ -67,6 +71,7 @@ class AnsweredLedger final : public AnsweredBuilds {
   void Note(uid_t uid, AnsweredBuild build) override;
   bool Has(uid_t uid, const Digest& key) override;
   std::vector<AnsweredBuild> Of(uid_t uid) override;
+  std::vector<Digest> KeysWith(uid_t uid, const DigestPrefix& prefix, size_t most) override;
   std::vector<uid_t> Users() override;
 
   /// For the writer: returns the rows to write. Until Written() is called, it returns the same rows

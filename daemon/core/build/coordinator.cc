@@ -72,13 +72,13 @@ BuildCoordinator::Ticket BuildCoordinator::Start(std::shared_ptr<const BuildRequ
   return Enter(std::move(build));
 }
 
-void BuildCoordinator::Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer,
-                               Explainer::Done done) {
+BuildCoordinator::Ticket BuildCoordinator::Explain(std::shared_ptr<const BuildRequest> request,
+                                                   const Peer& peer, Explainer::Done done) {
   auto build = std::make_unique<Build>();
   build->request = std::move(request);
   build->peer = peer;
   build->dry_run = std::make_unique<DryRun>(DryRun{std::move(done)});
-  Enter(std::move(build));
+  return Enter(std::move(build));
 }
 
 BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {

@@ -74,7 +74,8 @@ class BuildCoordinator {
 
   /// Answers whether this build would be a hit, and why not: a dry run, which goes the same way up
   /// to the flight that it would join. `done` runs once, as for Start.
-  void Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer, Explainer::Done done);
+  Ticket Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer,
+                 Explainer::Done done);
   /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
   /// the disk for this user, or never if the coordinator ends before. If too many reads are
   /// queued, `done` runs before this returns.

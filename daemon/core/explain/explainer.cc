@@ -15,6 +15,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
+// So many keys that begin alike are counted.
+constexpr size_t kMaxCounted = 16;
 // A user who edited a header looks for that one; a whole other checkout need not be listed.
 constexpr size_t kMaxFiles = 8;
 
@@ -67,18 +69,19 @@ std::optional<Explanation> Explainer::GoneSince(const Digest& key) const {
 Result<Explanation> Explainer::OfKey(const DigestPrefix& prefix, uid_t uid) const {
   if (const auto whole = Digest::FromHex(prefix.hex)) return OfWholeKey(*whole, uid);
   std::set<Digest> keys;
-  for (const PastBuildPtr& build : history_.Of(uid)) keys.insert(build->key);
-  if (answered_ != nullptr) {
-    for (const AnsweredBuild& build : answered_->Of(uid)) keys.insert(build.key);
+  for (const PastBuildPtr& build : history_.Of(uid)) {
+    if (prefix.Matches(build->key)) keys.insert(build->key);
   }
-  std::erase_if(keys, [&](const Digest& key) { return !prefix.Matches(key); });
+  if (answered_ != nullptr) {
+    for (const Digest& key : answered_->KeysWith(uid, prefix, kMaxCounted)) keys.insert(key);
+  }
   if (keys.size() == 1) return OfWholeKey(*keys.begin(), uid);
   Explanation unknown;
   unknown.verdict = Verdict::kUnknownKey;
   if (keys.empty()) return unknown;
-  return Error{
-      ErrorCode::kInvalidRequest,
-      fmt::format("{} keys of yours begin with {}: give more digits", keys.size(), prefix.hex)};
+  return Error{ErrorCode::kInvalidRequest,
+               fmt::format("{}{} keys of yours begin with {}: give more digits", keys.size(),
+                           keys.size() < kMaxCounted ? "" : " or more", prefix.hex)};
 }
 
 Explanation Explainer::OfWholeKey(const Digest& key, uid_t uid) const {

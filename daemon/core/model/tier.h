@@ -15,6 +15,7 @@
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
+#include "proto/digest_prefix.h"
 
 namespace cccl_cache::daemon {
 
@@ -124,6 +125,8 @@ class AnsweredBuilds {
   virtual std::vector<AnsweredBuild> Of(uid_t uid) = 0;
   /// Returns whether the user was answered with this key. Reads the disk once.
   virtual bool Has(uid_t uid, const Digest& key) = 0;
+  /// Returns the lowest of the user's keys that begin so, at most `most`. Reads no other rows.
+  virtual std::vector<Digest> KeysWith(uid_t uid, const DigestPrefix& prefix, size_t most) = 0;
   /// Returns the uids that were answered with anything, ascending. Reads the disk.
   virtual std::vector<uid_t> Users() = 0;
 };

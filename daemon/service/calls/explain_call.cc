@@ -37,8 +37,7 @@ Result<ExplainQuestion> ExplainCall::ReadQuestion(grpc::ByteBuffer& request) {
 Status ExplainCall::Ask(ExplainQuestion question) {
   auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, question.build.bytes);
   if (!held) return held.error();
-  // If a file system hangs, the question remains after the caller has left, and its bytes stay
-  // counted.
+  // The bytes stay counted until the question is answered or dropped.
   auto answer = [this, events = events(),
                  share = std::make_shared<Share>(std::move(*held))](Result<Explanation> explained) {
     events->Post([this, explained = std::move(explained)] {
@@ -49,7 +48,8 @@ Status ExplainCall::Ask(ExplainQuestion question) {
   if (question.key) {
     backend_.builder.ExplainKey(*question.key, peer_, std::move(answer));
   } else {
-    backend_.builder.ExplainRequest(std::move(question.build.request), peer_, std::move(answer));
+    ticket_ = backend_.builder.ExplainRequest(std::move(question.build.request), peer_,
+                                              std::move(answer));
   }
   return Ok{};
 }

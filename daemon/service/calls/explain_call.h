@@ -27,11 +27,13 @@ class ExplainCall final : public StreamCall {
 
  private:
   void OnMessage(grpc::ByteBuffer& message) override;
+  void OnGone() override { backend_.builder.Leave(ticket_); }
   [[nodiscard]] Result<ExplainQuestion> ReadQuestion(grpc::ByteBuffer& request);
   [[nodiscard]] Status Ask(ExplainQuestion question);
 
   BuildBackend& backend_;
   const Peer peer_;
+  BuildCoordinator::Ticket ticket_ = 0;  ///< of a build that is asked about
 };
 
 }  // namespace cccl_cache::daemon

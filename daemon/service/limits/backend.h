@@ -27,10 +27,10 @@ class Builder {
                                          const Caller& caller, BuildCoordinator::Done done) = 0;
   virtual void Leave(BuildCoordinator::Ticket ticket) = 0;
 
-  /// These explain why builds are misses. The contract of both is that of Explainer.
+  /// These explain why builds are misses. The contract of both is that of BuildCoordinator.
   virtual void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) = 0;
-  virtual void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
-                              Explainer::Done done) = 0;
+  virtual BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
+                                                  const Peer& peer, Explainer::Done done) = 0;
 };
 
 /// The daemon's Builder. The coordinator must outlive it.
@@ -46,9 +46,9 @@ class CoordinatorBuilder final : public Builder {
   void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) override {
     coordinator_.ExplainKey(key, peer, std::move(done));
   }
-  void ExplainRequest(std::shared_ptr<const BuildRequest> request, const Peer& peer,
-                      Explainer::Done done) override {
-    coordinator_.Explain(std::move(request), peer, std::move(done));
+  BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const BuildRequest> request,
+                                          const Peer& peer, Explainer::Done done) override {
+    return coordinator_.Explain(std::move(request), peer, std::move(done));
   }
 
  private:

@@ -374,6 +374,19 @@ TEST_CASE("a question that still waits when the daemon ends is answered so") {
   CHECK((*answer).error().code == ErrorCode::kUnavailable);
 }
 
+TEST_CASE("a question whose caller leaves is dropped, and keeps no daemon from ending") {
+  CoordinatorBench bench(SourceAsOutput);
+  bench.toolchains.NeedLooks(1);
+  bool answered = false;
+  const auto ticket = bench.coordinator->Explain(
+      MakeRequest("a"), kAlice, [&](const Result<Explanation>&) { answered = true; });
+  bench.coordinator->Leave(ticket);
+  bench.coordinator->Drain(kPatience);
+  CHECK(bench.toolchains.FinishLook() == 1);
+  CHECK_FALSE(answered);
+  CHECK(bench.Count(Counter::kCancelled) == 0);
+}
+
 TEST_CASE("a question counts as no build, no hit and no miss") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a");

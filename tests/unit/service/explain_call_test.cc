@@ -91,6 +91,7 @@ TEST_CASE("who leaves while files hang is let go, and the late answer goes nowhe
   const Answer answer = Ask(running, Kernel(), std::chrono::seconds(1));
   CHECK(answer.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
   REQUIRE(running.builder.WaitForQuestions(1));
+  CHECK(running.builder.WaitForLeft(1));
   running.builder.AnswerQuestions(Explanation{});
   running.builder.explain_build = [](const auto&, const auto&) {
     return Result<Explanation>(Explanation{});
@@ -115,8 +116,6 @@ TEST_CASE("the bytes of a question count as long as it is not answered") {
   };
   CHECK(Ask(running, request).status.ok());
 }
-
-namespace v1 = cccl_cache::v1;
 
 Result<ExplainQuestion> Read(const std::string& bytes) {
   const grpc::Slice slice(bytes);

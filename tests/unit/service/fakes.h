@@ -98,12 +98,16 @@ class FakeBuilder final : public Builder {
     questions_.push_back(std::move(done));
     changed_.notify_all();
   }
-  void ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request, const Peer& peer,
-                      Explainer::Done done) override {
-    if (explain_build) return done(explain_build(*request, peer));
+  BuildCoordinator::Ticket ExplainRequest(std::shared_ptr<const cccl_cache::BuildRequest> request,
+                                          const Peer& peer, Explainer::Done done) override {
+    if (explain_build) {
+      done(explain_build(*request, peer));
+      return 0;
+    }
     std::lock_guard lock(mutex_);
     questions_.push_back(std::move(done));
     changed_.notify_all();
+    return ++last_ticket_;
   }
 
   [[nodiscard]] bool WaitForWaiting(size_t count) {

@@ -30,6 +30,14 @@ class FakeAnswered final : public AnsweredBuilds {
     const std::lock_guard lock(mutex_);
     return std::ranges::find(builds_[uid], key, &AnsweredBuild::key) != builds_[uid].end();
   }
+  std::vector<cccl_cache::Digest> KeysWith(uid_t uid, const cccl_cache::DigestPrefix& prefix,
+                                           size_t most) override {
+    std::vector<cccl_cache::Digest> keys;
+    for (const AnsweredBuild& build : Of(uid)) {
+      if (prefix.Matches(build.key) && keys.size() < most) keys.push_back(build.key);
+    }
+    return keys;
+  }
   std::vector<uid_t> Users() override {
     const std::lock_guard lock(mutex_);
     std::vector<uid_t> users;

@@ -48,6 +48,27 @@ TEST_CASE("what was answered is there at once, and after a restart") {
   }
 }
 
+TEST_CASE("keys are found by their first digits, those of one user alone, the lowest first") {
+  store_test::StoreScene store;
+  std::vector<cccl_cache::Digest> alike;
+  for (uint8_t last : {1, 2, 3}) {
+    AnsweredBuild build = Build(7);
+    build.key.bytes.back() = last;
+    alike.push_back(build.key);
+    store->answered().Note(kAlice, build);
+  }
+  store->answered().Note(kAlice, Build(8));
+  store->answered().Note(kBob, Build(8));
+  const auto digits = *cccl_cache::DigestPrefix::FromHex(Key(7).Hex().substr(0, 9));
+  for (int opening = 0; opening < 2; ++opening) {
+    CHECK(store->answered().KeysWith(kAlice, digits, 9) == alike);
+    CHECK(store->answered().KeysWith(kAlice, digits, 2) == std::vector{alike[0], alike[1]});
+    CHECK(store->answered().KeysWith(kAlice, alike[2], 9) == std::vector{alike[2]});
+    CHECK(store->answered().KeysWith(kBob, digits, 9).empty());
+    store.Reopen();
+  }
+}
+
 TEST_CASE("the later of two answers counts") {
   store_test::StoreScene store;
   store->answered().Note(kAlice, Build(1, 100));
