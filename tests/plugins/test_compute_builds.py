@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
+from cccl_cache._plugin.canonical import Refused
+from cccl_cache._plugin.leases import Key, Settings, pack, unpack
+from cccl_cache._plugin.report import Report
 from cccl_cache.compute import _builds
-from cccl_cache.compute._builds import Builds, Settings, pack, unpack
-from cccl_cache.compute._canonical import Refused
-from cccl_cache.compute._key import Key
-from cccl_cache.compute._report import Report
+from cccl_cache.compute._builds import Builds
 
 
 class Wrapper:
@@ -80,7 +80,8 @@ def keyed(monkeypatch):
 
 
 def builds(leases):
-    return Builds(Settings(lambda: leases, "1.0", None, 1.0), Report())
+    report = Report("tests", ("hits", "hits_in_process", "builds", "published"))
+    return Builds(Settings(lambda: leases, None, 1.0), "1.0", report)
 
 
 def construct(cache, *args, function=original):

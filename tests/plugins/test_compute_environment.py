@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from cccl_cache.compute._canonical import Refused
-from cccl_cache.compute._environment import loaded_copies, nvrtc_builtins
+from cccl_cache._plugin.canonical import Refused
+from cccl_cache._plugin.loaded import loaded_copies, nvrtc_builtins
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def asked_by_a_process(nvrtc, library_path):
     """What a process says that began with this LD_LIBRARY_PATH, of which it knows nothing any more."""
     code = (
         "import os, sys; os.environ.pop('LD_LIBRARY_PATH')\n"
-        "from cccl_cache.compute._environment import nvrtc_builtins\n"
+        "from cccl_cache._plugin.loaded import nvrtc_builtins\n"
         "print(nvrtc_builtins(sys.argv[1:]))"
     )
     environment = {**os.environ, "LD_LIBRARY_PATH": library_path}

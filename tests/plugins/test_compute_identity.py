@@ -9,8 +9,8 @@ import numpy
 import pytest
 from operators import define
 
-from cccl_cache.compute._canonical import Refused, encode
-from cccl_cache.compute._functions import function_digest
+from cccl_cache._plugin.canonical import Refused, encode
+from cccl_cache._plugin.functions import function_digest
 from cccl_cache.compute._values import describe_value
 
 

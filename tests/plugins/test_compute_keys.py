@@ -11,6 +11,7 @@ from operators import define
 
 import cccl_cache.compute as plugin
 import cuda.compute as compute
+from cccl_cache._plugin import loaded
 from cccl_cache.compute import _builds, _environment
 from cuda.compute import OpKind, ProxyArray, ProxyValue
 from cuda.compute.op import RawOp
@@ -299,9 +300,9 @@ def test_arrays_that_an_operator_captures_count_by_type_and_shape_alone():
 
 def test_another_build_of_the_package_is_another_environment(monkeypatch):
     before = key(reduce)
-    contents = _environment.contents_digest
+    contents = loaded.contents_digest
     monkeypatch.setattr(
-        _environment, "contents_digest",
+        loaded, "contents_digest",
         lambda path: "other" if path.endswith("cuda/compute") else contents(path))
     _environment._native_files.cache_clear()
     try:

@@ -7,7 +7,7 @@ import re
 
 import cccl_cache.compute as plugin
 import pytest
-from cccl_cache.compute._report import TESTED
+from cccl_cache.compute._release import TESTED
 from cuda.compute.algorithms._reduce import _Reduce
 
 ROOT = pathlib.Path(__file__).parents[2]

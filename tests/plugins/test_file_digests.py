@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from cccl_cache.compute import _file_digests
-from cccl_cache.compute._file_digests import contents_digest
+from cccl_cache._plugin import file_digests
+from cccl_cache._plugin.file_digests import contents_digest
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +20,8 @@ def kept(tmp_path, monkeypatch):
 def reads(monkeypatch):
     """The digests that were computed from files."""
     made = []
-    original = _file_digests._digest
-    monkeypatch.setattr(_file_digests, "_digest", lambda files: made.append(files) or original(files))
+    original = file_digests._digest
+    monkeypatch.setattr(file_digests, "_digest", lambda files: made.append(files) or original(files))
     return made
 
 
@@ -36,7 +36,7 @@ def write(path, text, age=3600):
 @pytest.fixture
 def settled(monkeypatch):
     """As if files changed long ago: what changes now could otherwise change again under the same stamp."""
-    monkeypatch.setattr(_file_digests, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(file_digests, "_SETTLED_NS", -(10**18))
 
 
 def test_a_digest_depends_on_names_and_contents(tmp_path, settled):

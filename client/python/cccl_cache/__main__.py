@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from importlib import metadata
+from importlib import import_module
 
 import cccl_cache
 
@@ -18,6 +18,7 @@ from . import _library
 from ._client import COMPILER_OF_THE_PACKAGE
 
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
+_PLUGINS = {"cuda.compute": "cccl_cache.compute"}
 _PROCESS_BYTES = 64 << 20  # the library's own choice
 
 
@@ -61,7 +62,7 @@ def _turned_on() -> list[str]:
     return [
         f"  without a daemon: {_fallback()}",
         f"  cache within a process: {_process_cache()}",
-        f"  cuda.compute: {_compute()}",
+        *(f"  {name}: {import_module(plugin).switch.told()}" for name, plugin in _PLUGINS.items()),
     ]
 
 
@@ -78,25 +79,6 @@ def _process_cache() -> str:
     if text != "off" and not text.isdigit():
         return f"no client can be made: {_PROCESS_VARIABLE} is {text!r}, a number of bytes, or off, is expected"
     return f"{'off' if text == 'off' or int(text) == 0 else f'on, {int(text)} bytes'} ({_PROCESS_VARIABLE}={text})"
-
-
-def _compute() -> str:
-    try:
-        metadata.version("cuda-cccl")
-    except metadata.PackageNotFoundError:
-        return "off: cuda-cccl is not installed"
-    try:
-        from .compute import status
-        from .compute._report import tested_release
-
-        release, why_off = tested_release()
-    except Exception as error:  # of packages that are not ours
-        return f"off: {error}"
-    if why_off is not None:
-        return f"off: {why_off}"
-    if status()["on"]:
-        return f"on, for cuda-cccl {release} (CCCL_CACHE_COMPUTE)"
-    return f"off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set, for cuda-cccl {release}"
 
 
 def main() -> int:

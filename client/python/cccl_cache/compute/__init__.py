@@ -12,19 +12,17 @@ with which it was not tested. Never raises where cuda.compute would not.
 
 from __future__ import annotations
 
-import threading
-from typing import Any, Callable, Optional, cast
+from typing import Any, Callable, Optional
 
-from ._builds import Builds, LeaseClient, Settings
-from ._hooks import Hooks
-from ._report import Report, logger, tested_release
+from .._plugin.leases import LeaseClient, Settings, default_client
+from .._plugin.report import Report
+from .._plugin.switch import Hooks, Switch
+from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
 
-_lock = threading.Lock()
-_report = Report()
-_hooks: Optional[Hooks] = None
-_why_off: Optional[str] = "install() was not called"
+_OUTCOMES = ("hits", "hits_in_process", "builds", "published")
+switch = Switch("cuda.compute", "CCCL_CACHE_COMPUTE", served_release, Report(__name__, _OUTCOMES))
 
 
 def install(
@@ -47,28 +45,20 @@ def install(
     bool
         Whether it is on. If not, ``status()["why_off"]`` says why.
     """
-    global _hooks, _why_off
-    with _lock:
-        if _hooks is not None:
-            return True
-        release, _why_off = tested_release()
-        if release is None:
-            logger.warning("cuda.compute is not cached: %s", _why_off)
-            return False
-        settings = Settings(client or _default_client, release, group, wait)
-        hooks = Hooks(Builds(settings, _report))
-        hooks.attach()
-        _hooks = hooks
-        return True
+    settings = Settings(client or default_client, group, wait)
+
+    def hooks(release: str) -> Hooks:
+        from ._builds import Builds
+        from ._hooks import ComputeHooks
+
+        return ComputeHooks(Builds(settings, release, switch.report))
+
+    return switch.install(hooks)
 
 
 def uninstall() -> None:
     """Turns the cache off again. Algorithms that were made stay usable."""
-    global _hooks, _why_off
-    with _lock:
-        if _hooks is not None:
-            _hooks.detach()
-            _hooks, _why_off = None, "uninstall() was called"
+    switch.uninstall()
 
 
 def status() -> dict[str, Any]:
@@ -77,10 +67,4 @@ def status() -> dict[str, Any]:
     ``on``, ``why_off``; ``hits`` and ``hits_in_process`` (not built), ``builds``, ``published``; ``not_cached`` and
     ``errors``: how often, by reason.
     """
-    return {"on": _hooks is not None, "why_off": None if _hooks is not None else _why_off, **_report.snapshot()}
-
-
-def _default_client() -> LeaseClient:
-    import cccl_cache
-
-    return cast(LeaseClient, cccl_cache.Client())
+    return switch.status()

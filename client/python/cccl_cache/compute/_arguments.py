@@ -13,9 +13,11 @@ from typing import Any, Callable
 
 import numpy
 
-from ._canonical import Description, Refused, check_not_frozen
-from ._functions import Walk
-from ._values import describe_dtype, describe_type_descriptor, describe_value
+from .._plugin.canonical import Description, Refused
+from .._plugin.functions import Walk
+from .._plugin.values import describe_dtype
+from ._frozen import check_not_frozen
+from ._values import describe_type_descriptor, describe_value
 
 
 def describe_construction(wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Description:

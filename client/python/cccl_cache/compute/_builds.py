@@ -1,56 +1,21 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Getting a build: from this process, from the daemon, or by building under a lease while others wait.
-
-A build is deposited in an envelope, whose digest shows whether a bit of it changed:
-
-    envelope = "CCCLPYB1" sha256(key ‖ build)(32) build(to the end)
-"""
+"""Getting a build: from this process, from the daemon, or by building under a lease while others wait."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import hmac
 import threading
 from collections import OrderedDict
-from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
-from .._circuit_breaker import CircuitBreaker
-from ._canonical import Refused
-from ._key import Key, build_key
-from ._report import Report
+from .._plugin.canonical import Refused
+from .._plugin.leases import Deposits, Key, Settings
+from .._plugin.report import Report
+from ._key import build_key
 
 NAMESPACE = "cuda.compute"
 _KEPT = 1024
-_MAGIC = b"CCCLPYB1"
-_HEADER = len(_MAGIC) + 32
 _current = threading.local()
-
-
-class Lease(Protocol):
-    """The result of cccl_cache.Client.lease: contents, or the right to publish them."""
-
-    contents: Optional[bytes]
-
-    def publish(self, data: bytes) -> None: ...
-
-
-class LeaseClient(Protocol):
-    """The part of cccl_cache.Client that is used here."""
-
-    def lease(
-        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float]
-    ) -> ContextManager[Lease]: ...
-
-
-class Settings(NamedTuple):
-    """How builds are shared: `wait` bounds, in seconds, how long another process' build is waited for."""
-
-    connect: Callable[[], LeaseClient]
-    release: str
-    group: Optional[str]
-    wait: float
 
 
 class Construction(NamedTuple):
@@ -69,14 +34,6 @@ class Construction(NamedTuple):
         self.original(self.wrapper, *self.args, **self.kwargs)
 
 
-class _Turn:
-    """Of the threads that want one build; forgotten with the last of them."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.threads = 0
-
-
 def current_key() -> Optional[str]:
     """The key of what this thread is building now, which the package's own caches must keep apart."""
     return getattr(_current, "key", None)
@@ -90,14 +47,12 @@ def for_named_capabilities() -> bool:
 class Builds:
     """Takes the place of building in each wrapper's constructor. Thread-safe."""
 
-    def __init__(self, settings: Settings, report: Report):
-        self._settings = settings
+    def __init__(self, settings: Settings, release: str, report: Report):
+        self._deposits = Deposits(NAMESPACE, settings, report)
+        self._release = release
         self._report = report
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[bytes, list[Any]]] = OrderedDict()
-        self._turns: dict[str, _Turn] = {}
-        self._client: Optional[LeaseClient] = None
-        self._breaker = CircuitBreaker(settings.wait)
 
     def construct(
         self, original: Callable[..., None], wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -126,30 +81,15 @@ class Builds:
             self._report.count("hits_in_process")
         else:
             # One thread gets the build and loads it: the others share its loaded code, as the package's own do.
-            with self._turn(key):
+            with self._deposits.turn(key.digest):
                 if self._from_this_process(key, call):
                     self._report.count("hits_in_process")
                 else:
                     self._from_the_daemon(key, call)
 
-    @contextlib.contextmanager
-    def _turn(self, key: Key) -> Iterator[None]:
-        """Held by one thread at a time for a key."""
-        with self._lock:
-            turn = self._turns.setdefault(key.digest, _Turn())
-            turn.threads += 1
-        try:
-            with turn.lock:
-                yield
-        finally:
-            with self._lock:
-                turn.threads -= 1
-                if turn.threads == 0:
-                    del self._turns[key.digest]
-
     def _key(self, call: Construction) -> Optional[Key]:
         try:
-            return build_key(self._settings.release, call.wrapper, call.original, call.args, call.kwargs)
+            return build_key(self._release, call.wrapper, call.original, call.args, call.kwargs)
         except Refused as reason:
             self._report.not_cached(call.name, str(reason))
         except Exception as error:
@@ -162,42 +102,14 @@ class Builds:
         return kept is not None and self._adopt(key, call, *kept)
 
     def _from_the_daemon(self, key: Key, call: Construction) -> None:
-        entered, lease = self._acquire(key, call)
-        if lease is None:
-            self._build(key, call)
-            self._keep_own(key, call)
-            return
-        try:
-            build = None if lease.contents is None else unpack(key.digest, bytes(lease.contents))
-            if build is not None and self._adopt(key, call, build, []):
+        with self._deposits.ask(key, call.name) as offer:
+            if offer.contents is not None and self._adopt(key, call, offer.contents, []):
                 self._report.count("hits")
                 return
             self._build(key, call)
-            if lease.contents is None:
-                self._publish(key, call, lease)
-        finally:
-            self._leave(entered, call)
-
-    def _acquire(self, key: Key, call: Construction) -> tuple[Any, Optional[Lease]]:
-        try:
-            if self._client is None:
-                self._client = self._settings.connect()
-            entered = self._client.lease(
-                NAMESPACE, key.fields, group=self._settings.group, timeout=self._breaker.seconds
-            )
-            lease = entered.__enter__()
-            self._breaker.answered()
-            return entered, lease
-        except Exception as error:
-            self._breaker.failed(error)
-            self._report.error(call.name, error)
-            return None, None
-
-    def _leave(self, entered: Any, call: Construction) -> None:
-        try:
-            entered.__exit__(None, None, None)
-        except Exception as error:
-            self._report.error(call.name, error)
+            build = self._keep_own(key, call)
+            if build is not None:
+                offer.publish(build)
 
     def _build(self, key: Optional[Key], call: Construction) -> None:
         self._report.count("builds")
@@ -206,16 +118,6 @@ class Builds:
             call.run()
         finally:
             _current.key = None
-
-    def _publish(self, key: Key, call: Construction, lease: Lease) -> None:
-        build = self._keep_own(key, call)
-        if build is None:
-            return
-        try:
-            lease.publish(pack(key.digest, build))
-            self._report.count("published")
-        except Exception as error:
-            self._report.error(call.name, error)
 
     def _keep_own(self, key: Key, call: Construction) -> Optional[bytes]:
         """Keeps for this process what it built, and returns it. None if that can't be done."""
@@ -287,20 +189,3 @@ def _copy_slots(source: Any, target: Any) -> None:
         for name in getattr(kind, "__slots__", ()):
             if hasattr(source, name):
                 setattr(target, name, getattr(source, name))
-
-
-def pack(key: str, build: bytes) -> bytes:
-    """The envelope of a build that belongs to `key`."""
-    return _MAGIC + _seal(key, build) + build
-
-
-def unpack(key: str, envelope: bytes) -> bytes | None:
-    """The build, or None if the envelope is not one, is damaged, or belongs to another key."""
-    build = envelope[_HEADER:]
-    if not envelope.startswith(_MAGIC) or not hmac.compare_digest(envelope[len(_MAGIC) : _HEADER], _seal(key, build)):
-        return None
-    return build
-
-
-def _seal(key: str, build: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + build).digest()

@@ -8,18 +8,14 @@ Files count by their contents, as this process has loaded or will find them; rea
 from __future__ import annotations
 
 import functools
-import glob
 import os
 import platform
 import sys
-from importlib import metadata
-from typing import Iterable
 
-from ._canonical import Description, Refused, digest
-from ._file_digests import contents_digest
+from .._plugin.canonical import Description, Refused, digest
+from .._plugin.loaded import contents, loaded_copies, nvrtc_builtins, version
 
 _LOADED = ("libnvrtc.so", "libnvJitLink.so")
-_BUILTINS = "libnvrtc-builtins.so"
 _VERSIONED = ("cuda-cccl", "cuda-core", "cuda-bindings", "cuda-pathfinder", "numpy")
 _SETTINGS = (
     "OPT",
@@ -53,9 +49,9 @@ def _native_files() -> Description:
     }
     copies = {name: loaded_copies(name) for name in _LOADED}
     roots.update((name, paths[0]) for name, paths in copies.items())
-    contents = tuple((name, _contents(roots[name])) for name in sorted(roots))
-    versions = tuple((name, _version(name)) for name in _VERSIONED)
-    return (contents, nvrtc_builtins(copies["libnvrtc.so"]), versions, platform.machine())
+    files = tuple((name, contents(roots[name])) for name in sorted(roots))
+    versions = tuple((name, version(name)) for name in _VERSIONED)
+    return (files, nvrtc_builtins(copies["libnvrtc.so"]), versions, platform.machine())
 
 
 def python_environment() -> str:
@@ -79,9 +75,9 @@ def _python_compiler() -> Description:
     import numba_cuda_mlir
 
     return (
-        ("numba_cuda_mlir", _version("numba-cuda-mlir"), _contents(os.path.dirname(numba_cuda_mlir.__file__))),
-        ("libnvvm", _contents(_found("libnvvm", get_cudalib("nvvm")))),
-        ("libdevice", _contents(_found("libdevice", get_libdevice()))),
+        ("numba_cuda_mlir", version("numba-cuda-mlir"), contents(os.path.dirname(numba_cuda_mlir.__file__))),
+        ("libnvvm", contents(_found("libnvvm", get_cudalib("nvvm")))),
+        ("libdevice", contents(_found("libdevice", get_libdevice()))),
     )
 
 
@@ -89,81 +85,6 @@ def _found(name: str, path: object) -> str:
     if not isinstance(path, str) or not os.path.isabs(path):
         raise Refused(f"{name} can't be found")
     return path
-
-
-def loaded_copies(name: str) -> list[str]:
-    """The paths of the library that this process has loaded under a name that starts so: several if it has copies.
-
-    Raises Refused if it has none, or several with other contents: the loader alone knows which of them is called.
-    """
-    paths = _loaded(name)
-    if not paths:
-        raise Refused(f"{name} is not loaded")
-    if len({_contents(path) for path in paths}) > 1:
-        raise Refused(f"more than one {name} is loaded: {', '.join(paths)}")
-    return paths
-
-
-def nvrtc_builtins(copies: Iterable[str]) -> Description:
-    """The digests of what NVRTC loads at its first compile: the files beside it, or beside each of its copies.
-
-    Their names don't count: installations of one release give them different ones. Raises Refused if there are none, or
-    if the loader took or would take one with other contents from elsewhere.
-    """
-    known: dict[str, Description] = {}
-    for nvrtc in copies:
-        beside = glob.glob(f"{glob.escape(os.path.dirname(nvrtc))}/{_BUILTINS}*")
-        if not beside:
-            raise Refused(f"NVRTC's builtins do not lie beside {nvrtc}")
-        known[nvrtc] = tuple(sorted({_contents(path) for path in beside}))
-        for path in _loaded(_BUILTINS) or _preferred_to(map(os.path.basename, beside)):
-            if _contents(path) not in known[nvrtc]:
-                raise Refused(f"NVRTC's builtins come from {path}, and not from beside {nvrtc}")
-    if len(set(known.values())) > 1:
-        raise Refused(f"copies of NVRTC have other builtins beside them: {', '.join(known)}")
-    return next(iter(known.values()))
-
-
-def _preferred_to(names: Iterable[str]) -> list[str]:
-    """Returns the files that the loader uses for names with a version, before it looks beside the library that loads them."""
-    wanted = [name for name in names if ".so." in name]
-    paths = (os.path.join(directory, name) for directory in _library_path() for name in wanted)
-    return [path for path in paths if os.path.exists(path)]
-
-
-def _library_path() -> list[str]:
-    """LD_LIBRARY_PATH as the loader has it: from when the process began. An empty part is the working directory."""
-    with open("/proc/self/environ", "rb") as environment:
-        for variable in environment.read().split(b"\0"):
-            name, _, value = variable.partition(b"=")
-            if name == b"LD_LIBRARY_PATH" and value:
-                return [part or "." for part in os.fsdecode(value).replace(";", ":").split(":")]
-    return []
-
-
-def _loaded(name: str) -> list[str]:
-    """The paths of the files that this process has mapped under a name that starts so."""
-    paths: dict[str, None] = {}
-    with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
-        for line in maps:
-            _, slash, path = line.rstrip("\n").partition("/")
-            if slash and os.path.basename(path).startswith(name):
-                paths[os.path.realpath(slash + path)] = None
-    return list(paths)
-
-
-def _contents(path: str) -> str:
-    try:
-        return contents_digest(path)
-    except OSError as error:
-        raise Refused(f"{path} can't be read: {error.strerror}") from None
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        raise Refused(f"the package {name} has no version") from None
 
 
 def _setting(name: str, value: object) -> object:

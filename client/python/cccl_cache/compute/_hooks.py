@@ -7,19 +7,21 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from .._plugin.canonical import Refused, digest
+from .._plugin.patches import Patches
 from . import _arguments
 from ._builds import Builds, current_key, for_named_capabilities
-from ._canonical import Refused, digest, record_compiled
+from ._frozen import record_compiled
 
 _NO_IDENTITY = ("cccl_cache", None)
 
 
-class Hooks:
+class ComputeHooks:
     """The changes, and the way back. Made and removed by one thread at a time."""
 
     def __init__(self, builds: Builds):
         self._builds = builds
-        self._undo: list[Callable[[], None]] = []
+        self._patches = Patches()
 
     def attach(self) -> None:
         """Changes the package. What was built before stays as it is."""
@@ -27,26 +29,20 @@ class Hooks:
         from cuda.compute._serialization.serializable import Serializable, _BuildResults
 
         for wrapper in set(Serializable._registry.values()):
-            self._replace(wrapper, "__init__", self._constructor(wrapper.__init__))
-        self._replace(_BuildResults, "read", _unbound(_BuildResults.read))
-        self._replace(_caching.CachableFunction, "__init__", _strict(_caching.CachableFunction.__init__))
-        self._replace(_caching, "_make_cache_key_from_args", _kept_apart(_caching._make_cache_key_from_args))
+            self._patches.replace(wrapper, "__init__", self._constructor(wrapper.__init__))
+        self._patches.replace(_BuildResults, "read", _unbound(_BuildResults.read))
+        self._patches.replace(_caching.CachableFunction, "__init__", _strict(_caching.CachableFunction.__init__))
+        self._patches.replace(_caching, "_make_cache_key_from_args", _kept_apart(_caching._make_cache_key_from_args))
         _caching._process_wide_cache_registry["cccl_cache.compute"] = _Clearing(self._builds)
-        self._undo.append(lambda: _caching._process_wide_cache_registry.pop("cccl_cache.compute", None))
+        self._patches.afterwards(lambda: _caching._process_wide_cache_registry.pop("cccl_cache.compute", None))
         if op._jit_adapter is None:
-            self._replace(op, "_jit_op_adapter_factory", self._watched_factory(op._jit_op_adapter_factory))
+            self._patches.replace(op, "_jit_op_adapter_factory", self._watched_factory(op._jit_op_adapter_factory))
         else:
             self._watch_compiler()
 
     def detach(self) -> None:
         """Puts the package back as it was."""
-        while self._undo:
-            self._undo.pop()()
-
-    def _replace(self, owner: Any, name: str, value: Any) -> None:
-        own = vars(owner).get(name)
-        setattr(owner, name, value)
-        self._undo.append(lambda: delattr(owner, name) if own is None else setattr(owner, name, own))
+        self._patches.undo()
 
     def _constructor(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -66,7 +62,7 @@ class Hooks:
     def _watch_compiler(self) -> None:
         from cuda.compute import _jit
 
-        self._replace(_jit, "_compile_op_impl", _recording(_jit._compile_op_impl))
+        self._patches.replace(_jit, "_compile_op_impl", _recording(_jit._compile_op_impl))
 
 
 class _Clearing:

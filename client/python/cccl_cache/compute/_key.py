@@ -4,22 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator
 
 from . import _arguments
-from ._canonical import Refused, digest
+from .._plugin.canonical import Refused, digest
+from .._plugin.leases import Key
 from ._environment import native_environment, python_environment
 
 SCHEMA = "1"
 _KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
 _checked: dict[int, int] = {}
-
-
-class Key(NamedTuple):
-    """`fields` goes to the daemon; `digest` stands for them in this process."""
-
-    fields: dict[str, str]
-    digest: str
 
 
 def build_key(release: str, wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
@@ -31,7 +25,7 @@ def build_key(release: str, wrapper: Any, initializer: Any, args: tuple[Any, ...
         python = python_environment()
     fields = {
         "schema": SCHEMA,
-        "package": f"cuda-cccl {release}",
+        "package": release,
         "algorithm": type(wrapper).__qualname__.lstrip("_"),
         "compute_capabilities": _targets(kwargs.get("compute_capability")),
         "arguments": digest(description),

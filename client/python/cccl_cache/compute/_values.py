@@ -1,66 +1,28 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of the values that a device function reaches: scalars, arrays of the host, types, other functions.
-
-What is not known here has no identity that is sure to hold in another process, and is refused.
-"""
+"""Descriptions of the values that an operator of cuda.compute reaches."""
 
 from __future__ import annotations
 
-import builtins
-import cmath
-import math
-import operator
 import threading
-import types
 import weakref
 from typing import Any
 
-import numpy
-
-from ._canonical import Description, Refused, digest, encode
-from ._functions import Walk
-
-_LARGEST_FROZEN_ARRAY = 16 << 20
-_MODULES = {"math": math, "cmath": cmath, "operator": operator, "_operator": operator, "numpy": numpy}
-_SCALARS = (type(None), bool, int, float, complex, str, bytes)
+from .._plugin.canonical import Description, Refused, digest, encode
+from .._plugin.functions import Walk
+from .._plugin.values import describe_dtype, describe_plain, why_refused
 
 
 def describe_value(value: Any, walk: Walk) -> Description:
     """The description of one value. Raises Refused with what it is and why it has none."""
-    kind = type(value)
-    if kind in _SCALARS:
-        return ("value", value)
-    if kind is tuple:
-        return ("tuple", tuple(describe_value(element, walk) for element in value))
-    if isinstance(value, numpy.dtype):
-        return describe_dtype(value)
-    if isinstance(value, numpy.generic):
-        return ("numpy scalar", describe_dtype(value.dtype), value.tobytes())
-    if hasattr(kind, "__cuda_array_interface__") or _on_device(value):
-        raise Refused("an array on the device is reached, and its address would be part of the code")
-    if isinstance(value, numpy.ndarray):
-        return _frozen_array(value)
+    description = describe_plain(value, walk)
+    if description is not None:
+        return description
     if hasattr(value, "py_func"):
         return _describe_dispatcher(value, walk)
     if isinstance(value, type):
         return _describe_type(value)
-    named = _library_function(value)
-    if named is not None:
-        return named
-    raise Refused(_why(value))
-
-
-def describe_dtype(dtype: numpy.dtype) -> Description:
-    """The layout of a NumPy type, with names, offsets and alignment."""
-    if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return ("array of", describe_dtype(base), tuple(int(extent) for extent in shape))
-    common = (dtype.name, dtype.str, dtype.itemsize, dtype.alignment)
-    if dtype.fields is None:
-        return ("dtype", *common, f"{dtype.type.__module__}.{dtype.type.__qualname__}")
-    fields = tuple((name, describe_dtype(dtype.fields[name][0]), dtype.fields[name][1]) for name in dtype.names)
-    return ("record", *common[2:], dtype.isalignedstruct, fields)
+    raise Refused(why_refused(value))
 
 
 def describe_type_descriptor(descriptor: Any) -> Description:
@@ -81,42 +43,10 @@ def describe_type_descriptor(descriptor: Any) -> Description:
     raise Refused(f"the type {kind.__module__}.{kind.__qualname__}")
 
 
-def _on_device(value: Any) -> bool:
-    try:
-        return hasattr(value, "__cuda_array_interface__")
-    except Exception:
-        return True
-
-
-def _frozen_array(array: numpy.ndarray) -> Description:
-    if type(array) is not numpy.ndarray or array.dtype.hasobject:
-        raise Refused("an array of a class of its own, or of objects")
-    if array.nbytes > _LARGEST_FROZEN_ARRAY:
-        raise Refused(f"an array of {array.nbytes} bytes, which would be part of the code")
-    return ("array", describe_dtype(array.dtype), array.shape, array.strides, array.tobytes())
-
-
 def _describe_type(kind: type) -> Description:
-    if issubclass(kind, numpy.generic) and kind.__module__.partition(".")[0] in ("numpy", "ml_dtypes"):
-        return ("scalar type", describe_dtype(numpy.dtype(kind)))
-    if getattr(builtins, kind.__name__, None) is kind:
-        return ("builtin", kind.__name__)
     if hasattr(kind, "_type_descriptor") and hasattr(kind, "_field_spec"):
         return ("gpu_struct", kind.__name__, describe_type_descriptor(kind._type_descriptor))
     raise Refused(f"the class {kind.__module__}.{kind.__qualname__}")
-
-
-def _library_function(value: Any) -> Description | None:
-    name = getattr(value, "__name__", None)
-    if not isinstance(name, str):
-        return None
-    if isinstance(value, types.BuiltinFunctionType) and getattr(builtins, name, None) is value:
-        return ("builtin", name)
-    home = "numpy" if isinstance(value, numpy.ufunc) else getattr(value, "__module__", None)
-    module = _MODULES.get(home) if isinstance(home, str) else None
-    if module is None or getattr(module, name, None) is not value:
-        return None
-    return ("library", module.__name__, name)
 
 
 _seen_dispatchers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -167,12 +97,3 @@ def _check_unchanged(name: str, dispatcher: Any, description: Description) -> No
             _seen_dispatchers[dispatcher] = now
         elif first != now:
             raise Refused(f"cuda.jit function '{name}' changed after its first use")
-
-
-def _why(value: Any) -> str:
-    kind = type(value)
-    if isinstance(value, types.FunctionType):
-        return f"the function '{value.__name__}' is not compiled by cuda.jit"
-    if isinstance(value, (list, dict, set, bytearray)):
-        return f"a {kind.__name__} can change after it was compiled in"
-    return f"a value of type {kind.__module__}.{kind.__qualname__} has no identity outside this process"

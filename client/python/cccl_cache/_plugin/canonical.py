@@ -8,18 +8,12 @@ A description is built of None, bool, int, float, complex, str, bytes and tuples
     tuple  = "T" count(8) value*
 
 so no two descriptions share their bytes: 1, 1.0 and True differ, and so do 0.0 and -0.0.
-
-An iterator keeps the code of its operator. If a global that the operator uses changes later, the iterator's code is of
-the old value while the operator describes itself with the new one. Such a pair must never be kept, so the identity that
-an operator had when it was compiled is recorded here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-import threading
-from collections import OrderedDict
 from typing import Any, Callable, Tuple
 
 Description = Tuple[Any, ...]
@@ -66,30 +60,3 @@ _SCALARS: dict[type, tuple[bytes, Callable[[Any], bytes]]] = {
     str: (b"S", lambda value: value.encode("utf-8", "surrogatepass")),
     bytes: (b"Y", lambda value: value),
 }
-
-
-_MOST_COMPILED = 4096
-_compiled: OrderedDict[str, object] = OrderedDict()
-_compiled_lock = threading.Lock()
-
-
-def record_compiled(symbol: str, identity: object) -> None:
-    """Notes that the code of `symbol`, a name that a process uses once, was compiled from this identity."""
-    with _compiled_lock:
-        _compiled[symbol] = identity
-        while len(_compiled) > _MOST_COMPILED:
-            _compiled.popitem(last=False)
-
-
-def check_not_frozen(iterator: Any) -> None:
-    """Raises Refused if an iterator holds code of its operator that is not of what the operator is now."""
-    from cuda.compute._caching import CachableFunction
-
-    function = getattr(iterator._transform_op, "func", None)
-    if function is None:
-        return
-    for operation in iterator._compiled_op.values():
-        with _compiled_lock:
-            identity = _compiled.get(operation.name)
-        if identity is None or identity != CachableFunction(function)._identity[-1]:
-            raise Refused("an iterator was compiled before its operator changed")

@@ -12,8 +12,8 @@ import builtins
 import types
 from typing import Any, Callable, Iterator, Mapping
 
-from ._canonical import Description, Refused, digest
-from ._code import Lookup, describe_code
+from .canonical import Description, Refused, digest
+from .code import Lookup, describe_code
 
 _MISSING = object()
 
@@ -22,12 +22,19 @@ class Walk:
     """One traversal of a function and all that it reaches.
 
     `describe` turns a value into a description or raises Refused; `state` names the top function's arrays on the
-    device, which are bound at each call. Not thread-safe: one walk, one thread.
+    device, which are bound at each call; `libraries` are the packages of compilers, whose files are in the key. Not
+    thread-safe: one walk, one thread.
     """
 
-    def __init__(self, describe: Callable[[Any, "Walk"], Description], state: Mapping[str, Description] | None = None):
+    def __init__(
+        self,
+        describe: Callable[[Any, "Walk"], Description],
+        state: Mapping[str, Description] | None = None,
+        libraries: tuple[str, ...] = ("numba_cuda_mlir",),
+    ):
         self._describe = describe
         self._state = dict(state or {})
+        self._libraries = libraries
         self._visited: dict[int, int] = {}
 
     def value(self, value: Any) -> Description:
@@ -95,10 +102,19 @@ class Walk:
         if isinstance(value, types.ModuleType):
             raise Refused(f"the module '{'.'.join([name, *taken])}' is used as a value")
         if owner is not None:
-            named = _of_a_library(owner, taken[-1], value)
+            named = self._of_a_library(owner, taken[-1], value)
             if named is not None:
                 return (".".join(taken), named)
         return (".".join(taken), self.value(value))
+
+    def _of_a_library(self, owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
+        """Names what a compiler's package defines: its files are in the key. None for what must be described by value."""
+        if owner.__name__.partition(".")[0] not in self._libraries or hasattr(value, "py_func"):
+            return None
+        home = getattr(value, "__module__", None) or type(value).__module__
+        if home.partition(".")[0] not in self._libraries:
+            return None
+        return ("library", owner.__name__, attribute)
 
 
 def function_digest(
@@ -108,19 +124,6 @@ def function_digest(
 ) -> str:
     """SHA-256 of a function's identity, in hexadecimal. Raises Refused with the reason."""
     return digest(Walk(describe, state).function(function))
-
-
-_LIBRARIES = ("numba_cuda_mlir",)
-
-
-def _of_a_library(owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
-    """Names what a compiler's package defines: its files are in the key. None for what must be described by value."""
-    if owner.__name__.partition(".")[0] not in _LIBRARIES or hasattr(value, "py_func"):
-        return None
-    home = getattr(value, "__module__", None) or type(value).__module__
-    if home.partition(".")[0] not in _LIBRARIES:
-        return None
-    return ("library", owner.__name__, attribute)
 
 
 def _look_up(function: types.FunctionType, name: str) -> tuple[Any, str]:

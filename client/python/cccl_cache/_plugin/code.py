@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-from ._canonical import Description, Refused, digest
+from .canonical import Description, Refused, digest
 
 _STARTS_FROM_A_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}
 _STARTS_FROM_A_CELL = {"LOAD_DEREF"}

@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Turns plug-ins on when a program imports what they serve; started by cccl_cache.pth if the environment asks for one.
+
+``CCCL_CACHE=1`` turns all of them on, ``CCCL_CACHE_COMPUTE=1`` and the like one of them, ``CCCL_CACHE_COMPUTE=0`` all
+but that one. Stands beside the package, so that a program which imports nothing that is served does not load the client
+library: it pays one comparison of names per import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import logging
+import os
+import sys
+from typing import Any
+
+_PLUGINS = {"cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute")}
+
+
+def _asked_for(variable: str) -> bool:
+    return os.environ.get(variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds what the finders behind it do, and has a plug-in installed when the module that it serves is executed, not
+    when that is found: programs look for packages that they do not import."""
+
+    def __init__(self, plugins: dict[str, str]):
+        self._plugins = plugins
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name not in self._plugins or self not in sys.meta_path:
+            return None
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            find = getattr(finder, "find_spec", None)  # those of old have none
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                if spec.loader is not None:
+                    self._install_after(name, spec.loader)
+                return spec
+        return None
+
+    def _install_after(self, name: str, loader: Any) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            plugin = self._plugins.pop(name, None)
+            if not self._plugins and self in sys.meta_path:
+                sys.meta_path.remove(self)
+            if plugin is None:
+                return
+            try:
+                importlib.import_module(plugin).install()
+            except Exception as error:
+                logging.getLogger(plugin).warning("%s is not cached: %s", name, error)
+
+        loader.exec_module = exec_module
+
+
+_wanted = {
+    name: plugin for name, (variable, plugin) in _PLUGINS.items() if _asked_for(variable) and name not in sys.modules
+}
+if _wanted:
+    sys.meta_path.insert(0, _Finder(_wanted))

@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Getting what some process made: from the daemon, or by making it under a lease while the others wait.
+
+A deposit is kept in an envelope, whose digest shows whether a bit of it changed:
+
+    envelope = "CCCLPYB1" sha256(key ‖ contents)(32) contents(to the end)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import threading
+from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
+
+from .._circuit_breaker import CircuitBreaker
+from .report import Report
+
+_MAGIC = b"CCCLPYB1"
+_HEADER = len(_MAGIC) + 32
+
+
+class Lease(Protocol):
+    """The result of cccl_cache.Client.lease: contents, or the right to publish them."""
+
+    contents: Optional[bytes]
+
+    def publish(self, contents: bytes) -> None: ...
+
+
+class LeaseClient(Protocol):
+    """The part of cccl_cache.Client that is used here."""
+
+    def lease(
+        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float]
+    ) -> ContextManager[Lease]: ...
+
+
+def default_client() -> LeaseClient:
+    import cccl_cache
+
+    return cast(LeaseClient, cccl_cache.Client())
+
+
+class Settings(NamedTuple):
+    """How deposits are shared: `wait` bounds, in seconds, how long another process that makes one is waited for."""
+
+    connect: Callable[[], LeaseClient] = default_client
+    group: Optional[str] = None
+    wait: float = 120.0
+
+
+class Key(NamedTuple):
+    """`fields` goes to the daemon; `digest` stands for them in this process."""
+
+    fields: dict[str, str]
+    digest: str
+
+
+class _Turn:
+    """Of the threads that want one deposit; forgotten with the last of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.threads = 0
+
+
+class Deposits:
+    """The deposits of one namespace. Thread-safe; no call raises an error of the daemon's."""
+
+    def __init__(self, namespace: str, settings: Settings, report: Report):
+        self._namespace = namespace
+        self._settings = settings
+        self._report = report
+        self._lock = threading.Lock()
+        self._turns: dict[str, _Turn] = {}
+        self._client: Optional[LeaseClient] = None
+        self._breaker = CircuitBreaker(settings.wait)
+
+    @contextlib.contextmanager
+    def turn(self, digest: str) -> Iterator[None]:
+        """Held by one thread of this process at a time for the digest of a key."""
+        with self._lock:
+            turn = self._turns.setdefault(digest, _Turn())
+            turn.threads += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self._lock:
+                turn.threads -= 1
+                if turn.threads == 0:
+                    del self._turns[digest]
+
+    @contextlib.contextmanager
+    def ask(self, key: Key, what: str) -> Iterator["Offer"]:
+        """Yields what is deposited, or the right to publish it, or neither. `what` names it in the log.
+
+        A lease that was not published ends with the block.
+        """
+        entered, lease = self._acquire(key, what)
+        try:
+            yield Offer(key, what, lease, self._report)
+        finally:
+            if entered is not None:
+                try:
+                    entered.__exit__(None, None, None)
+                except Exception as error:
+                    self._report.error(what, error)
+
+    def _acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
+        try:
+            if self._client is None:
+                self._client = self._settings.connect()
+            entered = self._client.lease(
+                self._namespace, key.fields, group=self._settings.group, timeout=self._breaker.seconds
+            )
+            lease = entered.__enter__()
+            self._breaker.answered()
+            return entered, lease
+        except Exception as error:
+            self._breaker.failed(error)
+            self._report.error(what, error)
+            return None, None
+
+
+class Offer:
+    """The daemon's answer about one key.
+
+    Attributes
+    ----------
+    contents
+        What is deposited. None: nothing, or it was damaged.
+    held
+        `publish` would deposit something: the lease is this process'.
+    """
+
+    def __init__(self, key: Key, what: str, lease: Optional[Lease], report: Report):
+        self._key = key
+        self._what = what
+        self._lease = lease
+        self._report = report
+        sealed = None if lease is None else lease.contents
+        self.contents = None if sealed is None else unpack(key.digest, bytes(sealed))
+        self.held = lease is not None and sealed is None
+
+    def publish(self, contents: bytes) -> None:
+        """Deposits what was made, if the lease is held."""
+        if self._lease is None or not self.held:
+            return
+        try:
+            self._lease.publish(pack(self._key.digest, contents))
+            self._report.count("published")
+        except Exception as error:
+            self._report.error(self._what, error)
+
+
+def pack(key: str, contents: bytes) -> bytes:
+    """The envelope of contents that belong to the digest of a key."""
+    return _MAGIC + _seal(key, contents) + contents
+
+
+def unpack(key: str, envelope: bytes) -> bytes | None:
+    """The contents, or None if the envelope is not one, is damaged, or belongs to another key."""
+    contents = envelope[_HEADER:]
+    if not envelope.startswith(_MAGIC) or not hmac.compare_digest(envelope[len(_MAGIC) : _HEADER], _seal(key, contents)):
+        return None
+    return contents
+
+
+def _seal(key: str, contents: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + contents).digest()

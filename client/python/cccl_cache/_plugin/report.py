@@ -1,0 +1,53 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a plug-in did in this process, and why it left something alone."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from typing import Any
+
+_MOST_REASONS = 1000
+
+
+class Report:
+    """Counts of outcomes and reasons. Thread-safe.
+
+    `plugin` names the logger, "cccl_cache.compute"; `outcomes` are all names that `count` takes.
+    """
+
+    def __init__(self, plugin: str, outcomes: tuple[str, ...]) -> None:
+        self.logger = logging.getLogger(plugin)
+        self._lock = threading.Lock()
+        self._outcomes = Counter({name: 0 for name in outcomes})
+        self._reasons: dict[str, Counter[str]] = {"not_cached": Counter(), "errors": Counter()}
+
+    def count(self, outcome: str, times: int = 1) -> None:
+        """So many more of `outcome`."""
+        with self._lock:
+            self._outcomes[outcome] += times
+
+    def not_cached(self, what: str, reason: str) -> None:
+        """Something was made as if the plug-in were not there, because of what it was made from."""
+        self._note("not_cached", what, reason)
+
+    def error(self, what: str, error: BaseException) -> None:
+        """The cache failed; the program went on without it."""
+        self._note("errors", what, f"{type(error).__name__}: {error}")
+
+    def snapshot(self) -> dict[str, Any]:
+        """Returns a copy of all counts."""
+        with self._lock:
+            return {**self._outcomes, **{name: dict(reasons) for name, reasons in self._reasons.items()}}
+
+    def _note(self, kind: str, what: str, reason: str) -> None:
+        with self._lock:
+            first = reason not in self._reasons[kind]
+            if first and len(self._reasons[kind]) >= _MOST_REASONS:
+                return
+            self._reasons[kind][reason] += 1
+        if first:
+            level = logging.INFO if kind == "not_cached" else logging.WARNING
+            self.logger.log(level, "%s not cached: %s", what, reason)

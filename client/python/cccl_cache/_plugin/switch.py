@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Turning a plug-in on and off in this process, and the releases for which it may be on."""
+
+from __future__ import annotations
+
+import threading
+from importlib import metadata
+from typing import Any, Callable, Optional, Protocol
+
+from .report import Report
+
+
+class Hooks(Protocol):
+    """The changes that a plug-in makes to the package that it serves."""
+
+    def attach(self) -> None: ...
+
+    def detach(self) -> None: ...
+
+
+class NotServed(Exception):
+    """The package is not one to change: the text says why."""
+
+
+def tested_release(package: str, tested: tuple[str, ...]) -> str:
+    """Returns the installed release of a package. Raises NotServed if it is none of those that were tested."""
+    try:
+        release = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise NotServed(f"{package} is not installed") from None
+    if release not in tested:
+        raise NotServed(f"{package} {release} was not tested with it; {', '.join(tested)} were")
+    return release
+
+
+class Switch:
+    """Turns one plug-in on and off. Thread-safe.
+
+    `serves` names what is served ("cuda.compute"), `variable` the environment variable that turns it on at import,
+    `find` the package with its release ("cuda-cccl 1.2.1") or raises NotServed.
+    """
+
+    def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report):
+        self.report = report
+        self._serves = serves
+        self._variable = variable
+        self._find = find
+        self._lock = threading.Lock()
+        self._hooks: Optional[Hooks] = None
+        self._why_off: Optional[str] = "install() was not called"
+
+    def install(self, make: Callable[[str], Hooks]) -> bool:
+        """Attaches the hooks that `make` returns for the release. False, with a warning in the log, if it must stay
+        off."""
+        with self._lock:
+            if self._hooks is not None:
+                return True
+            try:
+                release = self._find()
+            except NotServed as reason:
+                self._why_off = str(reason)
+                self.report.logger.warning("%s is not cached: %s", self._serves, reason)
+                return False
+            hooks = make(release)
+            hooks.attach()
+            self._hooks, self._why_off = hooks, None
+            return True
+
+    def uninstall(self) -> None:
+        """Puts the package back as it was."""
+        with self._lock:
+            if self._hooks is not None:
+                self._hooks.detach()
+                self._hooks, self._why_off = None, "uninstall() was called"
+
+    def status(self) -> dict[str, Any]:
+        """``on``, ``why_off``, and the counts of the report."""
+        return {"on": self._hooks is not None, "why_off": self._why_off, **self.report.snapshot()}
+
+    def told(self) -> str:
+        """Whether it is on in a process like this one, in a line, with the way to turn it on."""
+        try:
+            release = self._find()
+        except NotServed as reason:
+            return f"off: {reason}"
+        except Exception as error:  # of packages that are not ours
+            return f"off: {error}"
+        if self._hooks is not None:
+            return f"on, for {release} ({self._variable})"
+        return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
