@@ -79,9 +79,9 @@ def keyed(monkeypatch):
     monkeypatch.setattr(_builds, "build_key", key)
 
 
-def builds(leases):
+def builds(leases, wait=1.0):
     report = Report("tests", ("hits", "hits_in_process", "builds", "published"))
-    return Builds(Settings(lambda: leases, None, 1.0), "1.0", report)
+    return Builds(Settings(lambda: leases, None, wait), "1.0", report)
 
 
 def construct(cache, *args, function=original):
@@ -154,7 +154,7 @@ def test_threads_that_want_one_build_at_once_share_its_loaded_code(deposit):
     assert leases.asked == 1
     assert original.calls == (1 if deposit is None else 0)
     assert outcome(cache)["hits_in_process"] == 7
-    assert cache._turns == {}
+    assert cache._deposits._turns == {}
 
 
 def test_a_thread_whose_turn_comes_after_a_build_that_failed_builds_by_itself():
@@ -170,7 +170,7 @@ def test_a_thread_whose_turn_comes_after_a_build_that_failed_builds_by_itself():
     with pytest.raises(ValueError):
         construct(cache, "built", function=fails_once)
     assert construct(cache, "built", function=fails_once).text == "built"
-    assert cache._turns == {}
+    assert cache._deposits._turns == {}
 
 
 def test_after_clearing_the_daemon_is_asked_again():
@@ -221,7 +221,7 @@ class Hanging(Leases):
 
 def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers():
     leases = Hanging()
-    cache = Builds(Settings(lambda: leases, "1.0", None, 120.0), Report())
+    cache = builds(leases, wait=120.0)
     for name in ("one", "two"):
         construct(cache, name)
     leases.hangs = False

@@ -91,17 +91,23 @@ print(status()["on"])
 """
 
 
-def turned_on(program, value):
-    environment = {name: text for name, text in os.environ.items() if name != "CCCL_CACHE_COMPUTE"}
-    if value is not None:
-        environment["CCCL_CACHE_COMPUTE"] = value
+def turned_on(program, **variables):
+    environment = {name: text for name, text in os.environ.items() if name not in ("CCCL_CACHE", "CCCL_CACHE_COMPUTE")}
+    environment.update(variables)
     answer = subprocess.run([sys.executable, "-c", program], env=environment, check=True, text=True, capture_output=True)
     return answer.stdout.split()
 
 
-@pytest.mark.parametrize("value, on", [("1", "True"), ("0", "False"), (None, "False")])
-def test_the_environment_turns_it_on_at_import(value, on):
-    assert turned_on(ACTIVATED, value) == [on]
+@pytest.mark.parametrize("variables, on", [
+    ({"CCCL_CACHE_COMPUTE": "1"}, "True"), ({"CCCL_CACHE_COMPUTE": "0"}, "False"), ({}, "False"),
+    ({"CCCL_CACHE": "1"}, "True"), ({"CCCL_CACHE": "1", "CCCL_CACHE_COMPUTE": "0"}, "False")])
+def test_the_environment_turns_it_on_at_import(variables, on):
+    assert turned_on(ACTIVATED, **variables) == [on]
+
+
+def test_a_program_that_imports_nothing_that_is_served_does_not_load_the_package():
+    told = "import sys; print([name for name in sys.modules if name == 'cccl_cache' or name.startswith('cccl_cache.')])"
+    assert turned_on(told, CCCL_CACHE="1") == ["[]"]
 
 
 PROBED = """
@@ -111,7 +117,7 @@ assert all(importlib.util.find_spec("cuda.compute") for _ in range(2))
 
 
 def test_looking_for_the_package_does_not_turn_it_off():
-    assert turned_on(PROBED + ACTIVATED, "1") == ["True"]
+    assert turned_on(PROBED + ACTIVATED, CCCL_CACHE="1") == ["True"]
 
 
 @pytest.mark.parametrize("value, told", [
