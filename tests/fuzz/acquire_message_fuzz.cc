@@ -76,6 +76,10 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   word.Clear();
   word.mutable_abandonment();
   seeds.push_back(word.SerializeAsString());
+  word.mutable_abandonment()->set_failed(true);
+  seeds.push_back(word.SerializeAsString());
+  key.mutable_key()->set_accepts_release(true);
+  seeds.push_back(key.SerializeAsString());
   return seeds;
 }
 

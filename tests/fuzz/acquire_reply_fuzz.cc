@@ -49,7 +49,11 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
       "k",
       9);
   const std::string published("\x22\x00", 2);
-  return {Framed({found, contents}), Framed({lease, published})};
+  const std::string released(
+      "\x2a\x03\x0a\x01"
+      "k",
+      5);
+  return {Framed({found, contents}), Framed({lease, published}), Framed({released})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -63,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     sound = talk.Take(Copy(message));
     if (!sound) break;
     assert(talk.contents().size() <= size);
-    assert(!(talk.granted() && talk.found()));
+    assert(talk.granted() + talk.found() + talk.released() <= 1);
     assert(!talk.published() || talk.granted());
   }
   if (sound && talk.granted()) {

@@ -58,6 +58,43 @@ def test_a_holder_that_abandons_hands_the_lease_to_the_next_one(daemon):
     assert holder.ask("publish late").startswith("error lease-lost")
 
 
+def test_a_holder_that_fails_lets_all_who_wait_go_on_at_once(daemon):
+    holder = LeaseClient(daemon)
+    key = holder.hear().split()[2]
+    waiting = [LeaseClient(daemon) for _ in range(3)]
+    wait_for_waiters(daemon, 3)
+    assert holder.ask("fail") == "failed"
+    assert [client.hear() for client in waiting] == [f"released {key}"] * 3
+    assert waiting[0].ask("publish what it made").startswith("error lease-lost")
+    assert holder.ask("held") == "not held"
+    assert LeaseClient(daemon).hear().startswith("lease ")  # nothing is remembered
+    assert daemon.stats()["leases_failed_total"] == 1
+
+
+def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_who_failed(daemon):
+    holder = LeaseClient(daemon)
+    holder.hear()
+    with grpc.insecure_channel(f"unix:{daemon.socket}") as channel:
+        call = deposit_pb2_grpc.DepositStub(channel).Acquire(iter([key_of(b"v")]))
+        wait_for_waiters(daemon, 1)
+        holder.ask("fail")
+        assert next(call).HasField("lease")
+
+
+def test_who_has_as_many_leases_as_a_user_may_waits_for_one_to_end(daemon):
+    """Sixty-four are held; six more callers are served as those end."""
+    held = [LeaseClient(daemon, str(number)) for number in range(64)]
+    assert all(client.hear().startswith("lease ") for client in held)
+    assert LeaseClient(daemon, "hurried", timeout_ms=50).hear().startswith("error deadline")
+    more = [LeaseClient(daemon, f"more {number}") for number in range(6)]
+    wait_for_waiters(daemon, 6)
+    for client in held[:3]:
+        assert client.ask("publish x") == "published"
+    for client in held[3:6]:
+        client.kill()
+    assert all(client.hear().startswith("lease ") for client in more)
+
+
 def test_a_client_killed_while_holding_a_lease(daemon):
     holder = LeaseClient(daemon)
     assert holder.hear().startswith("lease ")

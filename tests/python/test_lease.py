@@ -63,3 +63,26 @@ def test_deposits_are_listed_and_removed(client):
     assert client.remove_deposit(lease.key)
     assert not client.remove_deposit(lease.key)
     assert client.deposits() == ()
+
+
+def test_who_waits_is_released_when_the_holder_fails(client):
+    with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        assert not lease.released
+        waiting = [pool.submit(client.lease, SPACE, {"a": 1}) for _ in range(2)]
+        wait_for(lambda: waiters(client) == 2, "callers that wait for the lease")
+        lease.fail()
+        for each in waiting:
+            released = each.result(PATIENCE)
+            assert (released.contents, released.held, released.released, released.key) == (None, False, True, lease.key)
+            with pytest.raises(cccl_cache.Error) as raised:
+                released.publish(b"made")
+            assert raised.value.status == "lease-lost"
+    assert client.lease(SPACE, {"a": 1}).held
+
+
+def test_deposits_are_touched_whether_there_are_any_or_not(client):
+    client.touch_deposits(SPACE, [{"a": number} for number in range(1000)])
+    client.touch_deposits(SPACE, [])
+    with pytest.raises(cccl_cache.Error) as raised:
+        client.touch_deposits("", [{"a": 1}])
+    assert raised.value.status == "invalid-request"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that acquires what a test says and then does what it is told, a line at a time:
 //   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS]]
-// Says "hit CONTENTS", "lease FENCE KEY" or "error STATUS MESSAGE"; then, of a lease, for each of
-// "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon" and "held" what came of
-// it. Ends with its input.
+// Says "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE"; then, of a
+// lease, for each of "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT", "abandon",
+// "fail" and "held" what came of it. Ends with its input.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +53,10 @@ void Obey(Lease& lease, const std::string& line) {
     lease.Abandon();
     Say("abandoned");
   }
+  if (command == "fail") {
+    lease.Fail();
+    Say("failed");
+  }
 }
 
 }  // namespace
@@ -76,6 +80,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   auto& lease = std::get<Lease>(*acquired);
-  Say("lease " + std::to_string(lease.fence()) + " " + std::string(lease.key()));
+  const std::string state =
+      lease.released() ? "released " : "lease " + std::to_string(lease.fence()) + " ";
+  Say(state + std::string(lease.key()));
   for (std::string line; std::getline(std::cin, line);) Obey(lease, line);
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,17 +113,12 @@ class Client {
 
   /// Returns the deposit of a key, or the lease to make it: see cccl_cache_acquire.
   Expected<Acquired> Acquire(const DepositKey& key, std::chrono::milliseconds timeout = {}) {
-    std::vector<cccl_cache_deposit_field> fields;
-    for (const DepositField& field : key.fields) {
-      fields.push_back({Bytes(field.name), Bytes(field.value)});
-    }
-    const cccl_cache_deposit_key given = {sizeof(given), Bytes(key.name_space), fields.data(),
-                                          fields.size(), Bytes(key.group)};
+    const c::GivenKey given(key);
     cccl_cache_deposit* hit = nullptr;
     cccl_cache_lease* lease = nullptr;
     cccl_cache_error* error = nullptr;
-    if (cccl_cache_acquire(client_.get(), &given, c::Milliseconds(timeout), &hit, &lease, &error) !=
-        CCCL_CACHE_OK) {
+    if (cccl_cache_acquire(client_.get(), given.get(), c::Milliseconds(timeout), &hit, &lease,
+                           &error) != CCCL_CACHE_OK) {
       return TakeError(error);
     }
     if (hit != nullptr) return Acquired(Deposit(hit));
@@ -147,6 +143,20 @@ class Client {
       return TakeError(error);
     }
     return removed != 0;
+  }
+
+  /// Counts as a use of each of these deposits: see cccl_cache_touch_deposits.
+  Expected<Done> TouchDeposits(const std::vector<DepositKey>& keys,
+                               std::chrono::milliseconds timeout = {}) {
+    std::deque<c::GivenKey> given;
+    std::vector<const cccl_cache_deposit_key*> pointers;
+    for (const DepositKey& key : keys) pointers.push_back(given.emplace_back(key).get());
+    cccl_cache_error* error = nullptr;
+    if (cccl_cache_touch_deposits(client_.get(), pointers.data(), pointers.size(),
+                                  c::Milliseconds(timeout), &error) != CCCL_CACHE_OK) {
+      return TakeError(error);
+    }
+    return Done{};
   }
 
   /// Returns the calls about snapshots. Valid as long as the client.

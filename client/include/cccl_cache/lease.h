@@ -30,6 +30,29 @@ struct DepositKey {
   std::string group{};
 };
 
+namespace c {
+
+/// A DepositKey as the C interface takes it. Valid as long as the key; does not move.
+class GivenKey {
+ public:
+  explicit GivenKey(const DepositKey& key) {
+    for (const DepositField& field : key.fields) {
+      fields_.push_back({Bytes(field.name), Bytes(field.value)});
+    }
+    key_ = {sizeof(key_), Bytes(key.name_space), fields_.data(), fields_.size(), Bytes(key.group)};
+  }
+  GivenKey(const GivenKey&) = delete;
+  GivenKey& operator=(const GivenKey&) = delete;
+
+  [[nodiscard]] const cccl_cache_deposit_key* get() const { return &key_; }
+
+ private:
+  std::vector<cccl_cache_deposit_field> fields_;
+  cccl_cache_deposit_key key_;
+};
+
+}  // namespace c
+
 /// The contents of a deposit. The views are valid as long as it lives.
 class Deposit {
  public:
@@ -50,6 +73,8 @@ class Lease {
   explicit Lease(cccl_cache_lease* lease) : lease_(lease) {}
 
   [[nodiscard]] bool held() const { return cccl_cache_lease_held(lease_.get()) != 0; }
+  /// See cccl_cache_lease_released.
+  [[nodiscard]] bool released() const { return cccl_cache_lease_released(lease_.get()) != 0; }
   [[nodiscard]] std::string_view key() const { return View(cccl_cache_lease_id(lease_.get())); }
   [[nodiscard]] uint64_t fence() const { return cccl_cache_lease_fence(lease_.get()); }
 
@@ -63,6 +88,8 @@ class Lease {
     return Done{};
   }
   void Abandon() { cccl_cache_lease_abandon(lease_.get()); }
+  /// See cccl_cache_lease_fail.
+  void Fail() { cccl_cache_lease_fail(lease_.get()); }
 
  private:
   Handle<cccl_cache_lease, cccl_cache_lease_free> lease_;

@@ -102,6 +102,11 @@ class AsyncLease:
         return self._lease.held
 
     @property
+    def released(self) -> bool:
+        """As `Lease.released`."""
+        return self._lease.released
+
+    @property
     def fence(self) -> int:
         """As `Lease.fence`."""
         return self._lease.fence
@@ -113,6 +118,10 @@ class AsyncLease:
     async def abandon(self) -> None:
         """As `Lease.abandon`."""
         await _on_thread(self._lease.abandon)
+
+    async def fail(self) -> None:
+        """As `Lease.fail`."""
+        await _on_thread(self._lease.fail)
 
 
 class _Builds:
@@ -244,6 +253,7 @@ class AsyncClient:
             lambda: self._client.lease(namespace, fields, group=group, timeout=timeout)))
 
     deposits = _calling(Client.deposits)
+    touch_deposits = _calling(Client.touch_deposits)
     remove_deposit = _calling(Client.remove_deposit)
     snapshot = _calling(Client.snapshot)
     delta = _calling(Client.delta)

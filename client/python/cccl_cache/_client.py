@@ -321,6 +321,23 @@ class Client:
 
         return _lease.deposits(self._handle, timeout)
 
+    def touch_deposits(self, namespace: str, deposits: Iterable[Mapping[str, bytes | str | int]], *,
+                       group: str | None = None, timeout: float | None = None) -> None:
+        """Counts as a use of each of these deposits that exists; the daemon drops what was not used for long.
+
+        A program that keeps copies of deposits and reads those says so now and then.
+
+        Parameters
+        ----------
+        namespace, group, timeout
+            As in `lease`; the timeout is 30 seconds if not given.
+        deposits : iterable of mapping
+            The fields of each.
+        """
+        from . import _lease
+
+        _lease.touch(self._handle, namespace, deposits, group, timeout)
+
     def remove_deposit(self, key: str, *, timeout: float | None = None) -> bool:
         """Forgets a deposit of this user's.
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, sizeof
+from ctypes import POINTER, Structure, byref, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, pointer, sizeof
 
 from . import _library
 from ._errors import call, take_error
@@ -13,7 +13,7 @@ from ._records import Deposit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
     from typing import Any, Union
 
@@ -24,15 +24,18 @@ _deposit_contents = function("deposit_contents", Received, c_void_p)
 _deposit_id = function("deposit_id", Received, c_void_p)
 _deposit_free = function("deposit_free", None, c_void_p)
 _lease_held = function("lease_held", c_int32, c_void_p)
+_lease_released = function("lease_released", c_int32, c_void_p)
 _lease_id = function("lease_id", Received, c_void_p)
 _lease_fence = function("lease_fence", c_uint64, c_void_p)
 _lease_publish = function("lease_publish", c_int, c_void_p, Given, c_uint32, c_void_p)
 _lease_abandon = function("lease_abandon", None, c_void_p)
+_lease_fail = function("lease_fail", None, c_void_p)
 _lease_free = function("lease_free", None, c_void_p)
 _list_deposits = function("list_deposits", c_int, c_void_p, c_uint32, c_void_p, c_void_p)
 _deposits_count = function("deposits_count", c_size_t, c_void_p)
 _deposits_item = function("deposits_item", None, c_void_p, c_size_t, c_void_p)
 _deposits_free = function("deposits_free", None, c_void_p)
+_touch_deposits = function("touch_deposits", c_int, c_void_p, c_void_p, c_size_t, c_uint32, c_void_p)
 _remove_deposit = function("remove_deposit", c_int, c_void_p, Given, c_uint32, c_void_p, c_void_p)
 
 
@@ -70,6 +73,16 @@ def _check_fields(fields: Mapping[str, Value]) -> None:
         _library.check_type("each name in fields", "a str", name, str)
 
 
+def _key(namespace: str, fields: Mapping[str, Value], group: str | None) -> _Key:
+    _library.check_type("namespace", "a str", namespace, str)
+    _library.check_type("group", "a str", group, str, type(None))
+    _check_fields(fields)
+    pairs = [(name, _encoded(value)) for name, value in fields.items()]
+    array, count = _library.named(pairs)
+    space, members = namespace.encode(), (group or "").encode()
+    return _Key(sizeof(_Key), (space, len(space)), array, count, (members, len(members)))
+
+
 class Lease:
     """A deposit, or the right to make it. Made by `Client.lease`; leaving its block abandons it if nothing was
     published. Used by one thread at a time; in a child after a fork it is not held.
@@ -77,7 +90,7 @@ class Lease:
     Attributes
     ----------
     contents : bytes or None
-        What is deposited; None: this process is to make it, and then `publish` or `abandon`.
+        What is deposited; None: this process is to make it, and then `publish`, `abandon` or `fail`.
     key : str
         Names the deposit, in hexadecimal.
     """
@@ -86,13 +99,7 @@ class Lease:
                  timeout: float | None) -> None:
         self._lease = 0
         self.contents: bytes | None = None
-        _library.check_type("namespace", "a str", namespace, str)
-        _library.check_type("group", "a str", group, str, type(None))
-        _check_fields(fields)
-        pairs = [(name, _encoded(value)) for name, value in fields.items()]
-        array, count = _library.named(pairs)
-        space, members = namespace.encode(), (group or "").encode()
-        key = _Key(sizeof(_Key), (space, len(space)), array, count, (members, len(members)))
+        key = _key(namespace, fields, group)
         hit = c_void_p()
         self._lease = call(_acquire, client, byref(key), milliseconds(timeout), byref(hit))
         if hit.value:
@@ -104,6 +111,7 @@ class Lease:
 
     def __repr__(self) -> str:
         state = "held" if self.held else "deposited" if self.contents is not None else "given up"
+        state = "released" if self.released else state
         return f"<cccl_cache.Lease {self.key[:16]} {state}>"
 
     def __enter__(self) -> Lease:
@@ -120,6 +128,11 @@ class Lease:
     def held(self) -> bool:
         """This process holds the lease still, as far as is known."""
         return bool(self._lease and _lease_held(self._lease))
+
+    @property
+    def released(self) -> bool:
+        """Its holder failed while this process waited: it makes its own, and has nothing to publish."""
+        return bool(self._lease and _lease_released(self._lease))
 
     @property
     def fence(self) -> int:
@@ -156,6 +169,15 @@ class Lease:
         if self._lease:
             _lease_abandon(self._lease)
 
+    def fail(self) -> None:
+        """Gives the lease up because it can't be made, unless something was published.
+
+        All who wait are released at once, and each makes its own: see `released`. Nothing is remembered; who comes later
+        gets the lease.
+        """
+        if self._lease:
+            _lease_fail(self._lease)
+
 
 def deposits(client: int, timeout: float | None) -> tuple[Deposit, ...]:
     found = call(_list_deposits, client, milliseconds(timeout))
@@ -177,3 +199,12 @@ def remove_deposit(client: int, key: str, timeout: float | None) -> bool:
     if _remove_deposit(client, Given(encoded, len(encoded)), milliseconds(timeout), byref(removed), byref(error)):
         raise take_error(error)
     return bool(removed.value)
+
+
+def touch(client: int, namespace: str, deposits: Iterable[Mapping[str, Value]], group: str | None,
+          timeout: float | None) -> None:
+    keys = [_key(namespace, fields, group) for fields in deposits]
+    pointers = (POINTER(_Key) * len(keys))(*map(pointer, keys))
+    error = c_void_p()
+    if _touch_deposits(client, pointers, len(keys), milliseconds(timeout), byref(error)):
+        raise take_error(error)

@@ -9,12 +9,14 @@ using cccl_cache::Deadline;
 using cccl_cache::DepositCalls;
 using cccl_cache::DepositDescription;
 using cccl_cache::DepositQuestion;
+using cccl_cache::Error;
 using cccl_cache::Expected;
 using cccl_cache::Fail;
 using cccl_cache::FillStruct;
 using cccl_cache::FoundDeposit;
 using cccl_cache::HeldLease;
 using cccl_cache::ReadStruct;
+using cccl_cache::ReleasedLease;
 using cccl_cache::ToBytes;
 using cccl_cache::ToView;
 using cccl_cache::ZeroStruct;
@@ -24,7 +26,8 @@ struct cccl_cache_deposit {
 };
 
 struct cccl_cache_lease {
-  std::unique_ptr<HeldLease> held;
+  std::unique_ptr<HeldLease> held;  // null: released by the failure of another's
+  ReleasedLease released;
 };
 
 struct cccl_cache_deposits {
@@ -69,8 +72,10 @@ cccl_cache_status cccl_cache_acquire(cccl_cache_client* client, const cccl_cache
   if (!acquired.ok()) return Fail(std::move(acquired).error(), error);
   if (auto* found = std::get_if<FoundDeposit>(&*acquired)) {
     *hit = new cccl_cache_deposit{std::move(*found)};
+  } else if (auto* released = std::get_if<ReleasedLease>(&*acquired)) {
+    *lease = new cccl_cache_lease{nullptr, std::move(*released)};
   } else {
-    *lease = new cccl_cache_lease{std::get<std::unique_ptr<HeldLease>>(*std::move(acquired))};
+    *lease = new cccl_cache_lease{std::get<std::unique_ptr<HeldLease>>(*std::move(acquired)), {}};
   }
   return CCCL_CACHE_OK;
 }
@@ -85,22 +90,42 @@ cccl_cache_bytes cccl_cache_deposit_id(const cccl_cache_deposit* deposit) {
 
 void cccl_cache_deposit_free(cccl_cache_deposit* deposit) { delete deposit; }
 
-int32_t cccl_cache_lease_held(const cccl_cache_lease* lease) { return lease->held->held() ? 1 : 0; }
-
-cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease) {
-  return ToBytes(lease->held->key());
+int32_t cccl_cache_lease_held(const cccl_cache_lease* lease) {
+  return lease->held != nullptr && lease->held->held() ? 1 : 0;
 }
 
-uint64_t cccl_cache_lease_fence(const cccl_cache_lease* lease) { return lease->held->fence(); }
+int32_t cccl_cache_lease_released(const cccl_cache_lease* lease) {
+  return lease->held == nullptr ? 1 : 0;
+}
+
+cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease) {
+  return ToBytes(lease->held != nullptr ? lease->held->key() : lease->released.key);
+}
+
+uint64_t cccl_cache_lease_fence(const cccl_cache_lease* lease) {
+  return lease->held != nullptr ? lease->held->fence() : 0;
+}
 
 cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* lease, cccl_cache_bytes contents,
                                            uint32_t timeout_ms, cccl_cache_error** error) {
+  if (lease->held == nullptr) {
+    return Fail(Error{CCCL_CACHE_LEASE_LOST,
+                      "the lease was never this caller's: its holder failed and released all who "
+                      "waited; nothing was deposited"},
+                error);
+  }
   auto published = lease->held->Publish(ToView(contents), After(timeout_ms));
   if (!published.ok()) return Fail(std::move(published).error(), error);
   return CCCL_CACHE_OK;
 }
 
-void cccl_cache_lease_abandon(cccl_cache_lease* lease) { lease->held->Abandon(); }
+void cccl_cache_lease_abandon(cccl_cache_lease* lease) {
+  if (lease->held != nullptr) lease->held->Abandon();
+}
+
+void cccl_cache_lease_fail(cccl_cache_lease* lease) {
+  if (lease->held != nullptr) lease->held->Fail();
+}
 
 void cccl_cache_lease_free(cccl_cache_lease* lease) { delete lease; }
 
@@ -110,6 +135,21 @@ cccl_cache_status cccl_cache_list_deposits(cccl_cache_client* client, uint32_t t
   auto all = DepositCalls(client->daemon.channel()).List(After(timeout_ms));
   if (!all.ok()) return Fail(std::move(all).error(), error);
   *deposits = new cccl_cache_deposits{*std::move(all)};
+  return CCCL_CACHE_OK;
+}
+
+cccl_cache_status cccl_cache_touch_deposits(cccl_cache_client* client,
+                                            const cccl_cache_deposit_key* const* keys,
+                                            size_t key_count, uint32_t timeout_ms,
+                                            cccl_cache_error** error) {
+  std::vector<DepositQuestion> questions;
+  for (size_t i = 0; i < key_count; ++i) {
+    auto question = QuestionOf(ReadStruct(keys[i]));
+    if (!question.ok()) return Fail(std::move(question).error(), error);
+    questions.push_back(*std::move(question));
+  }
+  auto touched = DepositCalls(client->daemon.channel()).Touch(questions, After(timeout_ms));
+  if (!touched.ok()) return Fail(std::move(touched).error(), error);
   return CCCL_CACHE_OK;
 }
 

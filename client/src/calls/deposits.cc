@@ -24,9 +24,9 @@ Error NotUnderstood(std::string_view what) {
 }
 
 /// A DepositKey with the data it refers to; does not move.
-class PackedQuestion {
+class PackedKey {
  public:
-  PackedQuestion(const DepositQuestion& question, std::chrono::milliseconds wait)
+  explicit PackedKey(const DepositQuestion& question, std::chrono::milliseconds wait = {})
       : name_space_(question.name_space) {
     texts_.reserve(question.fields.size());
     fields_.reserve(question.fields.size());
@@ -47,14 +47,13 @@ class PackedQuestion {
     if (question.gid) key_.group = &group_;
     key_.wait_ms = static_cast<uint32_t>(
         std::min<int64_t>(wait.count(), std::numeric_limits<uint32_t>::max()));
-    cccl_cache__v1__acquire_request__init(&request_);
-    request_.key = &key_;
-    AppendMessage(request_.base, &body_);
+    key_.accepts_release = 1;
   }
-  PackedQuestion(const PackedQuestion&) = delete;
-  PackedQuestion& operator=(const PackedQuestion&) = delete;
+  PackedKey(const PackedKey&) = delete;
+  PackedKey& operator=(const PackedKey&) = delete;
 
-  [[nodiscard]] const ByteChain& body() const { return body_; }
+  [[nodiscard]] CcclCache__V1__DepositKey* message() { return &key_; }
+  [[nodiscard]] size_t size() const { return protobuf_c_message_get_packed_size(&key_.base); }
 
  private:
   std::string name_space_;
@@ -63,8 +62,6 @@ class PackedQuestion {
   std::vector<CcclCache__V1__DepositField*> pointers_;
   CcclCache__V1__DepositGroup group_;
   CcclCache__V1__DepositKey key_;
-  CcclCache__V1__AcquireRequest request_;
-  ByteChain body_;
 };
 
 bool HasNul(const DepositQuestion& question) {
@@ -93,20 +90,29 @@ DepositDescription Describe(const CcclCache__V1__DepositDescription& message) {
   return description;
 }
 
+Error NulInName() {
+  return {CCCL_CACHE_INVALID_REQUEST, "a namespace or a field's name holds a NUL: only values may"};
+}
+
+/// The protocol's bound for a request without a build, and the bytes that surround one key in it.
+constexpr size_t kMaxTouched = 4096;
+constexpr size_t kAroundKey = 4;
+
 constexpr size_t kMaxGroup = size_t{1} << 28;  // bytes, with the names of its members
 
 }  // namespace
 
 Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& question,
                                                        std::chrono::milliseconds timeout) {
-  if (HasNul(question)) {
-    return Error{CCCL_CACHE_INVALID_REQUEST,
-                 "a namespace or a field's name holds a NUL: only values may"};
-  }
-  const PackedQuestion packed(question, timeout);
+  if (HasNul(question)) return NulInName();
+  PackedKey key(question, timeout);
+  CcclCache__V1__AcquireRequest request = CCCL_CACHE__V1__ACQUIRE_REQUEST__INIT;
+  request.key = key.message();
+  ByteChain body;
+  AppendMessage(request.base, &body);
   auto conversation = std::make_unique<DepositConversation>();
   DepositConversation* talk = conversation.get();
-  auto open = channel_.Open("/cccl_cache.v1.Deposit/Acquire", packed.body(), talk, talk,
+  auto open = channel_.Open("/cccl_cache.v1.Deposit/Acquire", body, talk, talk,
                             Deadline::After(timeout), [talk] { return talk->granted(); });
   if (!open.ok()) {
     Error error = std::move(open).error();
@@ -117,6 +123,7 @@ Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& qu
     return Acquired(
         std::make_unique<HeldLease>(*std::move(open), std::move(conversation), channel_.socket()));
   }
+  if (talk->released()) return Acquired(ReleasedLease{std::move(talk->key())});
   if (!talk->found()) return NotUnderstood("an acquire");
   return Acquired(FoundDeposit{std::move(talk->key()), std::move(talk->contents())});
 }
@@ -155,6 +162,38 @@ Expected<bool> DepositCalls::Remove(std::string_view key, Deadline deadline) {
   }
   if (!sink.received() || !reader.ok()) return NotUnderstood("a removal");
   return removed;
+}
+
+Expected<Done> DepositCalls::Touch(const std::vector<DepositQuestion>& questions,
+                                   Deadline deadline) {
+  if (std::any_of(questions.begin(), questions.end(), HasNul)) return NulInName();
+  std::vector<std::unique_ptr<PackedKey>> keys;
+  std::vector<CcclCache__V1__DepositKey*> messages;
+  size_t bytes = 0;
+  const auto send = [&]() -> Expected<Done> {
+    CcclCache__V1__TouchDepositsRequest request = CCCL_CACHE__V1__TOUCH_DEPOSITS_REQUEST__INIT;
+    request.keys = messages.data();
+    request.n_keys = messages.size();
+    ByteChain body;
+    AppendMessage(request.base, &body);
+    SingleMessage sink;
+    Expected<Done> called = channel_.Invoke("/cccl_cache.v1.Deposit/Touch", body, &sink, deadline);
+    keys.clear();
+    messages.clear();
+    bytes = 0;
+    return called;
+  };
+  for (const DepositQuestion& question : questions) {
+    auto key = std::make_unique<PackedKey>(question);
+    if (!keys.empty() && bytes + kAroundKey + key->size() > kMaxTouched) {
+      if (auto sent = send(); !sent.ok()) return sent;
+    }
+    bytes += kAroundKey + key->size();
+    messages.push_back(key->message());
+    keys.push_back(std::move(key));
+  }
+  if (keys.empty()) return Done{};
+  return send();
 }
 
 Expected<uint32_t> FindGroup(const std::string& name) {

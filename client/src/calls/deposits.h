@@ -35,6 +35,11 @@ struct FoundDeposit {
   std::string contents;
 };
 
+/// The holder of the lease failed: this caller holds none, and is to go on without it.
+struct ReleasedLease {
+  std::string key;
+};
+
 /// The fields of cccl_cache_deposit_info.
 struct DepositDescription {
   std::string key;
@@ -48,7 +53,7 @@ struct DepositDescription {
 /// The RPCs of the service Deposit as functions. Thread-safe. The channel must outlive it.
 class DepositCalls {
  public:
-  using Acquired = std::variant<FoundDeposit, std::unique_ptr<HeldLease>>;
+  using Acquired = std::variant<FoundDeposit, std::unique_ptr<HeldLease>, ReleasedLease>;
 
   explicit DepositCalls(Channel& channel) : channel_(channel) {}
 
@@ -56,6 +61,8 @@ class DepositCalls {
   Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
   Expected<std::vector<DepositDescription>> List(Deadline deadline);
   Expected<bool> Remove(std::string_view key, Deadline deadline);
+  /// Counts as a use of each of the deposits that exist. Sends as few messages as hold the keys.
+  Expected<Done> Touch(const std::vector<DepositQuestion>& questions, Deadline deadline);
 
  private:
   Channel& channel_;

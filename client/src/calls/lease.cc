@@ -40,6 +40,7 @@ bool DepositConversation::Take(Message message) {
     if (number == Field::kFound) sound = TakeFound(reader.View());
     if (number == Field::kContents) sound = TakeContents(reader.View());
     if (number == Field::kLease) sound = TakeLease(reader.View());
+    if (number == Field::kReleased) sound = TakeRelease(reader.View());
     if (number == Field::kPublished) sound = granted_ && !std::exchange(published_, true);
     if (!sound) return false;
   }
@@ -47,7 +48,7 @@ bool DepositConversation::Take(Message message) {
 }
 
 bool DepositConversation::TakeFound(std::string_view found) {
-  if (granted_ || std::exchange(announced_, true)) return false;
+  if (granted_ || released_ || std::exchange(announced_, true)) return false;
   ProtoReader reader(found);
   while (const uint32_t number = reader.Next()) {
     if (number == fields::DepositFound::kSize) size_ = reader.Number();
@@ -65,7 +66,7 @@ bool DepositConversation::TakeContents(std::string_view contents) {
 }
 
 bool DepositConversation::TakeLease(std::string_view lease) {
-  if (announced_ || std::exchange(granted_, true)) return false;
+  if (announced_ || released_ || std::exchange(granted_, true)) return false;
   using Field = fields::Lease;
   ProtoReader reader(lease);
   while (const uint32_t number = reader.Next()) {
@@ -75,6 +76,15 @@ bool DepositConversation::TakeLease(std::string_view lease) {
   }
   heartbeat_ = std::clamp<std::chrono::milliseconds>(heartbeat_, std::chrono::milliseconds(1),
                                                      std::chrono::hours(1));
+  return reader.ok();
+}
+
+bool DepositConversation::TakeRelease(std::string_view release) {
+  if (announced_ || granted_ || std::exchange(released_, true)) return false;
+  ProtoReader reader(release);
+  while (const uint32_t number = reader.Next()) {
+    if (number == fields::LeaseReleased::kKey) key_ = reader.View();
+  }
   return reader.ok();
 }
 
@@ -101,6 +111,7 @@ const ByteChain* DepositConversation::Next() {
     publication.size = published_size_;
     request.publication = &publication;
   } else if (std::exchange(abandonment_due_, false)) {
+    abandonment.failed = failed_ ? 1 : 0;
     request.abandonment = &abandonment;
   } else if (std::exchange(heartbeat_due_, false)) {
     request.heartbeat = &heartbeat;
@@ -202,10 +213,10 @@ Expected<Done> HeldLease::Outcome(bool said) const {
   }
 }
 
-void HeldLease::Abandon() {
+void HeldLease::GiveUp(bool failed) {
   if (getpid() != owner_ || over_.exchange(true)) return;
   StopThread();
-  conversation_->SayAbandonment();
+  conversation_->SayAbandonment(failed);
   Converse(Deadline::After(kFarewell));
 }
 

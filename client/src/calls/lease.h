@@ -34,6 +34,8 @@ class DepositConversation final : public MessageSink, public MessageSource {
   /// Returns whether the whole deposit was received.
   [[nodiscard]] bool found() const { return announced_ && contents_.size() == size_; }
   [[nodiscard]] bool published() const { return published_; }
+  /// Returns whether the holder failed, and the caller is to go on without a lease.
+  [[nodiscard]] bool released() const { return released_; }
 
   [[nodiscard]] std::string& key() { return key_; }  ///< hexadecimal
   [[nodiscard]] std::string& contents() { return contents_; }
@@ -43,11 +45,15 @@ class DepositConversation final : public MessageSink, public MessageSource {
   void SayHeartbeat() { heartbeat_due_ = true; }
   /// The contents must outlive the call.
   void SayPublication(std::string_view contents);
-  void SayAbandonment() { abandonment_due_ = true; }
+  void SayAbandonment(bool failed) {
+    abandonment_due_ = true;
+    failed_ = failed;
+  }
 
  private:
   bool TakeFound(std::string_view found);
   bool TakeLease(std::string_view lease);
+  bool TakeRelease(std::string_view release);
   bool TakeContents(std::string_view contents);
 
   std::string key_;
@@ -58,12 +64,14 @@ class DepositConversation final : public MessageSink, public MessageSource {
   uint64_t fence_ = 0;
   std::chrono::milliseconds heartbeat_{0};
   bool published_ = false;
+  bool released_ = false;
 
   bool heartbeat_due_ = false;
   std::string_view rest_;  ///< the part of the publication that is not in a message yet
   bool publication_due_ = false;
   uint64_t published_size_ = 0;
   bool abandonment_due_ = false;
+  bool failed_ = false;
   ByteChain message_;  ///< the message that is being sent
 };
 
@@ -86,9 +94,12 @@ class HeldLease {
 
   /// Publishes the contents. The lease is not held afterwards, also after an error.
   Expected<Done> Publish(std::string_view contents, Deadline deadline);
-  void Abandon();
+  void Abandon() { GiveUp(false); }
+  /// Abandons the lease, and releases all waiters.
+  void Fail() { GiveUp(true); }
 
  private:
+  void GiveUp(bool failed);
   static void* RunThread(void* self);
   void KeepAlive();
   void StopThread();

@@ -50,10 +50,10 @@ Deposits::Deposits(Options options, Parts parts)
 }
 
 void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
-  std::optional<LeaseTable::Time> until;
-  if (claim.wait.count() > 0) until = options_.now() + claim.wait;
+  LeaseTable::Wait wait{.accepts_release = claim.accepts_release};
+  if (claim.wait.count() > 0) wait.until = options_.now() + claim.wait;
   const auto call = std::make_shared<const Call>(Call{
-      waiter, claim.key, claim.counted_as.value_or(Account(claim.uid)), until, std::move(tell)});
+      waiter, claim.key, claim.counted_as.value_or(Account(claim.uid)), wait, std::move(tell)});
   if (!index_.Find(claim.key)) return Enter(call);
   if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
@@ -100,8 +100,13 @@ void Deposits::Leave(WaiterId waiter) {
   table_.Leave(waiter);
 }
 
+void Deposits::Fail(WaiterId waiter) {
+  parts_.statistics.Add(Counter::kLeasesFailed);
+  table_.Fail(waiter);
+}
+
 void Deposits::Enter(const CallPtr& call) {
-  table_.Enter(call->waiter, call->key, call->until, [this, call](LeaseNews news) {
+  table_.Enter(call->waiter, call->key, call->wait, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
     TellNews(*call, std::move(news));
   });

@@ -36,6 +36,7 @@ struct DepositClaim {
   std::string name_space;
   Digest fields;
   std::chrono::milliseconds wait{0};  ///< longest wait for the lease or the deposit; 0: without end
+  bool accepts_release = false;       ///< see LeaseTable::Wait
 };
 
 /// Numbers of what is kept, held and waited for now.
@@ -79,9 +80,11 @@ class Deposits {
   /// Tells the caller of the deposit or of its lease, perhaps before this returns; otherwise the
   /// caller waits. A deposit that is only on the disk is read on threads of this user's.
   void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
-  /// The contract of both is that of LeaseTable.
+  /// The contract of these is that of LeaseTable.
   void Leave(WaiterId waiter);
+  void Fail(WaiterId waiter);
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
+  void Postpone(WaiterId waiter) { table_.Postpone(waiter); }
   /// Keeps what the holder made and hands it to all waiters. LeaseLost: the caller holds the lease
   /// no more, or the number is another's. kOverloaded: the deposit is larger than a user's quota;
   /// the lease is still held.
@@ -96,6 +99,8 @@ class Deposits {
   }
   /// Returns false if this user deposited nothing under the key.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
+  /// Marks the deposit as used, if there is one. Never waits for a disk.
+  void Touch(const Digest& key) { NoteUse(key); }
 
   /// Returns the contents of a deposit that List named; this does not count as a use. Returns null
   /// if it is there no more. Reads the disk.
@@ -117,7 +122,7 @@ class Deposits {
     WaiterId waiter;
     Digest key;
     Account account;
-    std::optional<LeaseTable::Time> until;
+    LeaseTable::Wait wait;
     Tell tell;
   };
   using CallPtr = std::shared_ptr<const Call>;

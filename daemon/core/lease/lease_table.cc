@@ -13,7 +13,7 @@ LeaseTable::WaiterId LeaseTable::NewSeat() {
   return ++last_id_;
 }
 
-void LeaseTable::Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell) {
+void LeaseTable::Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tell tell) {
   Told told;
   bool earlier = false;
   {
@@ -26,12 +26,13 @@ void LeaseTable::Enter(WaiterId waiter, const Digest& key, std::optional<Time> u
       Place& place = places_[waiter];
       place.key = key;
       place.tell = std::move(tell);
+      place.wait = wait;
       Line& line = lines_[key];
       if (line.holder == 0) {
         Grant(waiter, told);
       } else {
         line.waiting.insert(waiter);
-        SetDue(waiter, place, until);
+        SetDue(waiter, place, wait.until);
         AskForRelease(line);
       }
       earlier = !due_.empty() && (!first || due_.begin()->first < *first);
@@ -60,8 +61,7 @@ void LeaseTable::SetDue(WaiterId waiter, Place& place, std::optional<Time> due) 
 
 void LeaseTable::Renew(WaiterId waiter, Place& place) {
   const Time silent = options_.now() + options_.patience;
-  const bool pressed = !lines_.at(place.key).waiting.empty();
-  SetDue(waiter, place, pressed ? std::min(silent, place.until) : silent);
+  SetDue(waiter, place, OthersWaitFor(place) ? std::min(silent, place.until) : silent);
 }
 
 void LeaseTable::AskForRelease(const Line& line) {
@@ -95,6 +95,30 @@ void LeaseTable::Leave(WaiterId waiter) {
   TellAll(told);
 }
 
+void LeaseTable::Dismiss(WaiterId waiter, LeaseNews news, Told& told) {
+  const auto place = places_.find(waiter);
+  SetDue(waiter, place->second, std::nullopt);
+  told.emplace_back(std::move(place->second.tell), std::move(news));
+  places_.erase(place);
+}
+
+void LeaseTable::Fail(WaiterId waiter) {
+  Told told;
+  {
+    const MutexLock lock(mutex_);
+    const Place* place = Holder(waiter);
+    if (place == nullptr || place->publishing) return;
+    std::set<WaiterId>& waiting = lines_.at(place->key).waiting;
+    for (auto next = waiting.begin(); next != waiting.end();) {
+      const bool released = places_.at(*next).wait.accepts_release;
+      if (released) Dismiss(*next, LeaseReleased{}, told);
+      next = released ? waiting.erase(next) : std::next(next);
+    }
+    Release(waiter, told);
+  }
+  TellAll(told);
+}
+
 LeaseTable::Place* LeaseTable::Holder(WaiterId waiter) {
   const auto place = places_.find(waiter);
   return place == places_.end() || place->second.fence == 0 ? nullptr : &place->second;
@@ -109,6 +133,7 @@ bool LeaseTable::Beat(WaiterId waiter) {
     // A holder that publishes can't lose the lease any more.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
+    place->postponed = false;
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
   }
@@ -120,8 +145,22 @@ void LeaseTable::SuspendTimeout(WaiterId waiter) {
   const MutexLock lock(mutex_);
   Place* place = Holder(waiter);
   if (place == nullptr || place->publishing) return;
-  const bool pressed = !lines_.at(place->key).waiting.empty();
-  SetDue(waiter, *place, pressed ? std::optional(place->until) : std::nullopt);
+  SetDue(waiter, *place, OthersWaitFor(*place) ? std::optional(place->until) : std::nullopt);
+}
+
+void LeaseTable::Postpone(WaiterId waiter) {
+  bool earlier = false;
+  {
+    const MutexLock lock(mutex_);
+    Place* place = Holder(waiter);
+    if (place == nullptr || place->publishing) return;
+    place->postponed = true;
+    std::optional<Time> due = place->wait.until;
+    if (OthersWaitFor(*place)) due = due ? std::min(*due, place->until) : place->until;
+    earlier = due && (!place->due || *due < *place->due);
+    SetDue(waiter, *place, due);
+  }
+  if (earlier && options_.sooner) options_.sooner();
 }
 
 bool LeaseTable::StartPublishing(WaiterId waiter, uint64_t fence) {
@@ -142,12 +181,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
-    for (const WaiterId waiting : line->second.waiting) {
-      const auto other = places_.find(waiting);
-      SetDue(waiting, other->second, std::nullopt);
-      told.emplace_back(std::move(other->second.tell), found);
-      places_.erase(other);
-    }
+    for (const WaiterId waiting : line->second.waiting) Dismiss(waiting, found, told);
     lines_.erase(line);
     places_.erase(place);
   }
@@ -163,7 +197,12 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
     while (!due_.empty() && due_.begin()->first <= now) {
       const WaiterId waiter = due_.begin()->second;
       const Place& place = places_.at(waiter);
-      if (place.fence == 0) {
+      if (place.postponed) {
+        told.emplace_back(place.tell,
+                          Error{ErrorCode::kTimedOut,
+                                "this user holds as many leases as it may, and the caller waited "
+                                "for one of them to end"});
+      } else if (place.fence == 0) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,
                                 "another caller holds the lease, and this one waited as long as it "
@@ -191,9 +230,8 @@ void LeaseTable::Stop(const Error& why) {
     const MutexLock lock(mutex_);
     stopped_ = why;
     for (auto& [waiter, place] : places_) {
-      const bool waits = place.fence == 0;
       told.emplace_back(std::move(place.tell),
-                        waits ? LeaseNews(why) : LeaseNews(LeaseLost{why.message}));
+                        place.waits() ? LeaseNews(why) : LeaseNews(LeaseLost{why.message}));
     }
     places_.clear();
     lines_.clear();
@@ -204,7 +242,9 @@ void LeaseTable::Stop(const Error& why) {
 
 LeaseTable::Gauges LeaseTable::gauges() const {
   const MutexLock lock(mutex_);
-  return {lines_.size(), places_.size() - lines_.size()};
+  const auto waiting = static_cast<size_t>(
+      std::ranges::count_if(places_, [](const auto& place) { return place.second.waits(); }));
+  return {places_.size() - waiting, waiting};
 }
 
 void LeaseTable::TellAll(Told& told) {

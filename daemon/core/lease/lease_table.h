@@ -39,8 +39,11 @@ struct LeaseLost {
   std::string why;  ///< for a person: the cause and the way out
 };
 
+/// The holder failed. The caller waits no longer: it is to go on without a lease.
+struct LeaseReleased {};
+
 /// News that a caller is told once, and after a grant a second time if it loses the lease.
-using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, Error>;
+using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, LeaseReleased, Error>;
 
 /// Leases and their waiters: each key has one holder, and the others wait in the order of arrival.
 /// A holder loses the lease to the next waiter if it leaves or says nothing for too long. The same
@@ -67,18 +70,28 @@ class LeaseTable {
 
   /// Returns an id for one waiter, to be used with one Enter.
   [[nodiscard]] WaiterId NewSeat();
+  struct Wait {
+    std::optional<Time> until = std::nullopt;  ///< a caller that waits longer is told kTimedOut
+    bool accepts_release = false;              ///< without it, the caller is not told LeaseReleased
+  };
   /// Tells the caller of its lease, perhaps before this returns. If it must wait, it is told
-  /// nothing yet. A caller that waits beyond `until` is told kTimedOut.
-  void Enter(WaiterId waiter, const Digest& key, std::optional<Time> until, Tell tell);
+  /// nothing yet.
+  void Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tell tell);
   /// The caller is gone: it is told nothing more, except what is being told just now. Does nothing
   /// if the waiter has no place any more.
   void Leave(WaiterId waiter);
+  /// The holder leaves because it can't make the deposit: all waiters that accept it are told
+  /// LeaseReleased. The lease goes to the first of the others.
+  void Fail(WaiterId waiter);
 
   /// Renews the holder's lease. Returns false if it holds none any more.
   [[nodiscard]] bool Beat(WaiterId waiter);
   /// Lifts the limit on the holder's silence until its next Beat, because it was not told of its
   /// lease yet. The limit on holding what others wait for stays.
   void SuspendTimeout(WaiterId waiter);
+  /// The same for a holder that can't be told of its lease before something else is free. It is
+  /// told kTimedOut when its wait is over.
+  void Postpone(WaiterId waiter);
   /// The holder begins to publish: the lease can't be lost any more, and must be ended with
   /// Publish. Returns false if the lease is lost already or has another number.
   [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
@@ -101,10 +114,14 @@ class LeaseTable {
   struct Place {
     Digest key;
     Tell tell;
+    Wait wait;
     std::optional<Time> due;  // end of the wait, or of the lease
     uint64_t fence = 0;       // 0: it waits
     Time until{};             // of a holder: the end of the lease if others wait
+    bool postponed = false;   // it holds the lease and waits nevertheless
     bool publishing = false;
+
+    [[nodiscard]] bool waits() const { return fence == 0 || postponed; }
   };
   struct Line {
     WaiterId holder = 0;
@@ -113,11 +130,16 @@ class LeaseTable {
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
   void Grant(WaiterId waiter, Told& told) REQUIRES(mutex_);
+  /// Tells a waiter its last news, and removes it.
+  void Dismiss(WaiterId waiter, LeaseNews news, Told& told) REQUIRES(mutex_);
   void SetDue(WaiterId waiter, Place& place, std::optional<Time> due) REQUIRES(mutex_);
   /// Restarts the holder's timeout.
   void Renew(WaiterId waiter, Place& place) REQUIRES(mutex_);
   /// A waiter joined this line: limits the holder to its longest lease.
   void AskForRelease(const Line& line) REQUIRES(mutex_);
+  [[nodiscard]] bool OthersWaitFor(const Place& place) const REQUIRES(mutex_) {
+    return !lines_.at(place.key).waiting.empty();
+  }
   /// Removes the waiter; its lease goes to the next one.
   void Release(WaiterId waiter, Told& told) REQUIRES(mutex_);
   [[nodiscard]] Place* Holder(WaiterId waiter) REQUIRES(mutex_);

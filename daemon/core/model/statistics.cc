@@ -68,6 +68,8 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kLeasesLost, "leases_lost_total", "",
      "Leases revoked because the holder sent no heartbeat, exceeded lease_limit, or the daemon "
      "stopped."},
+    {Counter::kLeasesFailed, "leases_failed_total", "",
+     "Leases given up as failed, which released all waiters."},
 };
 static_assert(std::size(kCounters) == static_cast<size_t>(Counter::kCount));
 

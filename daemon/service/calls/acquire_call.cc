@@ -34,6 +34,11 @@ AcquireCall::AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& st
   });
 }
 
+AcquireCall::~AcquireCall() {
+  backend_.budget.Withdraw(peer_.account(), Resource::kLeases, seat_);
+  backend_.deposits.Leave(seat_);
+}
+
 void AcquireCall::OnMessage(grpc::ByteBuffer& message) {
   const bool first = !std::exchange(asked_, true);
   const Status taken = first ? TakeKey(message) : TakeWord(message);
@@ -72,8 +77,8 @@ Status AcquireCall::TakeWord(grpc::ByteBuffer& message) {
   if (std::holds_alternative<DepositAsk>(*decoded)) {
     return Error{ErrorCode::kInvalidRequest, "an acquire has one key: make another call"};
   }
-  if (std::holds_alternative<LeaseAbandonment>(*decoded)) {
-    Abandon();
+  if (const auto* abandonment = std::get_if<LeaseAbandonment>(&*decoded)) {
+    Abandon(abandonment->failed);
     return Ok{};
   }
   if (const auto* publication = std::get_if<LeasePublication>(&*decoded)) {
@@ -117,9 +122,9 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
   return Ok{};
 }
 
-void AcquireCall::Abandon() {
+void AcquireCall::Abandon(bool failed) {
   // Must come before the caller is answered, so that its next acquire finds the lease free.
-  backend_.deposits.Leave(seat_);
+  failed ? backend_.deposits.Fail(seat_) : backend_.deposits.Leave(seat_);
   lease_.Release();
   End();
 }
@@ -128,20 +133,37 @@ void AcquireCall::TakeNews(const LeaseNews& news) {
   // If the news is a lease, the lease goes to the next waiter when this call is done.
   if (ended()) return;
   if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
-    HoldLease(*grant);
+    TakeLease(*grant);
   } else if (const auto* found = std::get_if<DepositFound>(&news)) {
     HandOver(*found);
   } else if (const auto* lost = std::get_if<LeaseLost>(&news)) {
     EndLost(*lost);
+  } else if (std::holds_alternative<LeaseReleased>(news)) {
+    Send(EncodeReleased(claim_.key));
+    End();
   } else {
     End(std::get<Error>(news));
   }
 }
 
-void AcquireCall::HoldLease(const LeaseGrant& grant) {
-  auto lease = backend_.budget.Take(peer_.account(), Resource::kLeases);
-  if (!lease) return End(lease.error());
-  lease_ = std::move(*lease);
+void AcquireCall::TakeLease(const LeaseGrant& grant) {
+  if (auto lease = backend_.budget.Take(peer_.account(), Resource::kLeases)) {
+    return HoldLease(grant, *std::move(lease));
+  }
+  backend_.deposits.Postpone(seat_);
+  backend_.budget.Await(peer_.account(), Resource::kLeases, seat_,
+                        [this, events = events(), grant](Share given) {
+                          auto lease = std::make_shared<Share>(std::move(given));
+                          events->Post([this, grant, lease] {
+                            // If the wait is over, the caller was told, or is being told.
+                            if (!ended() && backend_.deposits.Beat(seat_))
+                              HoldLease(grant, std::move(*lease));
+                          });
+                        });
+}
+
+void AcquireCall::HoldLease(const LeaseGrant& grant, Share lease) {
+  lease_ = std::move(lease);
   Send(EncodeLease(grant.fence, backend_.deposits.options().limits.heartbeat, claim_.key));
   Read();
 }
@@ -186,6 +208,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   }
   claim.name_space = ask.name_space;
   claim.wait = ask.wait;
+  claim.accepts_release = ask.accepts_release;
   claim.fields = DepositFieldsDigest(ask.fields);
   claim.key = DepositKey(claim.scope, DepositIdentity(claim.name_space, claim.fields));
   return claim;

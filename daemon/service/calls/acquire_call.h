@@ -19,11 +19,12 @@ namespace cccl_cache::daemon {
 
 /// One call of Acquire. News of the lease arrives on other callers' threads. The first message
 /// waits for its turn like any request. The call reads nothing while its caller waits for the
-/// lease. A holder may send at any time, so the number of holders is bounded.
+/// lease. A holder may send at any time, so the number of holders is bounded. A caller beyond the
+/// bound waits for another lease of its user to end.
 class AcquireCall final : public StreamCall {
  public:
   AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
-  ~AcquireCall() override { backend_.deposits.Leave(seat_); }
+  ~AcquireCall() override;
 
  private:
   void OnMessage(grpc::ByteBuffer& message) override;
@@ -33,9 +34,10 @@ class AcquireCall final : public StreamCall {
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeContents(const std::string& bytes);
   [[nodiscard]] Status Publish(const LeasePublication& publication);
-  void Abandon();
+  void Abandon(bool failed);
   void TakeNews(const LeaseNews& news);
-  void HoldLease(const LeaseGrant& grant);
+  void TakeLease(const LeaseGrant& grant);
+  void HoldLease(const LeaseGrant& grant, Share lease);
   void HandOver(const DepositFound& found);
   void EndLost(const LeaseLost& lost);
 

@@ -18,6 +18,7 @@
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/calls/upload_call.h"
 #include "daemon/service/calls/with_files_call.h"
+#include "daemon/service/wire/acquire_messages.h"
 #include "grpc/health/v1/health.pb.h"
 
 namespace cccl_cache::daemon {
@@ -55,6 +56,19 @@ Status CheckOwner(uid_t uid) {
   if (uid != kOverflowUid) return Ok{};
   return Error{ErrorCode::kDenied,
                "uid 65534 stands for many users, so nothing is deposited for it"};
+}
+
+/// Returns the keys of these deposits as far as the peer may ask for them.
+Result<std::vector<Digest>> KeysOf(const v1::TouchDepositsRequest& request, const Peer& peer) {
+  std::vector<Digest> keys;
+  for (const v1::DepositKey& message : request.keys()) {
+    const auto ask = AskOf(v1::DepositKey(message));
+    if (!ask) return ask.error();
+    const auto claim = ClaimOf(*ask, peer);
+    if (!claim) return claim.error();
+    keys.push_back(claim->key);
+  }
+  return keys;
 }
 
 Status CheckKey(const char* field, const std::string& key) {
@@ -125,6 +139,19 @@ DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
             [uid](const v1::RemoveDepositRequest& request) -> Status {
               if (auto owner = CheckOwner(uid); !owner) return owner;
               return CheckKey("key", request.key());
+            }));
+  Serve("/cccl_cache.v1.Deposit/Touch",
+        UnaryCall::Maker<v1::TouchDepositsRequest>(
+            backend, account,
+            [&backend, &peer](const auto& request, const UnaryCall::Reply& answer) {
+              const auto keys = KeysOf(request, peer);
+              for (const Digest& key : *keys) backend.deposits.Touch(key);
+              answer(grpc::Status::OK, v1::TouchDepositsReply());
+            },
+            [&peer](const v1::TouchDepositsRequest& request) -> Status {
+              if (auto owner = CheckOwner(peer.uid); !owner) return owner;
+              const auto keys = KeysOf(request, peer);
+              return keys ? Status(Ok{}) : Status(keys.error());
             }));
 }
 

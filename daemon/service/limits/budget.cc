@@ -8,6 +8,8 @@
 #include <cassert>
 #include <chrono>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cccl_cache::daemon {
 namespace {
@@ -48,6 +50,13 @@ uint64_t CountedBytes(const ServiceLimits& limits) {
 uint64_t BatchesInAll(const ServiceLimits& limits) {
   const uint64_t bytes = CountedBytes(limits) / kBatchesPartOfBytes;
   return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
+}
+
+template <typename Map>
+std::vector<typename Map::key_type> Keys(const Map& map) {
+  std::vector<typename Map::key_type> keys;
+  for (const auto& each : map) keys.push_back(each.first);
+  return keys;
 }
 
 size_t Index(Resource resource) { return static_cast<size_t>(resource); }
@@ -103,9 +112,8 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
                                                      amount, kNames[index], allowance.per_account)};
   }
   const MutexLock lock(mutex_);
-  const auto found = users_.find(account);
-  const uint64_t mine = found == users_.end() ? 0 : found->second[index];
-  const uint64_t most = allowance.Most(account, mine, used_[index]);
+  const uint64_t mine = UsedBy(account, index);
+  const uint64_t most = Most(account, index);
   if (!Fits(mine, amount, most)) {
     return Error{
         ErrorCode::kOverloaded,
@@ -114,9 +122,57 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
                     account.Name(), most, kNames[index], mine, used_[index], allowance.in_all),
         kRetryAfter};
   }
-  users_[account][index] += amount;
-  used_[index] += amount;
+  return Count(account, resource, amount);
+}
+
+uint64_t Budget::UsedBy(Account account, size_t index) const {
+  const auto found = users_.find(account);
+  return found == users_.end() ? 0 : found->second[index];
+}
+
+uint64_t Budget::Most(Account account, size_t index) const {
+  return allowances_[index].Most(account, UsedBy(account, index), used_[index]);
+}
+
+Share Budget::Count(Account account, Resource resource, uint64_t amount) {
+  users_[account][Index(resource)] += amount;
+  used_[Index(resource)] += amount;
   return Share(this, account, resource, amount);
+}
+
+void Budget::Await(Account account, Resource resource, uint64_t waiter, Given given) {
+  Served served;
+  {
+    const MutexLock lock(mutex_);
+    waiting_[Index(resource)][account].emplace(waiter, std::move(given));
+    Serve(account, resource, served);
+  }
+  for (auto& [give, share] : served) give(std::move(share));
+}
+
+void Budget::Withdraw(Account account, Resource resource, uint64_t waiter) {
+  Given withdrawn;  // destroyed without the lock
+  const MutexLock lock(mutex_);
+  Waiting& all = waiting_[Index(resource)];
+  const auto waiting = all.find(account);
+  if (waiting == all.end()) return;
+  if (const auto found = waiting->second.find(waiter); found != waiting->second.end()) {
+    withdrawn = std::move(found->second);
+    waiting->second.erase(found);
+  }
+  if (waiting->second.empty()) all.erase(waiting);
+}
+
+void Budget::Serve(Account account, Resource resource, Served& served) {
+  const size_t index = Index(resource);
+  const auto waiting = waiting_[index].find(account);
+  if (waiting == waiting_[index].end()) return;
+  auto& first = waiting->second;
+  while (!first.empty() && Fits(UsedBy(account, index), 1, Most(account, index))) {
+    served.emplace_back(std::move(first.begin()->second), Count(account, resource, 1));
+    first.erase(first.begin());
+  }
+  if (first.empty()) waiting_[index].erase(waiting);
 }
 
 uint64_t Budget::Used(Resource resource) const {
@@ -126,14 +182,21 @@ uint64_t Budget::Used(Resource resource) const {
 
 void Budget::Give(Account account, Resource resource, uint64_t amount) {
   const size_t index = Index(resource);
-  const MutexLock lock(mutex_);
-  const auto found = users_.find(account);
-  assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
-  found->second[index] -= amount;
-  used_[index] -= amount;
-  if (std::ranges::all_of(found->second, [](uint64_t used) { return used == 0; })) {
-    users_.erase(found);
+  Served served;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = users_.find(account);
+    assert(found != users_.end() && found->second[index] >= amount && used_[index] >= amount);
+    found->second[index] -= amount;
+    used_[index] -= amount;
+    if (std::ranges::all_of(found->second, [](uint64_t used) { return used == 0; })) {
+      users_.erase(found);
+    }
+    Serve(account, resource, served);
+    // Others may have waited for the bound on all accounts, or for what this one leaves free.
+    for (const Account other : Keys(waiting_[index])) Serve(other, resource, served);
   }
+  for (auto& [give, share] : served) give(std::move(share));
 }
 
 Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,

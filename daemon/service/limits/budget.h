@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/lease/deposit.h"
@@ -66,6 +68,14 @@ class Budget {
 
   /// Takes a share of the resource. kOverloaded names the resource that is used up and the account.
   [[nodiscard]] Result<Share> Take(Account account, Resource resource, uint64_t amount = 1);
+  using Given = std::function<void(Share)>;
+  /// Gives the account one of the resource as soon as it may have it: before this returns, or later
+  /// on the thread that releases one. No lock is held then. Those of one account are served in the
+  /// order of `waiter`, a number of the caller's choice.
+  void Await(Account account, Resource resource, uint64_t waiter, Given given);
+  /// The waiter is gone: it is given nothing more, except what is being given just now. Does
+  /// nothing if it does not wait.
+  void Withdraw(Account account, Resource resource, uint64_t waiter);
   /// Returns how much all accounts use now.
   [[nodiscard]] uint64_t Used(Resource resource) const;
 
@@ -73,11 +83,19 @@ class Budget {
   friend class Share;
   using Amounts = std::array<uint64_t, static_cast<size_t>(Resource::kCount)>;
   void Give(Account account, Resource resource, uint64_t amount);
+  using Waiting = std::map<Account, std::map<uint64_t, Given>>;
+  using Served = std::vector<std::pair<Given, Share>>;
+  [[nodiscard]] uint64_t Most(Account account, size_t index) const REQUIRES(mutex_);
+  [[nodiscard]] uint64_t UsedBy(Account account, size_t index) const REQUIRES(mutex_);
+  Share Count(Account account, Resource resource, uint64_t amount) REQUIRES(mutex_);
+  /// Takes what the waiters of this account may have.
+  void Serve(Account account, Resource resource, Served& served) REQUIRES(mutex_);
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable Mutex mutex_;
   Amounts used_ GUARDED_BY(mutex_) = {};
   std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts that use anything
+  std::array<Waiting, static_cast<size_t>(Resource::kCount)> waiting_ GUARDED_BY(mutex_);
 };
 
 /// Counts deposits that are being sent among the bytes of the receiving accounts. The same bytes

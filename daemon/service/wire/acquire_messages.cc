@@ -49,7 +49,9 @@ bool HasFewMembers(ProtoReader message, uint32_t inner) {
   return message.ok();
 }
 
-Result<AcquireMessage> FromProto(v1::DepositKey&& message) {
+}  // namespace
+
+Result<DepositAsk> AskOf(v1::DepositKey&& message) {
   DepositAsk ask;
   ask.name_space = std::move(*message.mutable_namespace_());
   if (ask.name_space.empty() || ask.name_space.size() > kMaxNamespace) {
@@ -76,10 +78,9 @@ Result<AcquireMessage> FromProto(v1::DepositKey&& message) {
   }
   if (message.has_group()) ask.gid = message.group().gid();
   ask.wait = std::chrono::milliseconds(message.wait_ms());
-  return AcquireMessage(std::move(ask));
+  ask.accepts_release = message.accepts_release();
+  return ask;
 }
-
-}  // namespace
 
 Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
   if (bytes.Length() > kAcquireChunkBytes + kHeadBytes) {
@@ -101,13 +102,19 @@ Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes) {
                   static_cast<int>(message.has_publication()) +
                   static_cast<int>(message.has_abandonment());
   if (set != 1) return Refuse("exactly one member of an AcquireRequest must be set");
-  if (message.has_key()) return FromProto(std::move(*message.mutable_key()));
+  if (message.has_key()) {
+    auto ask = AskOf(std::move(*message.mutable_key()));
+    if (!ask) return ask.error();
+    return AcquireMessage(*std::move(ask));
+  }
   if (message.has_heartbeat()) return AcquireMessage(LeaseHeartbeat{});
   if (message.has_publication()) {
     return AcquireMessage(
         LeasePublication{message.publication().fence(), message.publication().size()});
   }
-  if (message.has_abandonment()) return AcquireMessage(LeaseAbandonment{});
+  if (message.has_abandonment()) {
+    return AcquireMessage(LeaseAbandonment{message.abandonment().failed()});
+  }
   return AcquireMessage(LeaseContents{std::move(*message.mutable_contents())});
 }
 
@@ -141,6 +148,12 @@ grpc::ByteBuffer EncodeContents(const DepositContents& contents, std::string_vie
 grpc::ByteBuffer EncodePublished() {
   v1::AcquireReply reply;
   reply.mutable_published();
+  return Encode(reply);
+}
+
+grpc::ByteBuffer EncodeReleased(const Digest& key) {
+  v1::AcquireReply reply;
+  reply.mutable_released()->set_key(key.Hex());
   return Encode(reply);
 }
 

@@ -17,6 +17,10 @@
 #include "proto/deposit_key.h"
 #include "proto/digest.h"
 
+namespace cccl_cache::v1 {
+class DepositKey;
+}
+
 namespace cccl_cache::daemon {
 
 /// Maximum bytes of contents in one message of an acquire.
@@ -28,6 +32,7 @@ struct DepositAsk {
   std::vector<DepositField> fields;
   std::optional<uint32_t> gid;
   std::chrono::milliseconds wait{0};
+  bool accepts_release = false;
 };
 /// The messages that the holder of a lease sends.
 struct LeaseHeartbeat {};
@@ -38,13 +43,17 @@ struct LeasePublication {
   uint64_t fence = 0;
   uint64_t size = 0;
 };
-struct LeaseAbandonment {};
+struct LeaseAbandonment {
+  bool failed = false;
+};
 
 using AcquireMessage =
     std::variant<DepositAsk, LeaseHeartbeat, LeaseContents, LeasePublication, LeaseAbandonment>;
 
 /// Decodes an AcquireRequest. kInvalidRequest: the bytes are none, or hold more than allowed.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
+/// Checks a key that was decoded. kInvalidRequest: it exceeds a bound; the text names the field.
+[[nodiscard]] Result<DepositAsk> AskOf(v1::DepositKey&& message);
 
 // Each of these returns one AcquireReply.
 
@@ -55,5 +64,6 @@ using AcquireMessage =
 [[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
                                               std::string_view bytes);
 [[nodiscard]] grpc::ByteBuffer EncodePublished();
+[[nodiscard]] grpc::ByteBuffer EncodeReleased(const Digest& key);
 
 }  // namespace cccl_cache::daemon

@@ -43,6 +43,12 @@ v1::AcquireReply Granted() {
   return reply;
 }
 
+v1::AcquireReply Released() {
+  v1::AcquireReply reply;
+  reply.mutable_released()->set_key("00ff");
+  return reply;
+}
+
 /// What is said next, without gRPC's five bytes in front; an empty message if it is nothing.
 v1::AcquireRequest Said(DepositConversation& talk) {
   v1::AcquireRequest request;
@@ -88,6 +94,14 @@ TEST_CASE("what a daemon of ours never says about a deposit is refused") {
     CHECK(Take(talk, Granted()));
     CHECK_FALSE(Take(talk, Found(2)));
   }
+  SECTION("a release besides a deposit") {
+    CHECK(Take(talk, Found(2)));
+    CHECK_FALSE(Take(talk, Released()));
+  }
+  SECTION("a lease after a release") {
+    CHECK(Take(talk, Released()));
+    CHECK_FALSE(Take(talk, Granted()));
+  }
   SECTION("more than memory holds") { CHECK_FALSE(Take(talk, Found(uint64_t{1} << 40))); }
   SECTION("published what was never leased") {
     v1::AcquireReply reply;
@@ -124,6 +138,20 @@ TEST_CASE("a call that is sent again begins anew") {
   CHECK(Take(talk, Found(2)));
   talk.Restart();
   CHECK(Take(talk, Granted()));
-  talk.SayAbandonment();
-  CHECK(Said(talk).has_abandonment());
+  talk.SayAbandonment(false);
+  const v1::AcquireRequest said = Said(talk);
+  CHECK(said.has_abandonment());
+  CHECK_FALSE(said.abandonment().failed());
+}
+
+TEST_CASE("a release ends the wait with the key, and a holder says that it failed") {
+  DepositConversation waits;
+  CHECK(Take(waits, Released()));
+  CHECK(waits.released());
+  CHECK(waits.key() == "00ff");
+  DepositConversation holds;
+  CHECK(Take(holds, Granted()));
+  CHECK_FALSE(holds.released());
+  holds.SayAbandonment(true);
+  CHECK(Said(holds).abandonment().failed());
 }

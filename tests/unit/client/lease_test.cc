@@ -26,6 +26,7 @@ struct Scene {
   std::vector<v1::ListDepositsReply> pages;
   std::vector<std::string> asked_after;
   std::string removed;
+  std::vector<v1::TouchDepositsRequest> touched;
   cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon{directory / "socket", Answers()};
   cccl_cache::Expected<Client> client = Client::Open(daemon.socket());
@@ -47,6 +48,10 @@ struct Scene {
                                     v1::RemoveDepositReply* reply) {
       removed = request.key();
       reply->set_removed(request.key() == "aa");
+      return grpc::Status::OK;
+    };
+    answers.touch_deposits = [this](const v1::TouchDepositsRequest& request) {
+      touched.push_back(request);
       return grpc::Status::OK;
     };
     return answers;
@@ -166,6 +171,62 @@ TEST_CASE("a lease that goes out of use is abandoned in words") {
   { const Lease lease = Leased(scene); }
   scene.daemon.Stop(std::chrono::seconds(20));
   CHECK(abandoned);
+}
+
+TEST_CASE("a holder says that it failed, and holds the lease no longer") {
+  Scene scene;
+  std::atomic<bool> failed{false};
+  scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
+    CHECK(key.accepts_release());
+    Grant(stream);
+    v1::AcquireRequest request;
+    while (stream->Read(&request) && !request.has_abandonment()) {
+    }
+    failed = request.abandonment().failed();
+    return grpc::Status::OK;
+  };
+  Lease lease = Leased(scene);
+  CHECK_FALSE(lease.released());
+  lease.Fail();
+  CHECK(failed);
+  CHECK_FALSE(lease.held());
+  CHECK(lease.Publish("made").error().status == CCCL_CACHE_LEASE_LOST);
+}
+
+TEST_CASE("who is released by another's failure has a lease that is not held") {
+  Scene scene;
+  scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {
+    v1::AcquireReply reply;
+    reply.mutable_released()->set_key("abcd");
+    stream->Write(reply);
+    return grpc::Status::OK;
+  };
+  Lease lease = Leased(scene);
+  CHECK(lease.released());
+  CHECK_FALSE(lease.held());
+  CHECK(lease.key() == "abcd");
+  CHECK(lease.fence() == 0);
+  CHECK(lease.Publish("made").error().status == CCCL_CACHE_LEASE_LOST);
+  lease.Abandon();
+  lease.Fail();
+}
+
+TEST_CASE("deposits are touched with as few messages as the daemon takes") {
+  Scene scene;
+  const std::string value(1000, 'v');
+  const std::vector<DepositKey> keys(7, {.name_space = "org.example", .fields = {{"f", value}}});
+  CHECK(scene.client->TouchDeposits({}).ok());
+  CHECK(scene.touched.empty());
+  REQUIRE(scene.client->TouchDeposits(keys).ok());
+  REQUIRE(scene.touched.size() == 3);
+  int count = 0;
+  for (const auto& request : scene.touched) {
+    CHECK(request.ByteSizeLong() <= 4096);
+    count += request.keys_size();
+    CHECK(request.keys(0).namespace_() == "org.example");
+    CHECK(request.keys(0).fields(0).value() == value);
+  }
+  CHECK(count == 7);
 }
 
 TEST_CASE("the holder is heard of as often as the daemon wants") {

@@ -90,6 +90,10 @@ class StandInDaemon::Services {
                         v1::RemoveDepositReply* reply) override {
       return answers.remove_deposit ? answers.remove_deposit(*request, reply) : Missing();
     }
+    grpc::Status Touch(grpc::ServerContext*, const v1::TouchDepositsRequest* request,
+                       v1::TouchDepositsReply*) override {
+      return answers.touch_deposits ? answers.touch_deposits(*request) : Missing();
+    }
     const StandInAnswers& answers;
   };
 

@@ -34,6 +34,7 @@ struct StandInAnswers {
   std::function<grpc::Status(const v1::ListDepositsRequest&, v1::ListDepositsReply*)> list_deposits;
   std::function<grpc::Status(const v1::RemoveDepositRequest&, v1::RemoveDepositReply*)>
       remove_deposit;
+  std::function<grpc::Status(const v1::TouchDepositsRequest&)> touch_deposits;
   using Creating = grpc::ServerReaderWriter<v1::SnapshotCreateReply, v1::SnapshotCreateRequest>;
   std::function<grpc::Status(grpc::ServerContext*, Creating*)> create_snapshot;
   using Inserting = grpc::ServerReader<v1::SnapshotInsertRequest>;

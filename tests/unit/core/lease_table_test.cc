@@ -42,9 +42,9 @@ struct Scene {
 
 /// One caller, and all that it was told, as text.
 struct Caller {
-  Caller(Scene& in, const std::string& key, std::optional<Time> until = std::nullopt)
+  Caller(Scene& in, const std::string& key, const LeaseTable::Wait& wait = {})
       : scene(in), waiter(in.table.NewSeat()) {
-    scene.table.Enter(waiter, Key(key), until, [this](const LeaseNews& news) {
+    scene.table.Enter(waiter, Key(key), wait, [this](const LeaseNews& news) {
       if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
         fence = grant->fence;
         told += "lease ";
@@ -52,6 +52,8 @@ struct Caller {
         told += "found " + *found->contents + " ";
       } else if (std::holds_alternative<LeaseLost>(news)) {
         told += "lost ";
+      } else if (std::holds_alternative<LeaseReleased>(news)) {
+        told += "released ";
       } else {
         told += std::string(Name(std::get<Error>(news).code)) + " ";
       }
@@ -209,6 +211,86 @@ TEST_CASE("a holder that was not told yet may be silent, but not for ever while 
   CHECK(next.told == "lease ");
 }
 
+TEST_CASE("a holder's failure releases all who accept it at once, and nothing is remembered") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller first(scene, "a", {.accepts_release = true});
+  Caller second(scene, "a", {.until = scene.now + milliseconds(10), .accepts_release = true});
+  scene.table.Fail(holder.waiter);
+  CHECK(first.told == "released ");
+  CHECK(second.told == "released ");
+  CHECK(holder.told == "lease ");
+  CHECK(scene.table.gauges().held == 0);
+  CHECK(scene.table.gauges().waiting == 0);
+  scene.now += milliseconds(10);
+  scene.table.Pass();
+  CHECK(second.told == "released ");
+  CHECK(Caller(scene, "a").told == "lease ");
+}
+
+TEST_CASE("a waiter that does not know of releases gets the lease that another failed with") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller knows(scene, "a", {.accepts_release = true});
+  Caller old(scene, "a");
+  Caller older(scene, "a");
+  scene.table.Fail(holder.waiter);
+  CHECK(knows.told == "released ");
+  CHECK(old.told == "lease ");
+  CHECK(older.told.empty());
+}
+
+TEST_CASE("only the holder can fail, and not while it publishes") {
+  Scene scene;
+  Caller holder(scene, "a");
+  Caller waits(scene, "a", {.accepts_release = true});
+  scene.table.Fail(waits.waiter);
+  CHECK(waits.told.empty());
+  REQUIRE(scene.table.StartPublishing(holder.waiter, holder.fence));
+  scene.table.Fail(holder.waiter);
+  CHECK(waits.told.empty());
+  scene.table.Publish(holder.waiter, Found("bytes"));
+  CHECK(waits.told == "found bytes ");
+}
+
+TEST_CASE("a holder that is postponed may be silent, for as long as it said it would wait") {
+  Scene scene;
+  Caller holder(scene, "a", {.until = scene.now + 2 * kPatience});
+  scene.table.Postpone(holder.waiter);
+  Caller next(scene, "a");
+  scene.now += 2 * kPatience - milliseconds(1);
+  scene.table.Pass();
+  CHECK(holder.told == "lease ");
+  SECTION("then it is told that its time is over, and the next one is not kept waiting") {
+    scene.now += milliseconds(1);
+    scene.table.Pass();
+    CHECK(holder.told == "lease timed-out ");
+    CHECK(next.told == "lease ");
+  }
+  SECTION("unless it went on before") {
+    CHECK(scene.table.Beat(holder.waiter));
+    scene.now += milliseconds(1);
+    scene.table.Pass();
+    CHECK(holder.told == "lease ");
+  }
+  SECTION("and hears of the daemon's end as one that waits") {
+    scene.table.Stop({ErrorCode::kUnavailable, "stopping"});
+    CHECK(holder.told == "lease unavailable ");
+  }
+}
+
+TEST_CASE("a holder that is postponed keeps others waiting no longer than any other holder") {
+  Scene scene;
+  Caller holder(scene, "a");
+  scene.table.Postpone(holder.waiter);
+  CHECK_FALSE(scene.table.Pass());
+  Caller next(scene, "a");
+  scene.now += kMax;
+  scene.table.Pass();
+  CHECK(holder.told == "lease timed-out ");
+  CHECK(next.told == "lease ");
+}
+
 TEST_CASE("fenced: who lost the lease can neither publish nor keep it") {
   Scene scene;
   Caller late(scene, "a");
@@ -246,8 +328,8 @@ TEST_CASE("a lease is not lost while it is being published") {
 TEST_CASE("each waits as long as it said, and no longer") {
   Scene scene;
   Caller holder(scene, "a");
-  Caller hurried(scene, "a", scene.now + milliseconds(10));
-  Caller patient(scene, "a", scene.now + milliseconds(500));
+  Caller hurried(scene, "a", {scene.now + milliseconds(10)});
+  Caller patient(scene, "a", {scene.now + milliseconds(500)});
   Caller endless(scene, "a");
   scene.now += milliseconds(10);
   scene.table.Pass();
@@ -264,7 +346,7 @@ TEST_CASE("each waits as long as it said, and no longer") {
 TEST_CASE("who got the lease is not bound by how long it wanted to wait") {
   Scene scene;
   Caller first(scene, "a");
-  Caller second(scene, "a", scene.now + milliseconds(10));
+  Caller second(scene, "a", {scene.now + milliseconds(10)});
   scene.table.Leave(first.waiter);
   scene.now += milliseconds(20);
   scene.table.Pass();
@@ -274,7 +356,7 @@ TEST_CASE("who got the lease is not bound by how long it wanted to wait") {
 TEST_CASE("a waiting caller that leaves disturbs nobody") {
   Scene scene;
   Caller holder(scene, "a");
-  Caller leaves(scene, "a", scene.now + milliseconds(10));
+  Caller leaves(scene, "a", {scene.now + milliseconds(10)});
   Caller stays(scene, "a");
   scene.table.Leave(leaves.waiter);
   scene.now += milliseconds(10);
@@ -307,7 +389,7 @@ TEST_CASE("it says when it has something to do, and when that is earlier than it
   CHECK(scene.table.Pass() == scene.now + kPatience);
   Caller later(scene, "b");
   CHECK(scene.sooner == 1);
-  Caller waits(scene, "a", scene.now + milliseconds(5));
+  Caller waits(scene, "a", {scene.now + milliseconds(5)});
   CHECK(scene.sooner == 2);
   CHECK(scene.table.Pass() == scene.now + milliseconds(5));
 }
@@ -328,7 +410,7 @@ TEST_CASE("a caller may come back to the table when it is told") {
   Caller holder(scene, "a");
   const auto waiter = scene.table.NewSeat();
   std::string told;
-  scene.table.Enter(waiter, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+  scene.table.Enter(waiter, Key("a"), {}, [&](const LeaseNews& news) {
     told += std::holds_alternative<LeaseGrant>(news) ? "lease " : "other ";
     scene.table.Leave(waiter);
   });
@@ -347,7 +429,7 @@ TEST_CASE("many threads take turns at one lease") {
       for (int turn = 0; turn < 200; ++turn) {
         std::atomic<uint64_t> fence = 0;
         const auto waiter = table.NewSeat();
-        table.Enter(waiter, Key("a"), std::nullopt, [&](const LeaseNews& news) {
+        table.Enter(waiter, Key("a"), {}, [&](const LeaseNews& news) {
           fence = std::get<LeaseGrant>(news).fence;
           fence.notify_one();
         });
@@ -378,7 +460,7 @@ struct LeaseClockScene {
   /// What a caller is told after it was granted the lease or had to wait.
   std::future<LeaseNews> Enter(std::optional<LeaseTable::Time> until = std::nullopt) {
     auto told = std::make_shared<std::promise<LeaseNews>>();
-    table.Enter(table.NewSeat(), kKey, until, [told](LeaseNews news) {
+    table.Enter(table.NewSeat(), kKey, {until}, [told](LeaseNews news) {
       if (!std::holds_alternative<LeaseGrant>(news)) told->set_value(std::move(news));
     });
     return told->get_future();
@@ -437,7 +519,7 @@ TEST_CASE("who wakes a clock that is awake is not forgotten") {
 TEST_CASE("a clock ends while it sleeps, whatever is due later") {
   LeaseTable table({.patience = hours(1)});
   const bool due = GENERATE(false, true);
-  if (due) table.Enter(table.NewSeat(), kKey, std::nullopt, [](const LeaseNews&) {});
+  if (due) table.Enter(table.NewSeat(), kKey, {}, [](const LeaseNews&) {});
   const LeaseClock clock(table);
 }
 

@@ -23,10 +23,11 @@ using Stream = grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireReply>;
 
 /// One call of Acquire; its key is sent.
 struct Talk {
-  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0)
-      : Talk(running.Connect(), name, wait_ms) {}
+  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0,
+                bool accepts_release = false)
+      : Talk(running.Connect(), name, wait_ms, accepts_release) {}
   explicit Talk(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "a",
-                uint32_t wait_ms = 0)
+                uint32_t wait_ms = 0, bool accepts_release = false)
       : stub(v1::Deposit::NewStub(channel)), stream(stub->Acquire(&context)) {
     v1::AcquireRequest first;
     first.mutable_key()->set_namespace_("n");
@@ -34,6 +35,7 @@ struct Talk {
     field.set_name("name");
     field.set_value(name);
     first.mutable_key()->set_wait_ms(wait_ms);
+    first.mutable_key()->set_accepts_release(accepts_release);
     stream->Write(first);
   }
   ~Talk() { context.TryCancel(); }
@@ -248,18 +250,104 @@ TEST_CASE("a deposit larger than the quota is refused, and the lease goes on") {
   CHECK(Talk(running).GetsLease());
 }
 
-TEST_CASE("a user holds a bounded number of leases") {
+TEST_CASE("a failure releases those who wait and say that they know of it") {
   RunningServer running;
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk waits(running, "a", 0, true);
+  Talk old(running);
+  REQUIRE(WaitForWaiters(running, 2));
+  v1::AcquireRequest message;
+  message.mutable_abandonment()->set_failed(true);
+  holder.stream->Write(message);
+  CHECK(holder.Error().empty());
+  CHECK(holder.status.ok());
+  REQUIRE(waits.stream->Read(&waits.reply));
+  CHECK(waits.reply.released().key() == holder.reply.lease().key());
+  CHECK(waits.Error().empty());
+  CHECK(waits.status.ok());
+  CHECK(old.GetsLease());
+  CHECK(running.statistics.Get(Counter::kLeasesFailed) == 1);
+}
+
+/// As many leases as a user may hold.
+std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
   std::vector<std::unique_ptr<Talk>> holders;
   for (int i = 0; i < 64; ++i) {
     holders.push_back(std::make_unique<Talk>(running, std::to_string(i)));
     REQUIRE(holders.back()->GetsLease());
   }
-  Talk refused(running, "one more");
-  CHECK(refused.Error() == "overloaded");
+  return holders;
+}
+
+TEST_CASE("a user holds a bounded number of leases, and waits for one more") {
+  RunningServer running;
+  const auto holders = AllLeases(running);
+  Talk hurried(running, "another", 1);
+  CHECK(hurried.Error() == "timed-out");
+  CHECK(hurried.status.error_message().find("as many leases") != std::string::npos);
+  Talk waits(running, "one more");
+  Talk next(running, "one more");
+  REQUIRE(WaitForWaiters(running, 2));
   holders.front()->Publish("x");
-  Talk taken(running, "one more");
-  CHECK(taken.GetsLease());
+  REQUIRE(waits.GetsLease());
+  waits.Publish("y");
+  CHECK(next.Found() == "y");
+}
+
+TEST_CASE("a caller that leaves while its user has all leases takes none") {
+  RunningServer running;
+  const auto holders = AllLeases(running);
+  auto leaves = std::make_unique<Talk>(running, "one more");
+  Talk stays(running, "one more");
+  REQUIRE(WaitForWaiters(running, 2));
+  leaves.reset();
+  REQUIRE(WaitForWaiters(running, 1));
+  holders.front()->Publish("x");
+  CHECK(stays.GetsLease());
+}
+
+TEST_CASE("what is touched is not the least recently used") {
+  Deposits::Options options;
+  options.limits.bytes_per_uid = 2 * DepositIndex::kLeastCharge;
+  RunningServer running({}, options);
+  const auto deposit = [&](const std::string& name) {
+    Talk holder(running, name);
+    REQUIRE(holder.GetsLease());
+    holder.Publish(name);
+  };
+  deposit("touched");
+  deposit("not touched");
+  v1::TouchDepositsRequest request;
+  for (const char* name : {"touched", "never deposited"}) {
+    auto& key = *request.add_keys();
+    key.set_namespace_("n");
+    key.add_fields()->set_name("name");
+    key.mutable_fields(0)->set_value(name);
+  }
+  auto stub = v1::Deposit::NewStub(running.Connect());
+  grpc::ClientContext context;
+  v1::TouchDepositsReply reply;
+  REQUIRE(stub->Touch(&context, request, &reply).ok());
+  deposit("third");
+  CHECK(Talk(running, "touched").Found() == "touched");
+  CHECK(Talk(running, "not touched").GetsLease());
+}
+
+TEST_CASE("a touch of what can't be asked for is refused as the question would be") {
+  RunningServer running;
+  auto stub = v1::Deposit::NewStub(running.Connect());
+  v1::TouchDepositsRequest request;
+  v1::TouchDepositsReply reply;
+  auto& key = *request.add_keys();
+  {
+    grpc::ClientContext context;
+    CHECK(stub->Touch(&context, request, &reply).error_message().find("namespace") == 0);
+  }
+  key.set_namespace_("n");
+  key.mutable_group()->set_gid(4'000'000);
+  grpc::ClientContext context;
+  CHECK(stub->Touch(&context, request, &reply).error_code() == grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_CASE("a key that can't be served is refused with its field's name") {

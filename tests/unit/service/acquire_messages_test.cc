@@ -38,6 +38,7 @@ TEST_CASE("a question arrives with all its fields") {
   v1::AcquireRequest message = Ask(2);
   message.mutable_key()->mutable_group()->set_gid(7);
   message.mutable_key()->set_wait_ms(250);
+  message.mutable_key()->set_accepts_release(true);
   const auto decoded = Decode(message);
   REQUIRE(decoded.ok());
   const auto& ask = std::get<DepositAsk>(*decoded);
@@ -47,6 +48,8 @@ TEST_CASE("a question arrives with all its fields") {
   CHECK(ask.fields[1].value == "value");
   CHECK(ask.gid == 7u);
   CHECK(ask.wait == std::chrono::milliseconds(250));
+  CHECK(ask.accepts_release);
+  CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).accepts_release);
   CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).gid);
 }
 
@@ -65,7 +68,9 @@ TEST_CASE("what the holder of a lease says is told apart") {
   CHECK(published.size == 4);
   v1::AcquireRequest abandonment;
   abandonment.mutable_abandonment();
-  CHECK(std::holds_alternative<LeaseAbandonment>(*Decode(abandonment)));
+  CHECK_FALSE(std::get<LeaseAbandonment>(*Decode(abandonment)).failed);
+  abandonment.mutable_abandonment()->set_failed(true);
+  CHECK(std::get<LeaseAbandonment>(*Decode(abandonment)).failed);
 }
 
 TEST_CASE("a message says one thing") {

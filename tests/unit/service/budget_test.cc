@@ -63,6 +63,28 @@ TEST_CASE("one user's bound does not touch another user, the bound of all does")
   CHECK(refused.error().message.find("calls in flight") != std::string::npos);
 }
 
+TEST_CASE("a waiter is given a share at once, or when one is released, in the order of coming") {
+  Budget budget(FewCalls());
+  std::vector<std::pair<int, Share>> given;
+  const auto await = [&](uid_t uid, int waiter) {
+    budget.Await(Account(uid), Resource::kCalls, static_cast<uint64_t>(waiter),
+                 [&given, waiter](Share share) { given.emplace_back(waiter, std::move(share)); });
+  };
+  for (int waiter = 1; waiter <= 5; ++waiter) await(1000, waiter);
+  REQUIRE(given.size() == 2);
+  budget.Withdraw(Account(1000), Resource::kCalls, 3);
+  given.erase(given.begin());
+  REQUIRE(given.size() == 2);
+  CHECK(given.back().first == 4);
+  await(1001, 6);  // the last one of all three
+  REQUIRE(given.size() == 3);
+  await(1002, 7);  // all have none left
+  given.erase(given.begin(), given.begin() + 2);
+  CHECK(given.size() == 3);
+  CHECK(given.back().first == 7);
+  budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it waits no more
+}
+
 TEST_CASE("no few users hold all leases, and each that comes gets some") {
   CHECK(TakenInTurn(ServiceLimits{}, Resource::kLeases) ==
         std::vector<size_t>{64, 64, 56, 28, 14, 7, 4});

@@ -35,6 +35,8 @@ typedef struct cccl_cache_deposit_key {
 
 /* Returns the deposit, or the lease to make it: exactly one of `hit` and `lease` is set. While
  * another client holds the lease, the call waits until that client publishes, or for the lease.
+ * If that client fails, `lease` is not held: see cccl_cache_lease_released. A call also waits while
+ * the user holds as many leases as the daemon allows.
  * CCCL_CACHE_DEADLINE: timeout_ms passed. Safe to call again after any error. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_acquire(cccl_cache_client* client,
                                                     const cccl_cache_deposit_key* key,
@@ -54,6 +56,9 @@ CCCL_CACHE_API void cccl_cache_deposit_free(cccl_cache_deposit* deposit);
 
 /* Returns non-zero while the lease is held, as far as the client knows. */
 CCCL_CACHE_API int32_t cccl_cache_lease_held(const cccl_cache_lease* lease);
+/* Returns non-zero if a client that held the lease failed: this client waited for it and is to make
+ * its own. It can't publish that (CCCL_CACHE_LEASE_LOST). */
+CCCL_CACHE_API int32_t cccl_cache_lease_released(const cccl_cache_lease* lease);
 /* Returns the key in hexadecimal. Valid as long as the lease. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease);
 /* Returns the fencing token. It is greater than that of every earlier lease of this daemon, so it
@@ -68,6 +73,9 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* leas
                                                           cccl_cache_error** error);
 /* Releases the lease without a deposit; the next waiter gets it. */
 CCCL_CACHE_API void cccl_cache_lease_abandon(cccl_cache_lease* lease);
+/* Releases the lease because the contents can't be made, as with source that does not compile. All
+ * waiters are released at once and go on without a lease. Nothing is remembered. */
+CCCL_CACHE_API void cccl_cache_lease_fail(cccl_cache_lease* lease);
 /* Frees the lease, and abandons it if it is still held. */
 CCCL_CACHE_API void cccl_cache_lease_free(cccl_cache_lease* lease);
 
@@ -98,6 +106,13 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_remove_deposit(cccl_cache_client* cl
                                                            cccl_cache_bytes key,
                                                            uint32_t timeout_ms, int32_t* removed,
                                                            cccl_cache_error** error);
+
+/* Counts as a use of each of these deposits that exists. The daemon drops what was not used for
+ * long: a program that keeps copies of deposits and reads those should say so now and then. Does
+ * not tell which of them exist. */
+CCCL_CACHE_API cccl_cache_status
+cccl_cache_touch_deposits(cccl_cache_client* client, const cccl_cache_deposit_key* const* keys,
+                          size_t key_count, uint32_t timeout_ms, cccl_cache_error** error);
 
 #ifdef __cplusplus
 }
