@@ -79,7 +79,7 @@ void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
       command->add_flag("-q,--quiet", options->quiet, "Do not print whether it was a hit");
   command
       ->add_flag("-v,--verbose", options->verbose,
-                 "Print that with key and toolchain, also if standard error is no terminal")
+                 "Print that, the key and the toolchain, even if standard error is no terminal")
       ->excludes(quiet);
 }
 

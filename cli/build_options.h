@@ -10,7 +10,6 @@
 
 #include "cccl_cache/client.h"
 #include "cli/command.h"
-#include "cli/explain_command.h"
 
 namespace cccl_cache::cli {
 
@@ -69,6 +68,9 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
            std::chrono::microseconds time);
 
+/// Prints why a build is a miss, in words or as JSON; returns the exit code.
+int Report(const Explanation& explanation, const CommonOptions& common);
+
 /// Like Fail. Without a daemon it also names the options that compile without one.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 
@@ -97,5 +99,10 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
 /// 8 hexadecimal digits). Empty leaves the choice to the daemon. CCCL_CACHE_INVALID_REQUEST for
 /// anything else.
 [[nodiscard]] Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options);
+
+/// Returns a hint if the compiler's log shows a common mistake with --arch, --emit, an option or an
+/// input. The compiler's log does not know this command's options. Without a log: the name of its
+/// error. Empty: no hint is known.
+[[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
 
 }  // namespace cccl_cache::cli

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/build_report.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,8 +51,8 @@ std::string LinkHint(const CompilePlan& plan, std::string_view log) {
   }
   const bool unreadable = Has(log, "nvvmCompileProgram") && Has(log, ": parse ");
   if (unreadable || Has(log, "bad input") || Has(log, "INVALID_INPUT")) {
-    return "an input is damaged, or its extension names what it is not: make it again (LTO-IR by "
-           "`cccl-cache-cli build --emit ltoir`), or rename it";
+    return "an input is damaged, or its extension does not fit its contents: make it again "
+           "(LTO-IR by `cccl-cache-cli build --emit ltoir`), or rename it";
   }
   if (!Has(log, "requires -ptx")) return "";
   return "--arch " + plan.architecture + " goes with --emit ptx, a cubin is made by --arch sm_" +
@@ -188,7 +186,7 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
       std::string("the compiler made no ") +
           cccl_cache_artifact_kind_name(static_cast<cccl_cache_artifact_kind>(plan.kind)) +
           " for " + plan.architecture +
-          ": another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit does"};
+          ": use another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit"};
 }
 
 /// Returns the summary of a successful build: "hit (memory) 0.7 ms", "built 2.6 s", with the reason

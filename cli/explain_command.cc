@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain_command.h"
-
 #include <array>
 #include <cstdio>
 #include <ctime>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "cli/build_options.h"
 #include "cli/command.h"
 
 namespace cccl_cache::cli {

@@ -15,6 +15,7 @@
 /// The meaning of each documented option for a cache, as data: one table for each compiler
 /// in {nvrtc,nvjitlink,nvvm}_options.cc. All tables are constant; every function here is
 /// thread-safe.
+
 namespace cccl_cache {
 
 /// How an option takes its value.
@@ -107,5 +108,20 @@ inline constexpr std::array<std::string_view, sizeof...(spelling)> kSpellings{sp
 [[nodiscard]] std::span<const OptionRule> NvrtcOptionRules();
 [[nodiscard]] std::span<const OptionRule> NvJitLinkOptionRules();
 [[nodiscard]] std::span<const OptionRule> NvvmOptionRules();
+
+/// Looks at what pass-through options (`-Xptxas`, `-Xcudafe`, `-Xnvvm`) hand to the tools behind a
+/// compiler, in the order of the request: a tool's argument can be the value of the one before. Not
+/// thread-safe; one object a request.
+class PassedOptions {
+ public:
+  /// Why the tool must not be given `value`; empty: it may. The reason has static storage.
+  [[nodiscard]] std::string_view Refusal(OptionReceiver receiver, std::string_view value);
+
+ private:
+  [[nodiscard]] std::string_view AssemblerRefusal(std::string_view value);
+
+  /// The assembler's previous argument was an option whose value is the next argument.
+  bool assembler_awaits_value_ = false;
+};
 
 }  // namespace cccl_cache

@@ -6,13 +6,14 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/compile/pidfd.h"
-#include "daemon/compile/wait_readable.h"
+#include "base/poll.h"
 
 // These functions are newer than the C library that the Python wheel is compiled for. They are null
 // where the wheel runs with a C library before 2.34.
@@ -116,6 +117,14 @@ std::string DescribeWaitStatus(int wait_status) {
   const int number = WTERMSIG(wait_status);
   const char* name = sigabbrev_np == nullptr ? nullptr : sigabbrev_np(number);
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
+}
+
+FileDescriptor OpenPidfd(pid_t pid) {
+  return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+void KillProcess(const FileDescriptor& pidfd) {
+  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
 }
 
 }  // namespace cccl_cache::daemon

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/poll.h"
 #include "daemon/compile/child_process.h"
 #include "daemon/compile/file_service.h"
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
-#include "daemon/compile/stop_event.h"
 #include "daemon/compile/toolchain_files.h"
 #include "daemon/compile/verdict.h"
 #include "daemon/compile/worker_session.h"

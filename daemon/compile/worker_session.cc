@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/compile/pidfd.h"
+#include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/packet.h"
 
 namespace cccl_cache::daemon {

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/poll.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/compile/wait_readable.h"
 
 namespace cccl_cache::daemon {
 namespace {

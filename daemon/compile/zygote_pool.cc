@@ -43,7 +43,7 @@ Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, 
     const auto idle = [&]() REQUIRES(mutex_) { return !slots_[key].starting; };
     if (!started_.WaitUntil(mutex_, stop, deadline, idle)) {
       if (!stop.stop_requested()) return TimeUp();
-      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+      return Error{ErrorCode::kCancelled, "the compile was ended: no caller waits for it any more"};
     }
     Slot& slot = slots_[key];
     slot.last_use = ++uses_;

@@ -14,7 +14,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/service/calls/admin_service.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/reflection.h"

@@ -12,7 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/service/limits/budget.h"
 #include "daemon/service/peer_server.h"
 #include "daemon/service/transport/acceptor.h"

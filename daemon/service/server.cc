@@ -13,7 +13,6 @@
 
 #include "daemon/service/calls/health.h"
 #include "daemon/service/limits/accounts.h"
-#include "daemon/service/limits/administrators.h"
 #include "daemon/service/peer_servers.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/call_server.h"

@@ -8,7 +8,7 @@
 
 #include "daemon/core/lease/deposit.h"
 #include "daemon/core/lease/deposits.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/core/model/tier.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/codec.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/store/rows.h"
 
 namespace cccl_cache::daemon {
@@ -133,7 +133,7 @@ void AnsweredTable::ReadKeys(Database& database, uid_t uid, const DigestPrefix& 
                              std::set<Digest>* keys) {
   const std::string user = UserRowPrefix(uid);
   size_t found = 0;
-  // What can't be read is not named.
+  // Rows that can't be read are left out.
   static_cast<void>(database.Scan(Column::kAnswered, UserRowKey(uid, prefix.First()),
                                   [&](std::string_view row, std::string_view) {
                                     const auto key =

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/compilers/nvrtc.h"
 #include "daemon/worker/sandbox/isolation.h"
 #include "daemon/worker/sandbox/sandbox.h"
 

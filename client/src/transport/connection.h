@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
-#include "base/glance.h"
+#include "base/poll.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
 namespace {

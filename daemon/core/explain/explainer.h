@@ -19,7 +19,6 @@
 #include "daemon/core/model/tier.h"
 #include "daemon/core/plan/build_plan.h"
 #include "proto/digest.h"
-#include "proto/digest_prefix.h"
 
 namespace cccl_cache::daemon {
 

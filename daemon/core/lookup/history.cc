@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/plan/roots.h"
 
 namespace cccl_cache::daemon {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
 

@@ -15,7 +15,6 @@
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
-#include "proto/digest_prefix.h"
 
 namespace cccl_cache::daemon {
 

@@ -21,7 +21,6 @@
 #include "base/mutex.h"
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/model/account.h"
-#include "daemon/core/model/peer.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/plan/build_plan.h"
 #include "daemon/core/run/compile_runner.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/core/lease/deposits.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"

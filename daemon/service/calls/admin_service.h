@@ -9,7 +9,7 @@
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/lease/deposits.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"

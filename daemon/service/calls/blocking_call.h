@@ -11,7 +11,7 @@
 #include <stop_token>
 
 #include "base/mutex.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
 #include "daemon/service/limits/backend.h"

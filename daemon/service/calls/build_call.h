@@ -10,7 +10,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/build/coordinator.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/limits/backend.h"
@@ -94,8 +94,8 @@ struct CountedRequest {
   Share bytes;
 };
 
-/// Converts a message's bytes to a request, whatever message holds it: ReadBuild, or a function
-/// that calls it.
+/// Converts the bytes of a message that holds a build to a request: ReadBuild, or a function that
+/// calls it.
 using BuildReader = Result<ConvertedRequest> (*)(ProtoReader& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 

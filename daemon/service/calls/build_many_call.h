@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/core/build/coordinator.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"

@@ -9,8 +9,8 @@
 
 #include "cccl_cache/v1/admin.pb.h"
 #include "daemon/core/explain/explainer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/limits.h"
-#include "daemon/core/model/peer.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/calls/explain_request.h"
 #include "daemon/service/calls/stream_call.h"

@@ -11,7 +11,7 @@
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/wire/build_request.h"
-#include "proto/digest_prefix.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::daemon {
 

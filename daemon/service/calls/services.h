@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "cccl_cache/v1/info.pb.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/service/calls/health.h"
 #include "daemon/service/calls/snapshot_calls.h"
 #include "daemon/service/limits/backend.h"

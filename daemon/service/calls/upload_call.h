@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"
 #include "proto/digest.h"

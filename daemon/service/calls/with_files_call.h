@@ -10,7 +10,7 @@
 
 #include "daemon/core/build/coordinator.h"
 #include "daemon/core/closure/file_exchange.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/service/calls/stream_call.h"
 #include "daemon/service/limits/backend.h"
 #include "daemon/service/wire/reply_bytes.h"

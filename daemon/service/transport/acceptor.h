@@ -11,7 +11,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/service/transport/guarded_sockets.h"
 #include "daemon/service/transport/listening_socket.h"

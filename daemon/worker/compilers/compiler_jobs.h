@@ -2,17 +2,98 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/job.h"
 #include "daemon/core/model/result.h"
-#include "daemon/worker/compilers/nvjitlink.h"
-#include "daemon/worker/compilers/nvrtc.h"
-#include "daemon/worker/compilers/nvvm.h"
+#include "proto/request.h"
 
 namespace cccl_cache::daemon {
+
+/// The functions of one libnvrtc, as nvrtc.h declares them; results are nvrtcResult.
+struct NvrtcLibrary {
+  using Program = struct NvrtcProgramHandle*;
+  static constexpr int kSuccess = 0;
+
+  [[nodiscard]] static Result<NvrtcLibrary> Open(const LibraryFiles& files);
+
+  /// Compiles a fixed text, so that the library does its one-time work now. The error is the
+  /// compiler's own: an installation that can't compile this text can't compile anything.
+  [[nodiscard]] Status WarmUp() const;
+
+  const char* (*error_string)(int result);
+  int (*create_program)(Program*, const char* source, const char* name, int header_count,
+                        const char* const* headers, const char* const* header_names);
+  int (*add_name_expression)(Program, const char* expression);
+  int (*compile_program)(Program, int option_count, const char* const* options);
+  int (*log_size)(Program, size_t*);
+  int (*log)(Program, char*);
+  int (*lowered_name)(Program, const char* expression, const char** lowered);
+  int (*ptx_size)(Program, size_t*);
+  int (*ptx)(Program, char*);
+  // Null where the release has none.
+  int (*cubin_size)(Program, size_t*);
+  int (*cubin)(Program, char*);
+  int (*ltoir_size)(Program, size_t*);
+  int (*ltoir)(Program, char*);
+  int (*optixir_size)(Program, size_t*);
+  int (*optixir)(Program, char*);
+  int (*supported_arch_count)(int*);
+  int (*supported_archs)(int*);
+  int (*set_pch_heap_size)(size_t);
+  int (*pch_create_status)(Program);
+};
+
+/// The functions of one libnvJitLink under their plain names, which every release exports beside
+/// the versioned ones. They are declared as in nvJitLink.h; results are nvJitLinkResult.
+struct NvJitLinkLibrary {
+  using Handle = struct NvJitLinkHandle*;
+  static constexpr int kSuccess = 0;
+
+  [[nodiscard]] static Result<NvJitLinkLibrary> Open(const LibraryFiles& files);
+
+  /// Returns the name of a result in nvJitLink.h: the library has no function for that.
+  [[nodiscard]] static const char* ResultName(int result);
+
+  int (*create)(Handle*, uint32_t option_count, const char** options);
+  int (*add_data)(Handle, int type, const void* data, size_t size, const char* name);
+  int (*complete)(Handle);
+  int (*cubin_size)(Handle, size_t*);
+  int (*cubin)(Handle, void*);
+  int (*ptx_size)(Handle, size_t*);
+  int (*ptx)(Handle, char*);
+  int (*error_log_size)(Handle, size_t*);
+  int (*error_log)(Handle, char*);
+  int (*info_log_size)(Handle, size_t*);
+  int (*info_log)(Handle, char*);
+};
+
+/// Returns the type of a link input, recognised by its first bytes; kUnspecified if they match
+/// none.
+[[nodiscard]] LinkInputType LinkInputTypeOf(std::string_view contents);
+
+/// The functions of one libnvvm, as nvvm.h declares them; results are nvvmResult.
+struct NvvmLibrary {
+  using Program = struct NvvmProgramHandle*;
+  static constexpr int kSuccess = 0;
+
+  [[nodiscard]] static Result<NvvmLibrary> Open(const LibraryFiles& files);
+
+  const char* (*error_string)(int result);
+  int (*create_program)(Program*);
+  int (*add_module)(Program, const char* contents, size_t size, const char* name);
+  int (*lazy_add_module)(Program, const char* contents, size_t size, const char* name);
+  int (*compile_program)(Program, int option_count, const char** options);
+  int (*result_size)(Program, size_t*);
+  int (*result)(Program, char*);
+  int (*log_size)(Program, size_t*);
+  int (*log)(Program, char*);
+};
 
 /// The loaded compilers of a toolchain. Members are empty where the toolchain lacks one.
 struct CompilerLibraries {

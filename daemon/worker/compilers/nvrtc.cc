@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/compilers/nvrtc.h"
-
 #include <string>
 #include <utility>
 #include <vector>

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/glance.h"
+#include "base/poll.h"
 #include "daemon/core/model/compiler.h"
 
 namespace cccl_cache::daemon {

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/explain_command.h"
-
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "cli/build_options.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
 

@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/compile/wait_readable.h"
+#include "base/poll.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {
@@ -148,6 +148,33 @@ TEST_CASE("what a wait status says has a name, or at least a number") {
   CHECK(DescribeWaitStatus(W_EXITCODE(3, 0)) == "exit status 3");
   CHECK(DescribeWaitStatus(W_EXITCODE(0, SIGKILL)) == "SIGKILL");
   CHECK(DescribeWaitStatus(W_EXITCODE(0, 40)) == "signal 40");
+}
+
+pid_t ForkOneThatWaits() {
+  const pid_t pid = fork();
+  REQUIRE(pid >= 0);
+  while (pid == 0) pause();
+  return pid;
+}
+
+TEST_CASE("a process is killed by its handle, and no other program gets that") {
+  const pid_t pid = ForkOneThatWaits();
+  const FileDescriptor pidfd = OpenPidfd(pid);
+  REQUIRE(pidfd.valid());
+  CHECK((fcntl(pidfd.get(), F_GETFD) & FD_CLOEXEC) != 0);
+  KillProcess(pidfd);
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGKILL);
+  KillProcess(pidfd);  // it is dead already: no other process is meant
+}
+
+TEST_CASE("a process that is none has no handle, and why is told") {
+  const FileDescriptor pidfd = OpenPidfd(0);
+  const int error = errno;
+  CHECK_FALSE(pidfd.valid());
+  CHECK(error == EINVAL);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "base/poll.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/compile/wait_readable.h"
 #include "tests/support/no_more_threads.h"
 #include "tests/unit/compile/fake_job_files.h"
 
@@ -214,6 +214,30 @@ TEST_CASE("a thread that hangs is counted until the disk answers, and tells whic
   worker.Join();
   CHECK(worker.hung->count() == 0);
   CHECK_FALSE(worker.conversation->error().has_value());
+}
+
+TEST_CASE("a user whose reads hang may start no more until one ends, others may") {
+  HungReads reads;
+  for (size_t i = 0; i < HungReads::kMaxPerUid; ++i) {
+    CHECK_FALSE(reads.Full(Account(1)));
+    reads.Begin(Account(1));
+  }
+  CHECK(reads.Full(Account(1)));
+  CHECK_FALSE(reads.Full(Account(2)));
+  reads.End(Account(1));
+  CHECK_FALSE(reads.Full(Account(1)));
+}
+
+TEST_CASE("reads of all users that hang have a bound of their own, with a part kept for root") {
+  HungReads reads;
+  for (uid_t user = 1; user <= 100; ++user) {
+    while (!reads.Full(Account(user))) reads.Begin(Account(user));
+  }
+  CHECK(reads.count() < HungReads::kMax);
+  CHECK(reads.Full(Account(1000)));
+  CHECK_FALSE(reads.Full(Account(0)));
+  reads.End(Account(1));
+  CHECK_FALSE(reads.Full(Account(1000)));
 }
 
 }  // namespace

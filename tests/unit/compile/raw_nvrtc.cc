@@ -10,7 +10,6 @@
 
 #include "base/file_descriptor.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
-#include "daemon/worker/compilers/nvrtc.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -14,10 +14,9 @@
 #include <string>
 #include <thread>
 
-#include "daemon/compile/pidfd.h"
+#include "base/poll.h"
+#include "daemon/compile/child_process.h"
 #include "daemon/compile/protocol/packet.h"
-#include "daemon/compile/stop_event.h"
-#include "daemon/compile/wait_readable.h"
 #include "tests/unit/compile/fake_job_files.h"
 
 namespace cccl_cache::daemon {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "proto/digest_prefix.h"
-
 namespace cccl_cache {
 namespace {
 

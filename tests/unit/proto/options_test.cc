@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/passed_options.h"
 #include "tests/unit/proto/parsed.h"
 
 namespace cccl_cache {

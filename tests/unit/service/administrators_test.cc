@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/service/limits/administrators.h"
-
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,6 +16,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "daemon/service/limits/accounts.h"
 #include "daemon/service/transport/acceptor.h"
 #include "daemon/service/transport/listening_socket.h"
 #include "tests/support/root.h"

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/core/model/peer.h"
+#include "daemon/core/model/account.h"
 #include "daemon/store/rows.h"
 #include "tests/unit/store/store_fixtures.h"
 #include "tests/unit/store/store_scene.h"

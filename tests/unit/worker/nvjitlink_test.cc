@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/worker/compilers/nvjitlink.h"
-
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "daemon/worker/compilers/compiler_jobs.h"
 
 using namespace cccl_cache::daemon;
 using cccl_cache::LinkInputType;

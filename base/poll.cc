@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/glance.h"
+#include "base/poll.h"
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 
 namespace cccl_cache {
 namespace {
@@ -14,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kMoment{100};
-/// Of 2^6 waits at least one begins with a look.
+/// At least one of 2^6 waits begins with a look.
 constexpr unsigned kMaxInVain = 6;
 
 bool IsReadable(int socket) {
@@ -41,5 +44,23 @@ bool Glance::SeesReadable(int socket) {
   left_out_ = (1u << in_vain_) - 1;
   return false;
 }
+
+bool WaitReadable(int fd, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + patience;
+  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+  int ready;
+  do {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    ready = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, INT32_MAX)));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+StopEvent::StopEvent(std::stop_token stop)
+    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      callback_(std::move(stop), Signal{event_.get()}) {}
+
+void StopEvent::Signal::operator()() const { eventfd_write(fd, 1); }
 
 }  // namespace cccl_cache
