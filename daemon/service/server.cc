@@ -185,7 +185,7 @@ class Server::Impl {
   AdminSources admin_;
   const cccl_cache::v1::InfoReply info_;
   Health health_;
-  CallThreads call_threads_;
+  BlockingPool call_threads_{kSnapshotThreads};
   const SnapshotSources snapshots_;
   PeerServers peer_servers_;
   FloodHistory floods_;  // used only on the acceptor's thread
