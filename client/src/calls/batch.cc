@@ -87,8 +87,9 @@ BuildBatch::BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memo
 Expected<Done> BuildBatch::Add(std::shared_ptr<RequestMessage> request, RequestName name,
                                uint64_t tag, Deadline deadline) {
   if (!owned()) return NotOurs();
-  asked_.Add(builds_.Add(
-      {tag, std::move(request), std::move(name), deadline, fallback_.PatienceFor(deadline)}));
+  BuildSteps steps(&daemon_, request.get());
+  asked_.Add(builds_.Add({tag, std::move(request), std::move(steps), std::move(name), deadline,
+                          fallback_.PatienceFor(deadline)}));
   GoOn();
   return Done{};
 }

@@ -6,14 +6,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/daemon_stub.h"
-#include "client/src/calls/file_answers.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/transport/channel.h"
@@ -21,7 +18,6 @@
 #include "client/src/transport/readiness.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
-#include "client/src/wire/messages.h"
 #include "client/src/wire/request_message.h"
 
 namespace cccl_cache {
@@ -115,47 +111,6 @@ class Exchange {
   const bool reused_;                       ///< it had been idle, so it may have been stale
   Readiness* const readiness_;
   Call call_;
-};
-
-/// One step of a build that needs calls of its own. Not thread-safe, does not move.
-class OwnCall {
- public:
-  enum class Step {
-    kLearnLimit,  ///< asks for the message size limit
-    kSendAhead,   ///< uploads the next contents that make the request too large for one message
-    kBuild,       ///< answers the daemon's questions about files, takes a reply of any size
-    kBuildAlone,  ///< the same without questions, for a daemon that asks none
-  };
-
-  /// Prepares one step. The stub must outlive this object.
-  OwnCall(uint64_t number, Step step, std::shared_ptr<RequestMessage> request,
-          const DaemonStub& daemon);
-
-  void Start(Channel::Taken taken, Deadline deadline, Readiness* readiness);
-
-  [[nodiscard]] uint64_t number() const { return number_; }
-  [[nodiscard]] Step step() const { return step_; }
-  /// Valid once the call is started.
-  [[nodiscard]] Exchange& exchange() { return *exchange_; }
-  [[nodiscard]] const Exchange& exchange() const { return *exchange_; }
-
-  // Once the exchange has ended well:
-  [[nodiscard]] const Message& message() { return single_.message(); }
-  /// Replaces the uploaded contents in the request by their digest.
-  Expected<Done> NameUpload();
-  Expected<BuildReply> TakeReply();
-
- private:
-  [[nodiscard]] const char* Path() const;
-
-  const uint64_t number_;
-  const Step step_;
-  const std::shared_ptr<RequestMessage> request_;  // the body refers to it
-  std::optional<RequestMessage::BlobUse> sent_ahead_;
-  ByteChain body_;
-  SingleMessage single_;
-  BuildConversation conversation_;
-  std::optional<Exchange> exchange_;  // last: it refers to the others
 };
 
 }  // namespace cccl_cache

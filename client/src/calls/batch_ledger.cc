@@ -57,12 +57,6 @@ void BuildLedger::Finish(uint64_t number, Expected<BuildReply> reply) {
   auto taken = builds_.extract(number);
   Build& build = taken.mapped();
   if (!reply.ok()) return AddFinished({build.tag, std::move(reply).error()});
-  // The second reply is a hit of the artifact that the first one made. The first reply states the
-  // outcome.
-  if (build.reply && build.reply->SameArtifacts(*reply)) {
-    build.reply->TakeContents(*std::move(reply));
-    reply = *std::move(build.reply);
-  }
   auto shared = std::make_shared<const BuildReply>(*std::move(reply));
   // The age of the result is unknown: it may be as old as the request.
   memory_.Keep(std::move(build.name), shared, build.start);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/daemon_stub.h"
+#include "client/src/calls/build_steps.h"
 #include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/build_reply.h"
@@ -30,18 +30,14 @@ class BuildLedger {
   struct Build {
     uint64_t tag;  ///< chosen by the program
     std::shared_ptr<RequestMessage> request;
+    BuildSteps steps;  ///< the daemon's calls for the request
     RequestName name;  ///< key in the result cache
     Deadline deadline;
     Deadline patience;  ///< how long the daemon may take
     Clock::time_point start = Clock::now();
-    bool here = false;      ///< the daemon is no longer asked for it
-    bool apart = false;     ///< it can't use the stream and needs calls of its own
-    bool no_files = false;  ///< its own calls don't support questions about files
-    int losses = 0;         ///< connections lost in the middle of it
-    int repeats = 0;        ///< own calls that failed for a cause that the next one repairs
-    std::optional<Error> too_large = {};   ///< why the message size limit must be asked for
-    std::optional<BuildReply> reply = {};  ///< a reply whose contents are still to be fetched
-    std::string postponed = {};            ///< why the daemon asked for a later retry
+    bool here = false;           ///< the daemon is no longer asked for it
+    int losses = 0;              ///< connections lost in the middle of it
+    std::string postponed = {};  ///< why the daemon asked for a later retry
   };
   struct Finished {
     uint64_t tag;

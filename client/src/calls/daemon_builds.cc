@@ -15,8 +15,7 @@ namespace {
 constexpr std::chrono::hours kStreamTimeout{24};
 // A build during which the connection was lost twice is not retried.
 constexpr int kMaxLosses = 2;
-// Retries for causes that a further call repairs: an expired upload, an unknown limit.
-constexpr int kMaxRepeats = 3;
+constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
 
 }  // namespace
 
@@ -24,8 +23,17 @@ DaemonBuilds::Stream::Stream(Channel::Taken taken, BatchStream::Answered answere
                              const ByteChain& nothing, Readiness* readiness)
     : talk(std::move(answered)),
       exchange(std::move(taken),
-               Exchange::Talk{DaemonStub::kManyPath, nothing, &talk, &talk,
-                              Deadline::After(kStreamTimeout)},
+               Exchange::Talk{kManyPath, nothing, &talk, &talk, Deadline::After(kStreamTimeout)},
+               readiness) {}
+
+DaemonBuilds::OwnCall::OwnCall(uint64_t of, const BuildLedger::Build& build, Channel::Taken taken,
+                               const DaemonStub& daemon, Readiness* readiness)
+    : number(of),
+      request(build.request),
+      messages(build.steps.next(), request.get(), daemon),
+      exchange(std::move(taken),
+               Exchange::Talk{messages.path(), messages.body(), messages.sink(), messages.source(),
+                              build.patience},
                readiness) {}
 
 DaemonBuilds::DaemonBuilds(DaemonStub* daemon, Fallback* fallback, BuildLedger* builds,
@@ -37,10 +45,10 @@ DaemonBuilds::DaemonBuilds(DaemonStub* daemon, Fallback* fallback, BuildLedger* 
       failed_(std::move(failed)) {}
 
 void DaemonBuilds::Add(uint64_t number) {
-  const BuildLedger::Build& build = *builds_.FindAsked(number);
-  const bool apart =
-      build.apart || daemon_.elsewhere() || !daemon_.Fits(*build.request, RequestMessage::kAround);
-  (apart ? apart_ : unsent_).push_back(number);
+  BuildSteps& steps = builds_.FindAsked(number)->steps;
+  if (steps.next() == BuildStep::kBuild) return unsent_.push_back(number);
+  steps.GoApart();
+  apart_.push_back(number);
 }
 
 void DaemonBuilds::Drop(uint64_t number) {
@@ -64,7 +72,7 @@ std::optional<DaemonBuilds::Clock::time_point> DaemonBuilds::wakes_at() const {
   };
   if (const auto next = backoff_.next(); next && (may_ask() || may_start_own_call())) at(*next);
   for (const Stream& stream : streams_) at(stream.exchange.doubts_at());
-  for (const OwnCall& call : own_calls_) at(call.exchange().doubts_at());
+  for (const OwnCall& call : own_calls_) at(call.exchange.doubts_at());
   return soonest;
 }
 
@@ -99,7 +107,11 @@ DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
   if (!taken) return nullptr;
   return &streams_.emplace_back(
       *std::move(taken),
-      [this](uint64_t number, Expected<BuildReply> reply) { Answer(number, std::move(reply)); },
+      [this](uint64_t number, Expected<BuildReply> reply) {
+        if (!reply.ok() && Postpone(number, reply.error())) return;
+        BuildSteps& steps = builds_.FindAsked(number)->steps;
+        Answer(number, steps.Took(BuildStep::kBuild, std::move(reply)));
+      },
       nothing_, &readiness_);
 }
 
@@ -134,7 +146,7 @@ void DaemonBuilds::EndOf(Stream* stream) {
   // An error of the stream is not an error of each of its builds.
   backoff_.Answered(Clock::now());
   for (const uint64_t number : left) {
-    builds_.FindAsked(number)->apart = true;
+    builds_.FindAsked(number)->steps.GoApart();
     apart_.push_back(number);
   }
 }
@@ -147,60 +159,32 @@ void DaemonBuilds::StartOwnCalls() {
     if (build != nullptr && !(taken = Connect())) return;
     apart_.pop_front();
     if (build == nullptr) continue;
-    own_calls_.emplace_back(number, NextStep(build), build->request, daemon_)
-        .Start(*std::move(taken), build->patience, &readiness_);
+    own_calls_.emplace_back(number, *build, *std::move(taken), daemon_, &readiness_);
   }
-}
-
-OwnCall::Step DaemonBuilds::NextStep(BuildLedger::Build* build) const {
-  if (build->too_large) return OwnCall::Step::kLearnLimit;
-  if (daemon_.NextToSendAhead(build->request.get(), RequestMessage::kAround)) {
-    return OwnCall::Step::kSendAhead;
-  }
-  return build->no_files ? OwnCall::Step::kBuildAlone : OwnCall::Step::kBuild;
 }
 
 bool DaemonBuilds::TryToEnd(OwnCall* call) {
   // The build has finished, or is compiled locally: the call ends.
-  if (builds_.FindAsked(call->number()) == nullptr) return true;
-  if (!call->exchange().Advance()) return false;
+  if (builds_.FindAsked(call->number) == nullptr) return true;
+  if (!call->exchange.Advance()) return false;
   EndOf(call);
-  daemon_.channel().Give(call->exchange().TakeConnection());
+  daemon_.channel().Give(call->exchange.TakeConnection());
   return true;
 }
 
 void DaemonBuilds::EndOf(OwnCall* call) {
-  const uint64_t number = call->number();
+  const uint64_t number = call->number;
   BuildLedger::Build& build = *builds_.FindAsked(number);
-  const Exchange& exchange = call->exchange();
-  build.apart = true;
+  const Exchange& exchange = call->exchange;
+  build.steps.GoApart();
   if (exchange.lost()) {
     daemon_.channel().Forget();
     return Lose(number, exchange.lost_in_the_middle(), backoff_.Missed(Clock::now()));
   }
-  if (!exchange.went_well()) {
-    Error error = exchange.ToError(daemon_.socket());
-    const bool unknown = error.status == CCCL_CACHE_PROTOCOL &&
-                         call->step() == OwnCall::Step::kBuild && !build.no_files;
-    if (!unknown) return Answer(number, std::move(error));
-    build.no_files = true;
-    return apart_.push_front(number);
-  }
-  switch (call->step()) {
-    case OwnCall::Step::kLearnLimit: {
-      const Error too_large = *std::exchange(build.too_large, std::nullopt);
-      daemon_.NoteLimit(call->message());
-      if (daemon_.Fits(*build.request, RequestMessage::kAround)) return failed_(number, too_large);
-      return apart_.push_front(number);
-    }
-    case OwnCall::Step::kSendAhead:
-      if (auto named = call->NameUpload(); !named.ok()) {
-        return failed_(number, std::move(named).error());
-      }
-      return apart_.push_front(number);
-    default:
-      return Answer(number, call->TakeReply());
-  }
+  Expected<Done> called = Done{};
+  if (!exchange.went_well()) called = exchange.ToError(daemon_.socket());
+  if (!called.ok() && Postpone(number, called.error())) return;
+  Answer(number, build.steps.Took(&call->messages, called));
 }
 
 std::optional<Channel::Taken> DaemonBuilds::Connect() {
@@ -226,48 +210,22 @@ void DaemonBuilds::FailWaiting(const Error& error) {
   }
 }
 
-void DaemonBuilds::Answer(uint64_t number, Expected<BuildReply> reply) {
-  if (!reply.ok()) {
-    if (MayAskAgain(number, reply.error())) return Add(number);
-    const std::optional<Error> too_large = builds_.FindAsked(number)->too_large;
-    return failed_(number, too_large.value_or(reply.error()));
-  }
-  backoff_.Answered(Clock::now());
-  if (reply->needs_chunks()) {
-    BuildLedger::Build& build = *builds_.FindAsked(number);
-    build.reply = *std::move(reply);
-    build.apart = true;
-    return apart_.push_back(number);
-  }
-  fallback_.Answered();
-  builds_.Finish(number, std::move(reply));
+bool DaemonBuilds::Postpone(uint64_t number, const Error& error) {
+  const bool busy = error.status == CCCL_CACHE_OVERLOADED || error.status == CCCL_CACHE_UNAVAILABLE;
+  if (!busy || error.retry_after_ms <= 0) return false;
+  if (error.status == CCCL_CACHE_OVERLOADED) backoff_.Full(asked());
+  backoff_.Postponed(Clock::now(), std::chrono::milliseconds(error.retry_after_ms));
+  builds_.FindAsked(number)->postponed = error.message;
+  Add(number);
+  return true;
 }
 
-bool DaemonBuilds::MayAskAgain(uint64_t number, const Error& error) {
-  BuildLedger::Build& build = *builds_.FindAsked(number);
-  const auto now = Clock::now();
-  const bool busy = error.status == CCCL_CACHE_OVERLOADED || error.status == CCCL_CACHE_UNAVAILABLE;
-  if (busy && error.retry_after_ms > 0) {
-    if (error.status == CCCL_CACHE_OVERLOADED) backoff_.Full(asked());
-    backoff_.Postponed(now, std::chrono::milliseconds(error.retry_after_ms));
-    build.postponed = error.message;
-    return true;
-  }
-  backoff_.Answered(now);
-  switch (error.status) {
-    case CCCL_CACHE_FILES_NEEDED:
-      daemon_.NoteElsewhere();
-      return !std::exchange(build.apart, true);
-    case CCCL_CACHE_UPLOAD_NEEDED:
-      build.request->InlineAll();
-      return ++build.repeats < kMaxRepeats;
-    case CCCL_CACHE_TOO_LARGE:
-      build.too_large = error;
-      build.apart = true;
-      return ++build.repeats < kMaxRepeats;
-    default:
-      return false;
-  }
+void DaemonBuilds::Answer(uint64_t number, std::optional<Expected<BuildReply>> reply) {
+  backoff_.Answered(Clock::now());
+  if (!reply) return Add(number);
+  if (!reply->ok()) return failed_(number, std::move(*reply).error());
+  fallback_.Answered();
+  builds_.Finish(number, *std::move(reply));
 }
 
 void DaemonBuilds::Lose(uint64_t number, bool in_the_middle, bool back) {

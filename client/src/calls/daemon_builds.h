@@ -7,11 +7,13 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 
 #include "cccl_cache/expected.h"
 #include "client/src/calls/batch_calls.h"
 #include "client/src/calls/batch_ledger.h"
+#include "client/src/calls/build_steps.h"
 #include "client/src/calls/daemon_stub.h"
 #include "client/src/calls/fallback.h"
 #include "client/src/transport/byte_chain.h"
@@ -52,6 +54,17 @@ class DaemonBuilds {
     Exchange exchange;
   };
 
+  /// A step of a build that needs a call of its own.
+  struct OwnCall {
+    OwnCall(uint64_t number, const BuildLedger::Build& build, Channel::Taken taken,
+            const DaemonStub& daemon, Readiness* readiness);
+
+    const uint64_t number;
+    const std::shared_ptr<RequestMessage> request;  ///< the messages refer to it
+    BuildCall messages;
+    Exchange exchange;
+  };
+
   void AskOnStream();
   void StartOwnCalls();
   // Ends the stream if its call has ended. False: it goes on.
@@ -67,17 +80,16 @@ class DaemonBuilds {
   [[nodiscard]] size_t asked() const;
   /// Returns the stream that takes more builds, or null.
   [[nodiscard]] Stream* OpenStream();
-  [[nodiscard]] const Stream* open_stream() const;
   /// Returns a connection. None: retry later, or all builds that waited for it have failed.
   std::optional<Channel::Taken> Connect();
   void FailWaiting(const Error& error);
 
-  void Answer(uint64_t number, Expected<BuildReply> reply);
-  /// Returns whether the build is retried after this error.
-  bool MayAskAgain(uint64_t number, const Error& error);
+  /// Returns whether the daemon asked for a later retry.
+  bool Postpone(uint64_t number, const Error& error);
+  /// Finishes the build, or goes on with its next step if there is no reply.
+  void Answer(uint64_t number, std::optional<Expected<BuildReply>> reply);
   /// Handles a lost connection of a build. `back`: the daemon may return in time.
   void Lose(uint64_t number, bool in_the_middle, bool back);
-  [[nodiscard]] OwnCall::Step NextStep(BuildLedger::Build* build) const;
 
   static constexpr size_t kMaxOwnCalls = 8;
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/wire.h"
-#include "client/src/calls/file_answers.h"
+#include "client/src/calls/build_steps.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
 
@@ -18,6 +18,8 @@ constexpr size_t kMaxChunk = size_t{1} << 20;
 constexpr size_t kChunkHead = 16;
 // Maximum size of an uploaded blob's reference in a request.
 constexpr size_t kUploadName = 64;
+
+constexpr const char* kExplainPath = "/cccl_cache.v1.Admin/Explain";
 
 // SERVING of grpc.health.v1.
 constexpr uint64_t kServing = 1;
@@ -54,115 +56,45 @@ void MessageDeleter::operator()(CcclCache__V1__InfoReply* reply) const {
 
 Expected<TimedReply> DaemonStub::Build(RequestMessage* request, Deadline deadline) {
   const auto start = std::chrono::steady_clock::now();
-  Expected<BuildReply> reply = BuildOnce(request, deadline);
-  if (!reply.ok() && reply.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
-    reply = BuildOnce(request, deadline);
-  }
-  // A daemon that was restarted in between has lost the uploads.
-  if (!reply.ok() && reply.error().status == CCCL_CACHE_UPLOAD_NEEDED) {
-    reply = BuildOnce(request, deadline);
-  }
-  if (!reply.ok()) return std::move(reply).error();
+  request->InlineAll();
+  BuildSteps steps(this, request);
+  std::optional<Expected<BuildReply>> reply;
+  while (!reply) reply = MakeCall(&steps, request, deadline);
+  if (!reply->ok()) return std::move(*reply).error();
   const auto total = std::chrono::steady_clock::now() - start;
-  return TimedReply{std::make_shared<const BuildReply>(*std::move(reply)),
+  return TimedReply{std::make_shared<const BuildReply>(**std::move(reply)),
                     std::chrono::duration_cast<std::chrono::microseconds>(total)};
 }
 
-Expected<BuildReply> DaemonStub::BuildOnce(RequestMessage* request, Deadline deadline) {
-  Expected<Done> sent = SendAhead(request, RequestMessage::kAround, deadline);
-  if (!sent.ok()) return std::move(sent).error();
-  // An older daemon does not know the call.
-  const auto known = [](const Expected<BuildReply>& reply) {
-    return reply.ok() || reply.error().status != CCCL_CACHE_PROTOCOL;
-  };
-  if (elsewhere_) {
-    Expected<BuildReply> reply = BuildWithFiles(*request, deadline);
-    if (known(reply)) return reply;
-  }
-  Expected<BuildReply> reply = BuildByPath(*request, deadline);
-  if (reply.ok() || reply.error().status != CCCL_CACHE_FILES_NEEDED) return reply;
-  Expected<BuildReply> answered = BuildWithFiles(*request, deadline);
-  if (!known(answered)) return reply;
-  elsewhere_ = true;
-  return answered;
+std::optional<Expected<BuildReply>> DaemonStub::MakeCall(BuildSteps* steps, RequestMessage* request,
+                                                         Deadline deadline) {
+  BuildCall call(steps->next(), request, *this);
+  return steps->Took(
+      &call, channel_.Invoke(call.path(), call.body(), call.sink(), deadline, call.source()));
 }
 
-Expected<BuildReply> DaemonStub::BuildByPath(const RequestMessage& request, Deadline deadline) {
-  ByteChain body;
-  request.AppendTo(&body);
-  Expected<Message> message = Unary("/cccl_cache.v1.Build/Build", body, deadline);
-  if (!message.ok()) return std::move(message).error();
-  Expected<BuildReply> reply = BuildReply::Decode(*std::move(message));
-  if (!reply.ok() || !reply->needs_chunks()) return reply;
-  Expected<BuildReply> chunked = BuildInChunks(body, deadline);
-  // The second reply is a hit of the artifact that the first one made. The first reply states the
-  // outcome.
-  if (!chunked.ok() || !reply->SameArtifacts(*chunked)) return chunked;
-  reply->TakeContents(*std::move(chunked));
-  return reply;
-}
-
-Expected<BuildReply> DaemonStub::BuildWithFiles(const RequestMessage& request, Deadline deadline) {
-  ByteChain body;
-  request.AppendWithFilesTo(&body);
-  BuildConversation conversation(request);
-  Expected<Done> called =
-      channel_.Invoke(kWithFilesPath, body, &conversation, deadline, &conversation);
-  if (!called.ok()) return std::move(called).error();
-  ChunkedReply& reply = conversation.reply();
-  if (!reply.complete()) return NotUnderstood("a build with files");
-  return BuildReply::DecodeWithContents(std::move(reply.reply()), std::move(reply.contents()));
-}
-
-bool DaemonStub::LearnLimit(Deadline deadline) {
-  ByteChain body;
-  AppendEmptyMessage(&body);
-  const Expected<Message> info = Unary(kInfoPath, body, deadline);
-  return info.ok() && NoteLimit(*info);
-}
-
-bool DaemonStub::NoteLimit(const Message& message) {
+void DaemonStub::NoteLimit(const Message& message) {
   const MessagePtr<CcclCache__V1__InfoReply> info(cccl_cache__v1__info_reply__unpack(
       nullptr, message.size, reinterpret_cast<const uint8_t*>(message.bytes.get())));
-  if (info == nullptr || info->limits == nullptr) return false;
+  if (info == nullptr || info->limits == nullptr) return;
   const size_t limit = info->limits->message_bytes;
-  if (limit == 0 || limit >= message_limit_) return false;
-  message_limit_ = limit;
-  return true;
+  if (limit != 0 && limit < message_limit_) message_limit_ = limit;
 }
 
-bool DaemonStub::Fits(const RequestMessage& request, size_t around) const {
-  return request.PackedSize() + around <= message_limit_;
+bool DaemonStub::Fits(const RequestMessage& request) const {
+  return request.PackedSize() + RequestMessage::kAround <= message_limit_;
 }
 
-std::optional<RequestMessage::BlobUse> DaemonStub::NextToSendAhead(RequestMessage* request,
-                                                                   size_t around) const {
-  if (Fits(*request, around)) return std::nullopt;
+std::optional<RequestMessage::BlobUse> DaemonStub::NextToSendAhead(
+    const RequestMessage& request) const {
+  if (Fits(request)) return std::nullopt;
   const RequestMessage::BlobUse* largest = nullptr;
-  for (const RequestMessage::BlobUse& use : request->blobs()) {
+  for (const RequestMessage::BlobUse& use : request.blobs()) {
     if (use.blob->upload_sha256.len > 0 || use.contents.size() <= kUploadName) continue;
     if (largest == nullptr || use.contents.size() > largest->contents.size()) largest = &use;
   }
   if (largest == nullptr) return std::nullopt;
   return *largest;
-}
-
-Expected<Done> DaemonStub::SendAhead(RequestMessage* request, size_t around, Deadline deadline) {
-  request->InlineAll();
-  while (const auto use = NextToSendAhead(request, around)) {
-    Expected<std::string> sha256 = Upload(use->contents, deadline);
-    if (!sha256.ok()) return std::move(sha256).error();
-    request->NameUpload(*use, *std::move(sha256));
-  }
-  return Done{};
-}
-
-Expected<std::string> DaemonStub::Upload(std::string_view contents, Deadline deadline) {
-  ByteChain body;
-  AppendUpload(contents, &body);
-  const Expected<Message> message = Unary(kUploadPath, body, deadline);
-  if (!message.ok()) return message.error();
-  return ReadUpload(*message);
 }
 
 void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const {
@@ -183,38 +115,29 @@ Expected<std::string> DaemonStub::ReadUpload(const Message& message) {
   return sha256;
 }
 
-Expected<BuildReply> DaemonStub::BuildInChunks(const ByteChain& body, Deadline deadline) {
-  ChunkedReply sink;
-  Expected<Done> called = channel_.Invoke(kInChunksPath, body, &sink, deadline);
-  if (!called.ok()) return called.error();
-  if (!sink.complete()) return NotUnderstood("a build in chunks");
-  return BuildReply::DecodeWithContents(std::move(sink.reply()), std::move(sink.contents()));
-}
-
 Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::Explain(RequestMessage* request,
                                                                       Deadline deadline) {
-  Expected<Message> message = ExplainOnce(request, deadline);
-  if (!message.ok() && message.error().status == CCCL_CACHE_TOO_LARGE && LearnLimit(deadline)) {
-    message = ExplainOnce(request, deadline);
+  request->InlineAll();
+  BuildSteps steps(this, request);
+  while (true) {
+    while (steps.next() < BuildStep::kBuild) {
+      if (auto failed = MakeCall(&steps, request, deadline)) return std::move(*failed).error();
+    }
+    ByteChain body;
+    request->AppendQuestionTo(&body);
+    Expected<Message> message = Unary(kExplainPath, body, deadline);
+    if (message.ok() || steps.Took(BuildStep::kBuild, message.error())) {
+      return Unpack(cccl_cache__v1__explain_reply__unpack, message, "a question why");
+    }
   }
-  return Unpack(cccl_cache__v1__explain_reply__unpack, message, "a question why");
-}
-
-Expected<Message> DaemonStub::ExplainOnce(RequestMessage* request, Deadline deadline) {
-  if (Expected<Done> sent = SendAhead(request, RequestMessage::kAround, deadline); !sent.ok()) {
-    return sent.error();
-  }
-  ByteChain body;
-  request->AppendQuestionTo(&body);
-  return Unary("/cccl_cache.v1.Admin/Explain", body, deadline);
 }
 
 Expected<MessagePtr<CcclCache__V1__ExplainReply>> DaemonStub::ExplainKey(std::string_view key,
                                                                          Deadline deadline) {
   ByteChain body;
   AppendBytesMessage(fields::ExplainRequest::kKey, key, &body);
-  return Unpack(cccl_cache__v1__explain_reply__unpack,
-                Unary("/cccl_cache.v1.Admin/Explain", body, deadline), "a question why");
+  return Unpack(cccl_cache__v1__explain_reply__unpack, Unary(kExplainPath, body, deadline),
+                "a question why");
 }
 
 Expected<MessagePtr<CcclCache__V1__StatsReply>> DaemonStub::Stats(Deadline deadline) {

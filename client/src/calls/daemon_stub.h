@@ -38,6 +38,8 @@ struct MessageDeleter {
 template <typename T>
 using MessagePtr = std::unique_ptr<T, MessageDeleter>;
 
+class BuildSteps;
+
 /// The daemon's RPCs as functions. Thread-safe.
 class DaemonStub {
  public:
@@ -64,23 +66,19 @@ class DaemonStub {
   /// Returns whether the daemon reports SERVING.
   Expected<bool> Health(Deadline deadline);
 
-  // For DaemonBuilds, which makes calls itself.
+  // For BuildSteps: what is known of the daemon.
   static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
-  static constexpr const char* kUploadPath = "/cccl_cache.v1.Build/Upload";
-  static constexpr const char* kWithFilesPath = "/cccl_cache.v1.Build/BuildWithFiles";
-  static constexpr const char* kInChunksPath = "/cccl_cache.v1.Build/BuildInChunks";
-  static constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
-  /// Returns whether the request and `around` further bytes fit into one message.
-  [[nodiscard]] bool Fits(const RequestMessage& request, size_t around) const;
+  /// Returns whether the request fits into one message, with what a call writes around it.
+  [[nodiscard]] bool Fits(const RequestMessage& request) const;
   /// Returns the next blob to upload before the request. None: no upload is needed, or none would
   /// help.
-  [[nodiscard]] std::optional<RequestMessage::BlobUse> NextToSendAhead(RequestMessage* request,
-                                                                       size_t around) const;
+  [[nodiscard]] std::optional<RequestMessage::BlobUse> NextToSendAhead(
+      const RequestMessage& request) const;
   /// Appends the messages that upload `contents`, which must outlive `body`.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
-  /// Stores the message size limit of an InfoReply. Returns whether it is lower than assumed.
-  bool NoteLimit(const Message& info);
+  /// Stores the message size limit of an InfoReply, if it is lower than assumed.
+  void NoteLimit(const Message& info);
   /// Returns whether the daemon once could not open this client's files, so it must ask for them.
   [[nodiscard]] bool elsewhere() const { return elsewhere_; }
   void NoteElsewhere() { elsewhere_ = true; }
@@ -90,16 +88,9 @@ class DaemonStub {
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
-  /// Uploads blobs until the request and `around` further bytes fit into one message.
-  Expected<Done> SendAhead(RequestMessage* request, size_t around, Deadline deadline);
-  /// Asks for the daemon's message size limit. Returns whether it is lower than assumed.
-  bool LearnLimit(Deadline deadline);
-  Expected<BuildReply> BuildOnce(RequestMessage* request, Deadline deadline);
-  Expected<BuildReply> BuildByPath(const RequestMessage& request, Deadline deadline);
-  Expected<BuildReply> BuildWithFiles(const RequestMessage& request, Deadline deadline);
-  Expected<Message> ExplainOnce(RequestMessage* request, Deadline deadline);
-  Expected<std::string> Upload(std::string_view contents, Deadline deadline);
-  Expected<BuildReply> BuildInChunks(const ByteChain& body, Deadline deadline);
+  /// Makes the build's next call. Returns the reply or error; none: another step follows.
+  std::optional<Expected<BuildReply>> MakeCall(BuildSteps* steps, RequestMessage* request,
+                                               Deadline deadline);
   Expected<Message> Unary(std::string_view path, const ByteChain& body, Deadline deadline);
 
   Channel channel_;

@@ -39,7 +39,6 @@ class RequestMessage {
 
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] const CcclCache__V1__BuildRequest& message() const { return request_; }
-  [[nodiscard]] std::vector<BlobUse>& blobs() { return blobs_; }
   [[nodiscard]] const std::vector<BlobUse>& blobs() const { return blobs_; }
   /// Copies the contents, so that the message owns them.
   void CopyContents();
@@ -48,12 +47,12 @@ class RequestMessage {
   /// Replaces the blob's contents by a reference to the upload with this SHA-256.
   void NameUpload(const BlobUse& use, std::string sha256);
   void AppendTo(ByteChain* body) const;
-  /// As what an ExplainRequest asks about, and as what a BuildWithFilesRequest begins with; its
-  /// PackedSize and kAround at the most.
+  /// These append the request as the build of an ExplainRequest, and as the first message of
+  /// BuildWithFiles. The size is at most PackedSize() + kAround.
   static constexpr size_t kAround = 32;
   void AppendQuestionTo(ByteChain* body) const;
   void AppendWithFilesTo(ByteChain* body) const;
-  /// As one of many, under this tag.
+  /// Appends the request as a build of BuildMany with this tag.
   void AppendTaggedTo(uint64_t tag, ByteChain* body) const;
 
  private:
@@ -72,7 +71,7 @@ class RequestMessage {
   CcclCache__V1__ToolchainSelector toolchain_;
   CcclCache__V1__FilesView files_view_;
   std::vector<CcclCache__V1__ArtifactKind> wanted_;
-  // Deques: what they hold is pointed to and must stay where it is.
+  // Deques, because pointers to their elements must stay valid.
   std::deque<std::string> texts_;
   std::deque<std::vector<char*>> text_lists_;
   std::deque<CcclCache__V1__Blob> blob_messages_;
@@ -88,7 +87,7 @@ class RequestMessage {
   const char* invalid_field_ = nullptr;
 };
 
-/// All of a request that decides on its answer, as it lies in the structs of the C interface: two
+/// All parts of a request that decide on its answer, in the structs of the C interface. Two
 /// requests with the same pieces are the same request. Refers to the program's texts, which must
 /// outlive it. Not thread-safe.
 class RequestPieces {
@@ -110,8 +109,8 @@ class RequestPieces {
   void AddTexts(const cccl_cache_bytes* texts, size_t count);
   void AddOptions(const cccl_cache_build_options& options);
 
-  // Whatever has a length that may vary says so among the numbers: so these and the texts, one
-  // after the other, are unambiguous.
+  // The numbers include every length that may vary. So numbers and texts, one after the other, are
+  // unambiguous.
   std::vector<uint64_t> numbers_;
   std::vector<std::string_view> texts_;
 };

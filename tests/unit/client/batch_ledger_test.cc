@@ -12,6 +12,8 @@
 
 using cccl_cache::BuildLedger;
 using cccl_cache::BuildReply;
+using cccl_cache::BuildSteps;
+using cccl_cache::DaemonStub;
 using cccl_cache::Deadline;
 using cccl_cache::Message;
 using cccl_cache::RequestMessage;
@@ -35,13 +37,16 @@ BuildReply ClosedAnswer() {
 TEST_CASE("an answer that may have lain there since its build was asked for is as old as that") {
   ResultCache memory(1 << 20);
   BuildLedger builds(&memory);
+  DaemonStub daemon(std::string("/nowhere"));
   const cccl_cache_nvrtc program = {sizeof(program)};
   const cccl_cache_build_options options = {sizeof(options)};
   const RequestPieces pieces(program, options);
   const auto now = BuildLedger::Clock::now();
   const auto answer_after = [&](std::chrono::seconds passed) {
+    const auto request = std::make_shared<RequestMessage>();
     builds.Finish(builds.Add({.tag = 1,
-                              .request = std::make_shared<RequestMessage>(),
+                              .request = request,
+                              .steps = BuildSteps(&daemon, request.get()),
                               .name = memory.NameOf(pieces),
                               .deadline = Deadline::After(1min),
                               .patience = Deadline::After(1min),

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/src/calls/build_steps.h"
+
+#include <utility>
+
+namespace cccl_cache {
+namespace {
+
+constexpr int kMaxRepairs = 2;
+
+}  // namespace
+
+BuildCall::BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& daemon)
+    : step_(step), request_(*request) {
+  switch (step_) {
+    case BuildStep::kLearnLimit:
+      AppendEmptyMessage(&body_);
+      break;
+    case BuildStep::kSendAhead:
+      sent_ahead_ = daemon.NextToSendAhead(request_);
+      daemon.AppendUpload(sent_ahead_->contents, &body_);
+      break;
+    case BuildStep::kBuildWithFiles:
+      conversation_.emplace(request_);
+      request_.AppendWithFilesTo(&body_);
+      break;
+    default:
+      request_.AppendTo(&body_);
+  }
+}
+
+const char* BuildCall::path() const {
+  switch (step_) {
+    case BuildStep::kLearnLimit:
+      return DaemonStub::kInfoPath;
+    case BuildStep::kSendAhead:
+      return "/cccl_cache.v1.Build/Upload";
+    case BuildStep::kBuildWithFiles:
+      return "/cccl_cache.v1.Build/BuildWithFiles";
+    case BuildStep::kBuildInChunks:
+      return "/cccl_cache.v1.Build/BuildInChunks";
+    default:
+      return "/cccl_cache.v1.Build/Build";
+  }
+}
+
+MessageSink* BuildCall::sink() {
+  if (conversation_) return &*conversation_;
+  if (step_ == BuildStep::kBuildInChunks) return &chunked_;
+  return &single_;
+}
+
+MessageSource* BuildCall::source() { return conversation_ ? &*conversation_ : nullptr; }
+
+Expected<Done> BuildCall::NameUpload() {
+  Expected<std::string> sha256 = DaemonStub::ReadUpload(single_.message());
+  if (!sha256.ok()) return std::move(sha256).error();
+  request_.NameUpload(*sent_ahead_, *std::move(sha256));
+  return Done{};
+}
+
+Expected<BuildReply> BuildCall::TakeReply() {
+  ChunkedReply& reply = conversation_ ? conversation_->reply() : chunked_;
+  if (step_ == BuildStep::kBuild && single_.received()) {
+    return BuildReply::Decode(std::move(single_.message()));
+  }
+  if (reply.complete()) {
+    return BuildReply::DecodeWithContents(std::move(reply.reply()), std::move(reply.contents()));
+  }
+  return Error{CCCL_CACHE_PROTOCOL, "the daemon's answer to a build can't be understood"};
+}
+
+BuildStep BuildSteps::next() const {
+  if (too_large_) return BuildStep::kLearnLimit;
+  if (daemon_.NextToSendAhead(request_)) return BuildStep::kSendAhead;
+  if ((apart_ || daemon_.elsewhere()) && !no_files_) return BuildStep::kBuildWithFiles;
+  return apart_ || reply_ ? BuildStep::kBuildInChunks : BuildStep::kBuild;
+}
+
+std::optional<Expected<BuildReply>> BuildSteps::Took(BuildCall* call,
+                                                     const Expected<Done>& called) {
+  if (call->step() == BuildStep::kLearnLimit) {
+    const Error too_large = *std::exchange(too_large_, std::nullopt);
+    if (called.ok()) daemon_.NoteLimit(call->message());
+    if (daemon_.Fits(request_)) return too_large;
+    return std::nullopt;
+  }
+  if (!called.ok()) return Took(call->step(), called.error());
+  if (call->step() != BuildStep::kSendAhead) return Took(call->step(), call->TakeReply());
+  if (Expected<Done> named = call->NameUpload(); !named.ok()) return std::move(named).error();
+  return std::nullopt;
+}
+
+std::optional<Expected<BuildReply>> BuildSteps::Took(BuildStep step, Expected<BuildReply> reply) {
+  if (!reply.ok()) {
+    if (MayGoOn(step, reply.error())) return std::nullopt;
+    return reply;
+  }
+  if (reply->needs_chunks()) {
+    reply_ = *std::move(reply);
+    return std::nullopt;
+  }
+  // The second reply is a hit of the artifact that the first one made. The first reply states the
+  // outcome.
+  if (!reply_ || !reply_->SameArtifacts(*reply)) return reply;
+  reply_->TakeContents(*std::move(reply));
+  return *std::exchange(reply_, std::nullopt);
+}
+
+bool BuildSteps::MayGoOn(BuildStep step, const Error& error) {
+  switch (error.status) {
+    case CCCL_CACHE_FILES_NEEDED:
+      if (no_files_ || step == BuildStep::kBuildWithFiles) return false;
+      daemon_.NoteElsewhere();
+      return true;
+    case CCCL_CACHE_PROTOCOL:
+      // An older daemon does not know the call.
+      return step == BuildStep::kBuildWithFiles && !std::exchange(no_files_, true);
+    case CCCL_CACHE_UPLOAD_NEEDED:
+      // A daemon that was restarted in between has lost the uploads.
+      request_.InlineAll();
+      return ++repairs_ <= kMaxRepairs;
+    case CCCL_CACHE_TOO_LARGE:
+      if (++repairs_ > kMaxRepairs) return false;
+      too_large_ = error;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace cccl_cache
