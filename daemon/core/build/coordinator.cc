@@ -95,28 +95,12 @@ BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
 void BuildCoordinator::Advance(BuildPtr build) {
   const uid_t uid = build->peer.uid;
   while (true) switch (build->step) {
-      case Step::kPlan: {
-        if (build->toolchain == nullptr) {
-          if (stopping_) return responder_.Answer(std::move(build), Stopping());
-          const BuildRequest& request = *build->request;
-          const auto toolchain =
-              parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
-          if (!toolchain) return AwaitToolchain(std::move(build));
-          if (!*toolchain) return responder_.Refuse(std::move(build), toolchain->error());
-          build->toolchain = **toolchain;
-          build->rescans = 0;
-        }
-        const bool large = cccl_cache::BytesOf(*build->request) > kLargeRequest;
-        if (large && !build->planned) return AwaitPlan(std::move(build));
-        Result<BuildPlan> plan = large ? *std::move(build->planned) : Plan(*build);
-        build->planned.reset();
-        if (!plan) return responder_.Refuse(std::move(build), plan.error());
-        build->plan = std::make_shared<const BuildPlan>(*std::move(plan));
-        build->quarantine = cache_.QuarantineOf(*build->plan, uid);
+      case Step::kPlan:
+        build = MakePlan(std::move(build));
+        if (build == nullptr) return;
         build->step = Step::kQuarantine;
         if (build->quarantine != nullptr) return AwaitQuarantine(std::move(build));
         break;
-      }
       case Step::kQuarantine:
         if (build->is_quarantined) return responder_.AnswerQuarantined(std::move(build));
         build->step = Step::kMemory;
@@ -196,6 +180,44 @@ void BuildCoordinator::Advance(BuildPtr build) {
         return responder_.Explain(std::move(build), std::move(explanation));
       }
     }
+}
+
+// Plans the build for the toolchain that it selects. Returns null if the build has to wait for
+// either or is refused.
+BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
+  if (build->toolchain == nullptr) {
+    if (stopping_) {
+      responder_.Answer(std::move(build), Stopping());
+      return nullptr;
+    }
+    const BuildRequest& request = *build->request;
+    const auto toolchain =
+        parts_.toolchains.Select(request.toolchain, request.driver_version, request.kind());
+    if (!toolchain) {
+      AwaitToolchain(std::move(build));
+      return nullptr;
+    }
+    if (!*toolchain) {
+      responder_.Refuse(std::move(build), toolchain->error());
+      return nullptr;
+    }
+    build->toolchain = **toolchain;
+    build->rescans = 0;
+  }
+  const bool large = cccl_cache::BytesOf(*build->request) > kLargeRequest;
+  if (large && !build->planned) {
+    AwaitPlan(std::move(build));
+    return nullptr;
+  }
+  Result<BuildPlan> plan = large ? *std::move(build->planned) : Plan(*build);
+  build->planned.reset();
+  if (!plan) {
+    responder_.Refuse(std::move(build), plan.error());
+    return nullptr;
+  }
+  build->plan = std::make_shared<const BuildPlan>(*std::move(plan));
+  build->quarantine = cache_.QuarantineOf(*build->plan, build->peer.uid);
+  return build;
 }
 
 // Parks the build, without a thread, until what changed on disk has been identified.

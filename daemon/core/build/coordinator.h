@@ -20,16 +20,15 @@
 #include "daemon/core/lookup/build_cache.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/lookup/history.h"
+#include "daemon/core/model/account.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/limits.h"
-#include "daemon/core/model/peer.h"
 #include "daemon/core/model/requester_files.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
 #include "proto/digest.h"
-#include "proto/digest_prefix.h"
 #include "proto/request.h"
 
 namespace cccl_cache::daemon {
@@ -91,6 +90,7 @@ class BuildCoordinator {
 
  private:
   void Advance(BuildPtr build);
+  BuildPtr MakePlan(BuildPtr build);
   Ticket Enter(BuildPtr build);
 
   // Each hands the build over until something is there, and then advances it.
