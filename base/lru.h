@@ -21,9 +21,9 @@ namespace cccl_cache {
 /// most loses its oldest entry. An entry with more bytes than a share is not taken. Before that,
 /// Insert evicts each user's oldest entries that have expired.
 ///
-/// `User` names what has a share: a uid, an account. By default all entries are of one user. Not
-/// thread-safe: the owner locks, and destroys the entries that Insert and Remove return after it
-/// has unlocked.
+/// `User` is the type of a share's owner: a uid, an account. By default all entries are of one
+/// user. Not thread-safe: the owner locks, and destroys the entries that Insert and Remove return
+/// after it has unlocked.
 ///
 /// BuildHistory is no such cache: its builds share closures, so that the bytes of an entry depend
 /// on the others.

@@ -70,7 +70,7 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 
 /// Threads that wait, with a Mutex, for a condition. The condition is a function that returns
 /// bool; it runs with the mutex held, so a lambda says `[this]() REQUIRES(mutex_) { ... }`. The
-/// waits give the mutex up meanwhile, and return what the condition said last.
+/// waits release the mutex meanwhile, and return the condition's last value.
 class CondVar {
  public:
   void NotifyOne() { changed_.notify_one(); }

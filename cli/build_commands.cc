@@ -264,7 +264,7 @@ void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code) 
   CLI::App* command = app->add_subcommand("nvvm", "Compile NVVM IR with libNVVM");
   command->group("Compile");
   command->footer(
-      "--arch is a compute_NN: PTX and LTO-IR are for no GPU yet.\n"
+      "--arch takes compute_NN: PTX and LTO-IR are made for no particular GPU.\n"
       "Example: cccl-cache-cli nvvm kernel.ll --libdevice --arch compute_90 -o kernel.ptx");
   const auto arguments = std::make_shared<NvvmArguments>();
   // Made only for the command that is there: it is a good part of what this process does.

@@ -62,7 +62,7 @@ std::string Mounts() {
   return {name.data(), size > 0 ? static_cast<size_t>(size) : 0};
 }
 
-/// Which file this is, as it is now.
+/// Returns the identity of the file in its present state.
 std::string Stamp(const char* path) {
   struct stat found = {};
   if (stat(path, &found) != 0) return "none ";

@@ -101,7 +101,7 @@ std::string Line(const Difference& difference) {
 std::string Sentence(const Explanation& explanation) {
   const cccl_cache_explanation_info& info = explanation.info();
   const std::string since = TimeText(info.since_ms, Zone::kLocal);
-  const bool of_key = info.since_ms != 0;  // what was compiled, not what would be
+  const bool of_key = info.since_ms != 0;  // about an earlier compile
   const std::string reason(explanation.reason());
   switch (info.verdict) {
     case CCCL_CACHE_VERDICT_HIT:
@@ -124,16 +124,16 @@ std::string Sentence(const Explanation& explanation) {
       return "corrupt: its entry did not verify at " + since + " and was dropped";
     case CCCL_CACHE_VERDICT_SHADOW_CHECK:
       return "dropped by a shadow check at " + since +
-             ": its compiler made something else from the same";
+             ": a second compile of the same inputs gave other bytes";
     case CCCL_CACHE_VERDICT_UNCACHEABLE:
       return "uncacheable: " + reason;
     case CCCL_CACHE_VERDICT_FAILED:
       return "it does not compile, and that is remembered for a short time only: " + reason;
     case CCCL_CACHE_VERDICT_NOT_KEPT:
-      return "built before, and not kept any more; why is not known";
+      return "built before, and not kept any more, for an unknown reason";
     case CCCL_CACHE_VERDICT_UNKNOWN_KEY:
       return "no build of yours that the daemon remembers has this key; of those before its last "
-             "start it knows what you were given, and no failures";
+             "start it remembers only the results that you received";
     case CCCL_CACHE_VERDICT_UNKNOWN:
       break;
   }
@@ -147,7 +147,7 @@ std::string Text(const Explanation& explanation) {
   if (info.more_differences > 0) {
     text += "  and " + std::to_string(info.more_differences) + " more\n";
   }
-  // Others have it in their sentence.
+  // These verdicts have the reason in their sentence.
   const bool told = info.verdict == CCCL_CACHE_VERDICT_UNCACHEABLE ||
                     info.verdict == CCCL_CACHE_VERDICT_FAILED || explanation.reason().empty();
   if (!told) text += std::string(explanation.reason()) + "\n";

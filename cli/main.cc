@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   cccl_cache::cli::AddHealthCommand(&app, common, &exit_code);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     command->footer(command->get_footer() +
-                    "\n--socket and --json go with every command: see cccl-cache-cli --help.");
+                    "\nEvery command takes --socket and --json, too: see cccl-cache-cli --help.");
   }
   try {
     app.parse(std::move(words));

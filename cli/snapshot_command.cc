@@ -110,17 +110,17 @@ int Tell(const SnapshotOptions& options, const CommonOptions& common, const Summ
 /// An empty snapshot is an error: it would replace the previous contents of the file.
 Error NothingToWrite(const SnapshotOptions& options, const Summary& made) {
   std::string message =
-      "nothing fits the options that narrow the snapshot: without them it holds "
-      "all that you were answered";
+      "no entry matches the options that narrow the snapshot; without them it holds all results "
+      "that you received";
   if (!options.Narrows())
     message = "the daemon knows no build of yours that it has answered yet, and no deposit";
-  if (made.left_out > 0) message = "nothing of what fits is kept any more: build it again";
+  if (made.left_out > 0) message = "the matching entries are not kept any more: build them again";
   if (made.left_out > 0 && options.AsksForOthers()) {
     message =
-        "nothing of what fits is kept for everybody: build it again, or let the users who inserted "
-        "it for themselves make snapshots of it";
+        "no matching entry is kept for all users: build it again, or let the users who inserted it "
+        "for themselves make snapshots of it";
   }
-  if (options.file != "-") message += "; " + options.file + " is left as it was";
+  if (options.file != "-") message += "; " + options.file + " is unchanged";
   return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};
 }
 

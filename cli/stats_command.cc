@@ -51,7 +51,7 @@ std::string Number(double value) {
   return text;
 }
 
-/// Of one tier, or of all that have the name.
+/// Returns the sum over one tier, or over all tiers.
 double Sum(const std::vector<Statistic>& all, std::string_view name, std::string_view tier = {}) {
   double sum = 0;
   for (const Statistic& each : all) {
@@ -116,7 +116,7 @@ std::string Duration(double seconds) {
 std::string HitRate(const std::vector<Statistic>& all) {
   const double saved = Sum(all, "hits_total") + Sum(all, "joins_total");
   const double asked = saved + Sum(all, "compiles_total");
-  return asked > 0 ? Fixed(100 * saved / asked, "%") : "no builds yet";
+  return asked > 0 ? Fixed(100 * saved / asked, "%") : "none yet";
 }
 
 std::string Line(std::string name, const std::string& value) {

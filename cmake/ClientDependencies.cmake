@@ -43,14 +43,14 @@ client_headers(PkgConfig::Seccomp libseccomp seccomp-syscalls.h)
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
 client_headers(tomlplusplus::tomlplusplus tomlplusplus toml++)
 
-# Debian's archive has the C++ interface of GCC's runtime, so it is compiled anew.
+# Debian's archive has the C++ interface of GCC's runtime, so it is compiled here.
 add_library(cccl_cache_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc)
 client_headers(cccl_cache_fmt fmt fmt)
 target_include_directories(cccl_cache_fmt SYSTEM PRIVATE ${client_includes})
 add_library(fmt::fmt ALIAS cccl_cache_fmt)
 
 # Debian's archives are made for executables. In nghttp2's a single reference can't be part of a library: stderr, in
-# a function for debugging that nobody calls.
+# a function for debugging that is never called.
 set(nghttp2 ${CMAKE_BINARY_DIR}/libnghttp2.a)
 get_target_property(archive PkgConfig::Nghttp2 IMPORTED_LOCATION)
 execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stderr=cccl_cache_no_stream ${archive} ${nghttp2}

@@ -5,7 +5,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Of items with names and contents.
+/// Returns the size of items with names and contents.
 template <typename Items>
 size_t BytesOfAll(const Items& items) {
   size_t bytes = 0;

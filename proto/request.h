@@ -20,18 +20,18 @@ struct FilesView {
   uint64_t mount_namespace = 0;  ///< inode of its namespace's file
   uint64_t root_device = 0;      ///< of "/", another one after chroot
   uint64_t root_inode = 0;
-  /// Of "/": another one where a bind mount of the same directory is the root, under which what is
-  /// mounted below the first one may be missing. Since Linux 6.8 a number that is never given
-  /// again; 0: the kernel does not tell (before 5.8).
+  /// The mount of "/". It differs if a bind mount of the same directory is the root, under which
+  /// the first one's submounts may be missing. Since Linux 6.8 the number is never reused; 0: the
+  /// kernel does not tell (before 5.8).
   uint64_t root_mount = 0;
 
   bool operator==(const FilesView&) const = default;
 };
 
-/// Of the calling thread, which may have entered another namespace or root than its process. None
-/// where /proc is not mounted. One system call where the kernel numbers mounts for ever and the
-/// root is the one that this thread had before, else two: a mount lies in one namespace as long as
-/// it lives, and to ask for the namespace takes five times as long as to ask for the root.
+/// Returns the view of the calling thread, which may have entered another namespace or root than
+/// its process. None if /proc is not mounted. Makes one system call if the kernel never reuses
+/// mount numbers and the thread's root is the same as before, otherwise two. A mount stays in one
+/// namespace, and the namespace takes five times as long to read as the root.
 [[nodiscard]] inline std::optional<FilesView> FilesViewOfThisThread() {
   constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, which older headers lack
   thread_local FilesView known;

@@ -92,7 +92,7 @@ std::variant<SnapshotReader, std::string> SnapshotReader::Open(const SnapshotByt
   const size_t present = std::min<uint64_t>(bytes.size(), head.size());
   if (std::string wrong = bytes.Read(0, {head.data(), present}); !wrong.empty()) return wrong;
   const std::string_view begin(head.data(), present);
-  if (!begin.starts_with(kMagic.substr(0, present))) return "it is no snapshot";
+  if (!begin.starts_with(kMagic.substr(0, present))) return "it is no snapshot file";
   if (bytes.size() < head.size() + end.size()) return std::string(kCutOff);
   if (begin != kSnapshotHead) return "its version is one that this program does not know";
   if (std::string wrong = bytes.Read(bytes.size() - end.size(), end); !wrong.empty()) return wrong;

@@ -52,7 +52,7 @@ class SnapshotReader {
 
   [[nodiscard]] uint32_t count() const { return tail_.count; }
   [[nodiscard]] uint64_t file_bytes() const { return bytes_->size(); }
-  /// Of all records together, once decompressed.
+  /// Returns the total size of all records after decompression.
   [[nodiscard]] uint64_t record_bytes() const { return record_bytes_; }
 
   /// The items in order. Empty: done, or ended by the visit; else why they can't be read.

@@ -132,7 +132,7 @@ Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits, 
     case SessionEnd::Cause::kExited:
       return JudgeExit(job, limits, std::move(end));
     case SessionEnd::Cause::kStopped:
-      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+      return Error{ErrorCode::kCancelled, "the compile was ended: no caller waits for it any more"};
     case SessionEnd::Cause::kDeadline:
       return Error{ErrorCode::kTimedOut,
                    fmt::format("the compile was ended after its limit of {} s{}; the daemon's time "

@@ -15,7 +15,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The files that the daemon may open for a requester. For the daemon's own uid: whatever the
+/// The files that the daemon may open for a requester. For the daemon's own uid: all that the
 /// daemon can read. For other users: what everybody can read by the modes of files and directories,
 /// less what the service's user owns. All three classes of a mode must allow it: a mode that denies
 /// "owner" or "group" a right is meant to keep out those users, and the requester may be one of

@@ -21,8 +21,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Names that directories do not have, keyed by the directories' stamps: whatever is made in a
-/// directory changes its stamp. Half of a closure is names that were looked up and not found; one
+/// Names that directories do not have, keyed by the directories' stamps: a new entry changes the
+/// stamp of its directory. Half of a closure is names that were looked up and not found; one
 /// look at each directory is enough for them. Bounded in names: at the limit all are forgotten, and
 /// those in use come back. Thread-safe.
 class AbsentNames {

@@ -122,11 +122,11 @@ ToolchainScanner::Look ToolchainScanner::EntryOf(const Installation& installatio
       if (!entry->NotedChange() && !entry->StampsDiffer()) return {entry};
     }
   }
-  return IdentifyAnew(installation, stop);
+  return IdentifyAgain(installation, stop);
 }
 
-ToolchainScanner::Look ToolchainScanner::IdentifyAnew(const Installation& installation,
-                                                      const std::stop_token& stop) {
+ToolchainScanner::Look ToolchainScanner::IdentifyAgain(const Installation& installation,
+                                                       const std::stop_token& stop) {
   auto watch = std::make_unique<InstallationWatch>();
   Result<Survey> survey = SettledSurvey(installation, setup_.own_uid, watch.get());
   if (!survey.ok()) return {survey.error()};

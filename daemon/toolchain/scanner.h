@@ -106,7 +106,7 @@ class ToolchainScanner {
   /// Returns the former entry if it is still valid, otherwise a new one.
   Look EntryOf(const Installation& installation, const ScanResult& former,
                const std::stop_token& stop);
-  Look IdentifyAnew(const Installation& installation, const std::stop_token& stop);
+  Look IdentifyAgain(const Installation& installation, const std::stop_token& stop);
   Result<ToolchainPtr> Identify(const Installation& installation, const Survey& survey,
                                 const std::stop_token& stop);
   void ReportChanges(const ScanResult& former, const ScanResult& now) const;

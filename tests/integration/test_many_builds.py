@@ -138,7 +138,7 @@ def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, da
     toolkit.await_arrivals("gate", 1)
     daemon.freeze()
     try:
-        with pytest.raises(BuildFailed, match="does not even say that it is there") as failed:
+        with pytest.raises(BuildFailed, match="does not respond to pings") as failed:
             batch.next(60_000)
     finally:
         daemon.process.send_signal(signal.SIGCONT)
@@ -154,7 +154,7 @@ def test_a_stopped_daemon_is_given_up_while_a_build_that_is_in_a_hurry_has_time_
         batch.add("// in a hurry\n", 2, timeout=8_000)
         said = []
         while batch.pending:
-            with pytest.raises(BuildFailed, match="does not even say that it is there") as failed:
+            with pytest.raises(BuildFailed, match="does not respond to pings") as failed:
                 batch.next()
             said.append((failed.value.tag, failed.value.status))
     finally:

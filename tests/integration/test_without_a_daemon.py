@@ -237,7 +237,7 @@ def test_a_stopped_daemon_is_given_up_while_there_is_time_to_compile(fake, alone
         try:
             said = library.build(GOOD, timeout_ms=10_000)
             assert said["outcome"] == "local"
-            assert "does not even say that it is there" in said["reason"]
+            assert "does not respond to pings" in said["reason"]
         finally:
             fake.process.send_signal(signal.SIGCONT)
 

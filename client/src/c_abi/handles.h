@@ -73,7 +73,7 @@ void ZeroStruct(T* given) {
   given->struct_size = size;
 }
 
-/// Of a build that is asked for now.
+/// Returns the deadline of a build that begins now.
 inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
   constexpr std::chrono::minutes kDefault{10};
   return Deadline::After(options.timeout_ms == 0 ? kDefault

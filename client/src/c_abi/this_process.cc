@@ -37,7 +37,7 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
     : program_(program), options_(options) {
   if (options.as_this_process == 0) return;
   SetToolchain(&options_);
-  // Where it is gone, it stays unknown.
+  // A directory that was removed stays unknown.
   if (options.working_directory.size == 0 &&
       getcwd(working_directory_.data(), working_directory_.size()) != nullptr) {
     options_.working_directory = {working_directory_.data(),

@@ -29,7 +29,7 @@
 namespace cccl_cache {
 namespace {
 
-// Of the names that are kept. A whole CCCL has some 100 KB.
+// Total size of the kept names. A whole CCCL has some 100 KB.
 constexpr size_t kMaxNameBytes = size_t{16} << 20;
 
 // Returns the name without "." and repeated slashes, so that both spellings are equal. ".." stays,

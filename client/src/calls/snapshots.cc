@@ -55,7 +55,7 @@ void SnapshotDownload::Restart() {
   if (back) return;
   failure_ = Error{CCCL_CACHE_UNAVAILABLE,
                    "the connection was lost in the middle of the snapshot, and what is written to "
-                   "can't be written anew: write to a regular file"};
+                   "can't be rewritten: write to a regular file"};
 }
 
 bool SnapshotDownload::Take(Message message) {

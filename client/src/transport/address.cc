@@ -87,16 +87,15 @@ std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const s
   const std::string start = kStart;
   const std::string other = "start it there (cccl-cached --socket " + path + ")";
   if (path == search.named_path) {
-    return {"which CCCL_CACHE_SOCKET names", "check that path, or " + other};
+    return {"from CCCL_CACHE_SOCKET", "check that path, or " + other};
   }
   if (path == search.system_path) {
-    return {"the default where no other socket is named",
-            start + ", or name its socket in CCCL_CACHE_SOCKET"};
+    return {"the default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
   }
   if (path == search.UsersPath()) {
-    return {"this user's own", start + ", or name its socket in CCCL_CACHE_SOCKET"};
+    return {"this user's default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
   }
-  return {"which --socket or the program names",
+  return {"from --socket or the program",
           "check that path, or " + other +
               "; without a path, CCCL_CACHE_SOCKET and the usual sockets are tried"};
 }
@@ -140,15 +139,15 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
 
 Error DaemonUnreachable(const SocketSearch& search, const std::string& path, int error) {
   const auto [origin, remedy] = OriginOf(search, path);
-  return {CCCL_CACHE_NO_DAEMON, "no cccl-cached listens on " + path + ", " + origin + " (" +
-                                    Cause(path, error) + "): " + remedy};
+  return {CCCL_CACHE_NO_DAEMON, "no cccl-cached listens on " + path + " (" + origin +
+                                    "): " + Cause(path, error) + "; " + remedy};
 }
 
 Error DaemonSilent(const std::string& socket) {
   return {CCCL_CACHE_UNAVAILABLE,
           "cccl-cached at " + socket +
-              " does not even say that it is there: it is stopped or hangs, or the machine does "
-              "not let it run; systemctl restart cccl-cached starts it anew"};
+              " does not respond to pings: it is stopped or hangs, or the machine is overloaded; "
+              "restart it (systemctl restart cccl-cached for the system's daemon)"};
 }
 
 }  // namespace cccl_cache

@@ -8,7 +8,7 @@
 
 namespace cccl_cache {
 
-/// Where to look for the daemon's socket. The members are what the search depends on.
+/// The inputs of the search for the daemon's socket.
 struct SocketSearch {
   std::string explicit_path;      ///< used without checks
   std::string named_path;         ///< $CCCL_CACHE_SOCKET, used without checks

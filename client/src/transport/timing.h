@@ -163,7 +163,7 @@ class CircuitBreaker {
     if (Count(now) < until) return;
     const int64_t cost = std::chrono::ceil<std::chrono::milliseconds>(waited).count();
     const int64_t pause = std::min(std::max(pause_.load(), cost), kMax);
-    // Of those that fail at the same moment, one begins the pause.
+    // If several calls fail at the same moment, one begins the pause.
     if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }
   void Answered() {

@@ -50,8 +50,8 @@ class BuildReply {
   std::vector<std::string_view> contents_;
 };
 
-/// The number in an enum field as protobuf-c left it there: whatever came, which an enum of C++
-/// must not be asked for.
+/// Returns the number in an enum field of protobuf-c. It may be none of the enum's values, so it
+/// must not be read as an enum.
 template <typename Field>
 int WireNumber(const Field& field) {
   static_assert(sizeof(Field) == sizeof(int));
@@ -60,8 +60,8 @@ int WireNumber(const Field& field) {
   return number;
 }
 
-/// The field as the C interface has it. Both number their values alike, up to the last one that
-/// this library knows; what a newer daemon says beyond that is 0.
+/// Returns the field as the C interface has it. Both number their values alike. A value after the
+/// last one that this library knows, from a newer daemon, becomes 0.
 template <typename Known, typename Field>
 Known FromWire(const Field& field, Known last) {
   const int number = WireNumber(field);

@@ -27,7 +27,7 @@ Result<JobMemory::Share> JobMemory::Take(Account account, uint64_t bytes,
     const uint64_t held = user->second.held;
     Forget(user);
     if (stop.stop_requested()) {
-      return Error{ErrorCode::kCancelled, "the compile was ended: nobody waits for it any more"};
+      return Error{ErrorCode::kCancelled, "the compile was ended: no caller waits for it any more"};
     }
     return Error{
         ErrorCode::kTimedOut,

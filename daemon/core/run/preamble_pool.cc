@@ -74,7 +74,7 @@ void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
-  // If the zygote is gone, that may be the cause of whatever happened in it.
+  // If the zygote is gone, that may be the cause of any failure in it.
   const bool at_fault = parsed->precompiled->usable();
   const MutexLock lock(mutex_);
   Remove(key, parsed);

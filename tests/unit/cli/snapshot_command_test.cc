@@ -59,14 +59,14 @@ TEST_CASE("a snapshot of nothing is refused, with why there is nothing, and the 
     words.insert(words.begin(), {"snapshot", "create", scene.file});
     const Said said = RunCommand(words);
     CHECK(said.exit_code == 4);
-    CHECK(Has(said.errors, scene.file + " is left as it was"));
+    CHECK(Has(said.errors, scene.file + " is unchanged"));
     CHECK(scene.Contents() == "old");
     return said.errors;
   };
   CHECK(Has(refused({}, 0), "no build of yours that it has answered yet"));
-  CHECK(Has(refused({"--arch", "sm_90"}, 0), "nothing fits the options"));
-  CHECK(Has(refused({}, 2), "nothing of what fits is kept any more"));
-  CHECK(Has(refused({"--all-users"}, 2), "is kept for everybody"));
+  CHECK(Has(refused({"--arch", "sm_90"}, 0), "no entry matches the options"));
+  CHECK(Has(refused({}, 2), "the matching entries are not kept any more"));
+  CHECK(Has(refused({"--all-users"}, 2), "is kept for all users"));
   CHECK(Library().all_users);
 }
 

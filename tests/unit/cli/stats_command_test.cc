@@ -127,7 +127,7 @@ TEST_CASE("the summary is six lines in units for people") {
 }
 
 TEST_CASE("a daemon that built nothing has no hit rate") {
-  CHECK(Has(Formatted(StatsText, {}), "no builds yet"));
+  CHECK(Has(Formatted(StatsText, {}), "none yet"));
 }
 
 TEST_CASE("a long name keeps a space before its value") {

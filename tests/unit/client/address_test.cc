@@ -41,11 +41,11 @@ TEST_CASE("who looks for a daemon in vain is told which socket was tried and who
   search.named_path = directory / "named";
   search.runtime_directory = directory.path();
   search.system_path = directory / "system";
-  CHECK(Has(Told(search, search.named_path), directory / "named" + ", which CCCL_CACHE_SOCKET"));
-  CHECK(Has(Told(search, search.system_path), directory / "system" + ", the default"));
-  CHECK(Has(Told(search, search.UsersPath()), "/cccl-cached/socket, this user's own"));
-  CHECK(Has(Told(search, directory / "other"), ", which --socket or the program names"));
-  CHECK(Has(Told(search, ""), "the program names"));
+  CHECK(Has(Told(search, search.named_path), directory / "named" + " (from CCCL_CACHE_SOCKET)"));
+  CHECK(Has(Told(search, search.system_path), directory / "system" + " (the default)"));
+  CHECK(Has(Told(search, search.UsersPath()), "/cccl-cached/socket (this user's default)"));
+  CHECK(Has(Told(search, directory / "other"), " (from --socket or the program)"));
+  CHECK(Has(Told(search, ""), "or the program)"));
 }
 
 TEST_CASE("who looks for a daemon in vain is told what is there instead, and how to start one") {

@@ -140,9 +140,9 @@ TEST_CASE("the reason says whether it is a snapshot at all, and of which version
   ++bytes[8];
   CHECK(WrongWith(bytes).find("version") != std::string::npos);
   bytes[0] = 'c';
-  CHECK(WrongWith(bytes) == "it is no snapshot");
-  CHECK(WrongWith("x") == "it is no snapshot");
-  CHECK(WrongWith("{\"a\": \"short file\"}") == "it is no snapshot");
+  CHECK(WrongWith(bytes) == "it is no snapshot file");
+  CHECK(WrongWith("x") == "it is no snapshot file");
+  CHECK(WrongWith("{\"a\": \"short file\"}") == "it is no snapshot file");
   CHECK(WrongWith(std::string(kSnapshotHead.substr(0, 5))).starts_with("it ends in the middle"));
 }
 
