@@ -9,12 +9,17 @@ import pathlib
 
 
 class DirectoryLease:
+    released = False
+
     def __init__(self, path):
         self._path, self.key = path, path.name
         self.contents = path.read_bytes() if path.exists() else None
 
     def publish(self, data):
         self._path.write_bytes(data)
+
+    def fail(self):
+        pass  # the next one gets the lease
 
 
 class DirectoryLeases:

@@ -32,6 +32,8 @@ class Wrapper:
 
 
 class Lease:
+    released = False
+
     def __init__(self, contents):
         self.contents, self.published = contents, []
 

@@ -28,7 +28,7 @@ def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):
     assert told.returncode == 0, told.stderr
     assert f"at {lasting.socket}: serving" in told.stdout
     assert "CUDA 13." in told.stdout
-    assert list(turned_on(told)) == ["without a daemon", "cache within a process", "cuda.compute"]
+    assert list(turned_on(told)) == ["without a daemon", "cache within a process", "cuda.compute", "triton"]
 
 
 def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(directory):
@@ -39,7 +39,8 @@ def test_python_m_cccl_cache_says_that_there_is_no_daemon_and_what_is_turned_on(
     assert turned_on(told) == {
         "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',
         "cache within a process": "on, 67108864 bytes (CCCL_CACHE_PROCESS_BYTES is not set)",
-        "cuda.compute": "off: cuda-cccl is not installed"}
+        "cuda.compute": "off: cuda-cccl is not installed",
+        "triton": "off: triton is not installed"}
 
 
 def test_python_m_cccl_cache_says_so_where_nothing_is_compiled_here(monkeypatch):

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -65,23 +66,33 @@ TEST_CASE("one user's bound does not touch another user, the bound of all does")
 
 TEST_CASE("a waiter is given a share at once, or when one is released, in the order of coming") {
   Budget budget(FewCalls());
-  std::vector<std::pair<int, Share>> given;
+  std::map<int, Share> given;
   const auto await = [&](uid_t uid, int waiter) {
     budget.Await(Account(uid), Resource::kCalls, static_cast<uint64_t>(waiter),
-                 [&given, waiter](Share share) { given.emplace_back(waiter, std::move(share)); });
+                 [&given, waiter](Share share) { given[waiter] = std::move(share); });
+  };
+  const auto end = [&](int waiter) {
+    Share share = std::move(given.at(waiter));
+    given.erase(waiter);
+  };
+  const auto have = [&] {
+    std::vector<int> waiters;
+    for (const auto& each : given) waiters.push_back(each.first);
+    return waiters;
   };
   for (int waiter = 1; waiter <= 5; ++waiter) await(1000, waiter);
-  REQUIRE(given.size() == 2);
+  CHECK(have() == std::vector{1, 2});
   budget.Withdraw(Account(1000), Resource::kCalls, 3);
-  given.erase(given.begin());
-  REQUIRE(given.size() == 2);
-  CHECK(given.back().first == 4);
+  end(1);
+  CHECK(have() == std::vector{2, 4});
   await(1001, 6);  // the last one of all three
-  REQUIRE(given.size() == 3);
-  await(1002, 7);  // all have none left
-  given.erase(given.begin(), given.begin() + 2);
-  CHECK(given.size() == 3);
-  CHECK(given.back().first == 7);
+  await(1002, 7);  // finds none
+  CHECK(have() == std::vector{2, 4, 6});
+  end(4);  // another one of this user's would leave none free
+  CHECK(have() == std::vector{2, 6, 7});
+  end(6);
+  end(7);
+  CHECK(have() == std::vector{2, 5});
   budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it waits no more
 }
 

@@ -13,13 +13,14 @@ import contextlib
 import hashlib
 import hmac
 import threading
-from typing import Any, Callable, ContextManager, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
+from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, cast
 
 from .._circuit_breaker import CircuitBreaker
 from .report import Report
 
 _MAGIC = b"CCCLPYB1"
 _HEADER = len(_MAGIC) + 32
+_TOUCH_SECONDS = 1.0
 
 
 class Lease(Protocol):
@@ -27,7 +28,12 @@ class Lease(Protocol):
 
     contents: Optional[bytes]
 
+    @property
+    def released(self) -> bool: ...
+
     def publish(self, contents: bytes) -> None: ...
+
+    def fail(self) -> None: ...
 
 
 class LeaseClient(Protocol):
@@ -36,6 +42,10 @@ class LeaseClient(Protocol):
     def lease(
         self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float]
     ) -> ContextManager[Lease]: ...
+
+    def touch_deposits(
+        self, namespace: str, deposits: Iterable[Mapping[str, Any]], *, group: Optional[str], timeout: Optional[float]
+    ) -> None: ...
 
 
 def default_client() -> LeaseClient:
@@ -98,17 +108,34 @@ class Deposits:
     def ask(self, key: Key, what: str) -> Iterator["Offer"]:
         """Yields what is deposited, or the right to publish it, or neither. `what` names it in the log.
 
-        A lease that was not published ends with the block.
+        A lease that was not published ends with the block. An error in the block lets all who wait go on.
         """
-        entered, lease = self._acquire(key, what)
+        offer = self.open(key, what)
         try:
-            yield Offer(key, what, lease, self._report)
+            yield offer
+        except Exception:
+            offer.fail()
+            raise
         finally:
-            if entered is not None:
-                try:
-                    entered.__exit__(None, None, None)
-                except Exception as error:
-                    self._report.error(what, error)
+            offer.close()
+
+    def open(self, key: Key, what: str) -> "Offer":
+        """The same for what is not made within one block: the caller closes the offer."""
+        entered, lease = self._acquire(key, what)
+        return Offer(key, what, entered, lease, self._report)
+
+    def touch(self, keys: Iterable[Key]) -> bool:
+        """Tells the daemon that copies of these deposits are used. False if it can't be told."""
+        try:
+            if self._client is None:
+                self._client = self._settings.connect()
+            self._client.touch_deposits(
+                self._namespace, [key.fields for key in keys], group=self._settings.group, timeout=_TOUCH_SECONDS
+            )
+            return True
+        except Exception as error:
+            self._report.error("a use", error)
+            return False
 
     def _acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
         try:
@@ -135,16 +162,20 @@ class Offer:
         What is deposited. None: nothing, or it was damaged.
     held
         `publish` would deposit something: the lease is this process'.
+    released
+        The process that had the lease failed, and let all who waited go on.
     """
 
-    def __init__(self, key: Key, what: str, lease: Optional[Lease], report: Report):
+    def __init__(self, key: Key, what: str, entered: Any, lease: Optional[Lease], report: Report):
         self._key = key
         self._what = what
+        self._entered = entered
         self._lease = lease
         self._report = report
         sealed = None if lease is None else lease.contents
         self.contents = None if sealed is None else unpack(key.digest, bytes(sealed))
-        self.held = lease is not None and sealed is None
+        self.released = lease is not None and lease.released
+        self.held = lease is not None and sealed is None and not self.released
 
     def publish(self, contents: bytes) -> None:
         """Deposits what was made, if the lease is held."""
@@ -153,6 +184,26 @@ class Offer:
         try:
             self._lease.publish(pack(self._key.digest, contents))
             self._report.count("published")
+        except Exception as error:
+            self._report.error(self._what, error)
+        self.held = False
+
+    def fail(self) -> None:
+        """It can't be made: all who wait go on at once, and each makes its own."""
+        if self._lease is not None and self.held:
+            self._end(self._lease.fail)
+        self.held = False
+
+    def close(self) -> None:
+        """Gives up a lease that was not published: the next process that waits gets it."""
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            self._end(lambda: entered.__exit__(None, None, None))
+        self.held = False
+
+    def _end(self, ending: Callable[[], Any]) -> None:
+        try:
+            ending()
         except Exception as error:
             self._report.error(self._what, error)
 

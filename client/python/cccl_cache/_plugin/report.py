@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import Counter
 from typing import Any
@@ -21,6 +22,7 @@ class Report:
     def __init__(self, plugin: str, outcomes: tuple[str, ...]) -> None:
         self.logger = logging.getLogger(plugin)
         self._lock = threading.Lock()
+        os.register_at_fork(after_in_child=self._renew_lock)  # a thread that is not in the child may have it
         self._outcomes = Counter({name: 0 for name in outcomes})
         self._reasons: dict[str, Counter[str]] = {"not_cached": Counter(), "errors": Counter()}
 
@@ -41,6 +43,9 @@ class Report:
         """Returns a copy of all counts."""
         with self._lock:
             return {**self._outcomes, **{name: dict(reasons) for name, reasons in self._reasons.items()}}
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.Lock()
 
     def _note(self, kind: str, what: str, reason: str) -> None:
         with self._lock:

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Triton's cache manager over the daemon.
+
+Triton makes one object for each compile. A hit is ``get_group`` alone; a miss is ``get_group``, ``put`` for each file and
+``put_group``. Nothing tells of a failure in between: the object just goes away. So the files are kept in memory until
+``put_group``, and a lease that is still held then has failed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sysconfig
+import threading
+import weakref
+from typing import Any, Optional
+
+from triton import __version__, knobs
+from triton.runtime.cache import FileCacheManager
+
+from .._plugin.leases import Deposits, Key, Offer, Settings
+from . import switch
+from ._groups import Directory, pack, unpack
+from ._touches import Touches
+
+NAMESPACE = "triton"
+_FORMAT = 1
+_LIBC = platform.libc_ver()
+_LIBRARY = sysconfig.get_config_var("EXT_SUFFIX")
+_thread = threading.local()
+
+
+def _settings() -> Settings:
+    wait = float(os.environ.get("CCCL_CACHE_TRITON_WAIT") or Settings().wait)
+    return Settings(group=os.environ.get("CCCL_CACHE_TRITON_GROUP") or None, wait=wait)
+
+
+_deposits = Deposits(NAMESPACE, _settings(), switch.report)
+_touches = Touches(_deposits)
+
+
+def _by_itself() -> bool:
+    """Whether something decides what Triton makes that is not in its key."""
+    own = knobs.compilation
+    return bool(own.override or own.always_compile or own.use_ir_loc or knobs.runtime.add_stages_inspection_hook)
+
+
+class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package without types
+    """Triton's directory of one key, with the daemon behind it."""
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False):
+        self._offer: Optional[Offer] = None
+        self._files: Optional[dict[str, bytes]] = None  # of the group that is being compiled
+        super().__init__(key, override=override, dump=dump)
+        self._directory = Directory(self.cache_dir)
+        self._plain = override or dump or _by_itself()
+
+    def get_group(self, filename: str) -> Optional[dict[str, str]]:
+        found = self._directory.group(filename)
+        if self._plain:
+            return found
+        if found is not None:
+            switch.report.count("hits_local")
+            _touches.note(self._key(filename), lambda: self._directory.age(filename))
+            return found
+        files = self._ask(filename)
+        if files is not None:
+            return self._directory.install(filename, files)
+        self._files = {}
+        return None
+
+    def put(self, data: Any, filename: str, binary: bool = True) -> str:
+        if self._plain or (self._files is None and not filename.endswith(_LIBRARY)):
+            return str(super().put(data, filename, binary))
+        contents = data if isinstance(data, bytes) else str(data).encode()
+        if self._files is not None:
+            self._files[filename] = contents
+            return self._directory.file(filename)
+        self._publish({filename: contents})
+        return self._directory.install_file(filename, contents)
+
+    def put_group(self, filename: str, group: dict[str, str]) -> str:
+        files, self._files = self._files, None
+        if files is None:
+            return str(super().put_group(filename, group))
+        # Triton's key has the name of this file and not its contents.
+        if json.loads(files[filename]).get("ir_override"):
+            switch.report.not_cached(filename, "ir_override replaces what Triton compiles")
+            self._give_up()
+        self._publish(files)
+        self._directory.install(filename, files)
+        return self._directory.manifest(filename)
+
+    def get_file(self, filename: str) -> Optional[str]:
+        found: Optional[str] = super().get_file(filename)
+        if found is not None or self._plain or not filename.endswith(_LIBRARY) or knobs.build.impl:
+            return found  # autotuning runs kernels, which may wait for those of other processes: never under a lease
+        files = self._ask(filename)
+        return None if files is None else self._directory.install_file(filename, files[filename])
+
+    def __del__(self) -> None:
+        self._give_up()
+
+    def _key(self, filename: str) -> Key:
+        """Triton's key is of what it compiles, not of the C library that a launcher is linked to."""
+        what = [_FORMAT, __version__, self.key, filename, _LIBC, knobs.compilation.store_binary_only]
+        digest = hashlib.sha256(json.dumps(what).encode()).hexdigest()
+        return Key({"key": digest}, digest)
+
+    def _ask(self, filename: str) -> Optional[dict[str, bytes]]:
+        """What is deposited. None: this process is to make it; the others wait until it publishes or gives up."""
+        stale = getattr(_thread, "manager", lambda: None)()
+        if stale is not None:
+            stale._give_up()  # a compile of this thread failed, and something keeps its traceback
+        self._directory.sweep()
+        offer = _deposits.open(self._key(filename), filename)
+        if offer.contents is None:
+            switch.report.count("released", int(offer.released))
+            self._offer, _thread.manager = offer, weakref.ref(self)
+            return None
+        try:
+            files = unpack(offer.contents)
+            if filename not in files:
+                raise ValueError(f"a group has no {filename}")
+            switch.report.count("hits")
+            return files
+        except ValueError as error:
+            switch.report.error(filename, error)
+            return None
+        finally:
+            offer.close()
+
+    def _publish(self, files: dict[str, bytes]) -> None:
+        switch.report.count("builds")
+        offer, self._offer = self._offer, None
+        if offer is not None:
+            offer.publish(pack(files))
+            offer.close()
+
+    def _give_up(self) -> None:
+        offer, self._offer = self._offer, None
+        if offer is not None:
+            offer.fail()
+            offer.close()
