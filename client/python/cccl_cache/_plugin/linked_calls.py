@@ -10,6 +10,7 @@ import types
 from typing import Any, Callable, Optional
 
 from .link_lists import LinkLists, is_c_function, links_code
+from .nvmath_code import NvmathCode
 
 
 def type_of_c_functions(library: types.ModuleType, signature: Callable[..., Any]) -> Any:
@@ -41,11 +42,12 @@ def type_of_c_functions(library: types.ModuleType, signature: Callable[..., Any]
     return CFunctionType
 
 
-def resolving(original: Callable[..., Any], kind: Any, links: LinkLists) -> Callable[..., Any]:
+def resolving(original: Callable[..., Any], kind: Any, links: LinkLists, nvmath: NvmathCode) -> Callable[..., Any]:
     """Types the objects that name a C function and that nothing else has a type for."""
 
     @functools.wraps(original)
     def resolve_value_type(context: Any, value: Any) -> Any:
+        nvmath.meet(value)
         try:
             return original(context, value)
         except ValueError as error:

@@ -20,35 +20,35 @@ from numba.cuda.lowering import CUDALower
 from numba.cuda.typing.context import BaseContext
 from numba.cuda.typing.templates import Signature
 
+from .._plugin.leases import Deposits
 from .._plugin.link_lists import Backend, CFunction, LinkLists, links_code
 from .._plugin.linked_calls import called_object, resolving, type_of_c_functions
+from .._plugin.nvmath_code import NvmathCode
 from .._plugin.patches import Patches
+from .._plugin.report import Report
 
 CFunctionType = type_of_c_functions(types, Signature)
 register_model(CFunctionType)(OpaqueModel)
 
 
-def backend(release: str) -> Backend:
-    """numba-cuda of a release."""
-    return Backend(release, types, linkable_code, normalize_signature)
-
-
 class LinkHooks:
     """The changes, and the way back. Made and removed by one thread at a time."""
 
-    def __init__(self, links: LinkLists):
-        self._links = links
+    def __init__(self, release: str, report: Report, deposits: Deposits):
+        self._links = LinkLists(Backend(release, types, linkable_code, normalize_signature), report, deposits)
+        self._nvmath = NvmathCode(report, deposits)
         self._patches = Patches()
 
     def attach(self) -> None:
         """Changes the package. Kernels that were compiled before stay as they are."""
-        resolve = resolving(BaseContext.resolve_value_type, CFunctionType, self._links)
+        resolve = resolving(BaseContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
         self._patches.replace(BaseContext, "resolve_value_type", resolve)
         self._patches.replace(CUDALower, "lower_call", self._lowering(CUDALower.lower_call))
 
     def detach(self) -> None:
         """Puts the package back as it was."""
         self._patches.undo()
+        self._nvmath.detach()
 
     def _lowering(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
