@@ -5,6 +5,7 @@
 Usage: linked_program.py BACKEND FACTOR [callback|nvmath]
 """
 
+import ctypes
 import hashlib
 import json
 import sys
@@ -43,16 +44,18 @@ def scaling(numba, factor, callback):
 
 def transforming(numba):
     """The FFT of numba-cuda's issue 67 as nvmath-python 1.0 has it: small, for a thread."""
-    from nvmath.device import FFT
-    from nvmath.device import common_cuda
+    import nvidia
+
+    ctypes.CDLL(f"{nvidia.__path__[0]}/cu13/lib/libmathdx.so.0")  # which is looked for in site-packages alone
+    from nvmath.device import FFT, common_cuda
 
     capability = common_cuda.ComputeCapability(9, 0)
     common_cuda.get_current_device_cc = lambda: capability
     fft = FFT(fft_type="c2c", size=2, precision=numpy.float32, direction="forward", execution="Thread", sm=capability)
-    value_type, size = fft.value_type, fft.storage_size
+    cuda, value_type, size = numba.cuda, fft.value_type, fft.storage_size
 
     def kernel(data):
-        thread_data = numba.cuda.local.array(shape=(size,), dtype=value_type)
+        thread_data = cuda.local.array(shape=(size,), dtype=value_type)
         fft.execute(thread_data)
 
     return numba.cubin(kernel, numba.types.complex64[:, ::1])

@@ -53,6 +53,7 @@ class NvmathCode:
         self._deposits = deposits
         self._patches = Patches()
         self._met = False
+        self._known: dict[str, Any] = {}
 
     def meet(self, value: Any) -> None:
         """Changes nvmath if this is an object of it, and the first."""
@@ -87,16 +88,23 @@ class NvmathCode:
             except Refused as reason:
                 self._report.not_cached(what, str(reason))
                 return self._generate(original, value, code_type, *args, **kwargs)
-            with self._deposits.turn(key.digest), self._deposits.ask(key, what) as offer:
-                found = None if offer.contents is None else _unpacked(code_type, offer.contents)
-                if found is not None:
-                    self._report.count("links_hit")
-                    return found
-                made = self._generate(original, value, code_type, *args, **kwargs)
-                offer.publish(_packed(*made))
-                return made
+            with self._deposits.turn(key.digest):
+                if key.digest not in self._known:
+                    generate = functools.partial(self._generate, original, value, code_type, *args, **kwargs)
+                    self._known[key.digest] = self._shared(key, what, code_type, generate)
+                return self._known[key.digest]
 
         return compile_execute
+
+    def _shared(self, key: Key, what: str, code_type: Any, generate: Callable[[], Any]) -> Any:
+        with self._deposits.ask(key, what) as offer:
+            found = None if offer.contents is None else _unpacked(code_type, offer.contents)
+            if found is not None:
+                self._report.count("links_hit")
+                return found
+            made = generate()
+            offer.publish(_packed(*made))
+            return made
 
     def _generate(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)

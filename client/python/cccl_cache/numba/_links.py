@@ -17,7 +17,7 @@ from numba.cuda.cudadrv import linkable_code
 from numba.cuda.datamodel.models import OpaqueModel
 from numba.cuda.extending import register_model
 from numba.cuda.lowering import CUDALower
-from numba.cuda.typing.context import BaseContext
+from numba.cuda.target import CUDATypingContext
 from numba.cuda.typing.templates import Signature
 
 from .._plugin.leases import Deposits
@@ -41,8 +41,8 @@ class LinkHooks:
 
     def attach(self) -> None:
         """Changes the package. Kernels that were compiled before stay as they are."""
-        resolve = resolving(BaseContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
-        self._patches.replace(BaseContext, "resolve_value_type", resolve)
+        resolve = resolving(CUDATypingContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
+        self._patches.replace(CUDATypingContext, "resolve_value_type", resolve)
         self._patches.replace(CUDALower, "lower_call", self._lowering(CUDALower.lower_call))
 
     def detach(self) -> None:

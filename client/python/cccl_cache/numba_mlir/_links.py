@@ -9,11 +9,11 @@ import functools
 from typing import Any, Callable
 
 from numba_cuda_mlir import mlir_lowering, tools
+from numba_cuda_mlir.descriptor import MLIRTypingContext
 from numba_cuda_mlir.lowering_utilities import memref_data_pointer
 from numba_cuda_mlir.numba_cuda import types
 from numba_cuda_mlir.numba_cuda.core.sigutils import normalize_signature
 from numba_cuda_mlir.numba_cuda.cudadrv import linkable_code
-from numba_cuda_mlir.numba_cuda.typing.context import BaseContext
 from numba_cuda_mlir.numba_cuda.typing.templates import Signature
 
 from .._plugin.leases import Deposits
@@ -36,8 +36,8 @@ class LinkHooks:
 
     def attach(self) -> None:
         """Changes the package. Kernels that were compiled before stay as they are."""
-        resolve = resolving(BaseContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
-        self._patches.replace(BaseContext, "resolve_value_type", resolve)
+        resolve = resolving(MLIRTypingContext.resolve_value_type, CFunctionType, self._links, self._nvmath)
+        self._patches.replace(MLIRTypingContext, "resolve_value_type", resolve)
         lowering = mlir_lowering.MLIRLower
         lower = self._lowering(lowering.lower_call_expr_assign)
         self._patches.replace(lowering, "lower_call_expr_assign", lower)
