@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Code that is linked into a kernel, by its contents."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Iterable
+
+from numba.cuda.cudadrv.linkable_code import LinkableCode
+
+from .._plugin.canonical import Refused, digest
+
+
+def describe_link_files(files: Iterable[Any]) -> list[str]:
+    """The digests of paths and LinkableCode objects, in their order. Raises Refused for one with callbacks."""
+    return [digest(_describe(file)) for file in files]
+
+
+def is_cuda_source(file: Any) -> bool:
+    """Whether NVRTC compiles it, with headers."""
+    return file.endswith(".cu") if isinstance(file, str) else getattr(file, "kind", None) == "cu"
+
+
+def _describe(file: Any) -> tuple[Any, ...]:
+    if isinstance(file, (str, os.PathLike)):
+        path = os.fspath(file)
+        try:
+            with open(path, "rb") as opened:
+                contents = hashlib.sha256(opened.read()).hexdigest()
+        except OSError as error:
+            raise Refused(f"{path} can't be read: {error.strerror}") from None
+        return ("file", os.path.basename(path), contents)
+    if not isinstance(file, LinkableCode):
+        raise Refused(f"a linked {type(file).__name__} is neither a path nor a LinkableCode")
+    if file.setup_callback or file.teardown_callback:
+        raise Refused(f"{file.name} has callbacks, which this process alone has")
+    data = file.data
+    contents = hashlib.sha256(data.encode() if isinstance(data, str) else bytes(data)).hexdigest()
+    return ("code", type(file).__name__, file.name, bool(file.nrt), contents)
