@@ -46,6 +46,16 @@ def is_c_function(value: Any) -> bool:
     return links_code(value) and hasattr(type(value), _SIGNATURE)
 
 
+def describe_link_code(value: Any) -> Description:
+    """What an object that links code brings to any kernel, without the types of the calls. Raises Refused."""
+    if not hasattr(type(value), _KEY):
+        raise Refused(f"{_named(value, _LINK)} generates code that no {_KEY} describes")
+    identity = getattr(value, _KEY)()
+    if not isinstance(identity, bytes):
+        raise Refused(f"{_named(value, _KEY)}() returns no bytes")
+    return ("linked", type(value).__qualname__, identity, _class_digest(type(value)), generator())
+
+
 class Backend(NamedTuple):
     """A compiler of Python functions: its `name` with the release, its modules of types and of LinkableCode, and what
     splits a signature into parameters and the returned type."""

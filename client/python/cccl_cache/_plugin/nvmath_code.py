@@ -19,7 +19,7 @@ from typing import Any, Callable, Mapping, Optional
 from .canonical import Description, Refused, digest
 from .functions import Walk
 from .leases import Deposits, Key
-from .link_lists import SCHEMA, generator
+from .link_lists import SCHEMA, describe_link_code, generator, links_code
 from .loaded import contents, loaded_copies
 from .patches import Patches
 from .report import Report
@@ -42,6 +42,16 @@ def is_nvmath(value: Any) -> bool:
 def describe_nvmath(value: Any) -> Description:
     """What such an object generates, with the library that does. Raises Refused."""
     return (*_describe(value, Walk(_describe)), _library())
+
+
+def brings_code(value: Any) -> bool:
+    """Whether an object brings code of its own to the kernels that reach it."""
+    return links_code(value) or is_nvmath(value)
+
+
+def describe_code_of(value: Any) -> Description:
+    """What code such an object brings. Raises Refused."""
+    return describe_nvmath(value) if is_nvmath(value) else describe_link_code(value)
 
 
 class NvmathCode:

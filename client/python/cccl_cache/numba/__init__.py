@@ -16,14 +16,14 @@ import os
 from typing import Any, Callable, Optional
 
 from .._plugin.leases import LeaseClient, Settings, default_client
-from .._plugin.report import Report
+from .._plugin.report import LINK_OUTCOMES, Report
 from .._plugin.switch import Hooks, Switch
 from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
 
 _VARIABLE = "CCCL_CACHE_NUMBA"
-_OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", "ptx_left_out")
+_OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", "ptx_left_out", *LINK_OUTCOMES)
 switch = Switch("numba-cuda", _VARIABLE, served_release, Report(__name__, _OUTCOMES))
 
 
@@ -75,6 +75,7 @@ def status() -> dict[str, Any]:
 
     ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``stages_served`` and
     ``stages_compiled`` (calls of the three compilers), ``ptx_left_out`` (compiles that numba would not have used);
+    ``links_generated`` and ``links_hit`` (code that objects in kernels bring, see docs/guide-numba-links.md);
     ``not_cached`` and ``errors``: how often, by reason.
     """
     return switch.status()

@@ -12,10 +12,12 @@ from numba.cuda.dispatcher import CUDADispatcher
 from .._plugin.canonical import Refused
 from .._plugin.functions import Walk
 from .._plugin.leases import Deposits, Settings
+from .._plugin.link_lists import NAMESPACE as LINKS
 from .._plugin.patches import Patches
 from .._plugin.report import Report
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
+from ._links import LinkHooks
 from ._values import LIBRARIES, describe_value
 
 
@@ -24,11 +26,14 @@ class NumbaHooks:
 
     def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
+        self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
         self._every_kernel = every_kernel
         self._patches = Patches()
 
     def attach(self) -> None:
         """Changes the package. Functions that were made before keep the cache that they have."""
+        self._links.attach()
+        self._patches.afterwards(self._links.detach)
         replace = self._patches.replace
         replace(CUDADispatcher, "enable_caching", self._enabling())
         replace(CUDADispatcher, "compile", _asking(CUDADispatcher.compile))

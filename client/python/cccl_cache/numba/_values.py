@@ -16,13 +16,13 @@ from numba.cuda.typing.templates import ConcreteTemplate
 from .._plugin.canonical import Description, Refused
 from .._plugin.dispatchers import DispatcherForm
 from .._plugin.functions import Walk
+from .._plugin.nvmath_code import brings_code, describe_code_of
 from .._plugin.registrations import describe_package
 from .._plugin.values import describe_plain, why_refused
 from ._link_files import describe_link_files
 
 LIBRARIES = ("numba", "numba_cuda")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
-_KEY = "__numba_cuda_link_key__"
 
 REFUSED_OPTIONS = {
     "debug": "it is compiled for debugging",
@@ -54,8 +54,8 @@ def describe_value(value: Any, walk: Walk) -> Description:
         return ("namedtuple", kind.__name__, tuple(kind._fields), tuple(walk.value(each) for each in value))
     if isinstance(value, type):
         return _describe_class(value, walk)
-    if hasattr(kind, _KEY):
-        return ("linked", f"{kind.__module__}.{kind.__qualname__}", getattr(value, _KEY)())
+    if brings_code(value):
+        return describe_code_of(value)
     named = _of_numba(value)
     if named is None:
         raise Refused(why_refused(value))
