@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 from .canonical import Description, Refused, digest, encode
 from .functions import Walk
@@ -24,13 +24,21 @@ class DispatcherForm:
     """How the functions of one package are described.
 
     `package` is where their class comes from; `refused` names the options that no key stands for, with the reason;
-    `target` says what, besides the function, its first compile depends on.
+    `target` says what, besides the function, its first compile depends on; `named_elsewhere` are the options that the
+    key has in other words.
     """
 
-    def __init__(self, package: str, refused: Mapping[str, str], target: Callable[[], Description] = lambda: None):
+    def __init__(
+        self,
+        package: str,
+        refused: Mapping[str, str],
+        target: Callable[[], Description] = lambda: None,
+        named_elsewhere: Iterable[str] = (),
+    ):
         self._package = package
         self._refused = dict(refused)
         self._target = target
+        self._left_out = _NO_INFLUENCE.union(named_elsewhere)
 
     def describe(self, dispatcher: Any, walk: Walk) -> Description:
         """The function with its options. Raises Refused if it was compiled from something else, or unseen."""
@@ -48,7 +56,7 @@ class DispatcherForm:
         for option, reason in self._refused.items():
             if options.pop(option, None):
                 raise Refused(f"cuda.jit function '{name}': {reason}")
-        return tuple((key, _option(name, key, options[key])) for key in sorted(options) if key not in _NO_INFLUENCE)
+        return tuple((key, _option(name, key, options[key])) for key in sorted(options) if key not in self._left_out)
 
 
 def _option(name: str, option: str, value: Any) -> Description:

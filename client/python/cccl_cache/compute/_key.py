@@ -9,11 +9,11 @@ from typing import Any, Optional
 from . import _arguments
 from .._plugin.canonical import Refused, digest
 from .._plugin.leases import Key
+from .._plugin.mlir_compiler import KNOWN_PACKAGES, python_environment
 from .._plugin.registrations import Registrations
-from ._environment import native_environment, python_environment
+from ._environment import native_environment
 
 SCHEMA = "1"
-_KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
 
 
 def build_key(release: str, wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
@@ -66,4 +66,4 @@ def _made_by_gpu_struct(definition: Any) -> bool:
     return isinstance(definition, type) and issubclass(definition, _Struct) and definition.__module__ == "types"
 
 
-_registrations = Registrations(_KNOWN_PACKAGES, _home_of)
+_registrations = Registrations(KNOWN_PACKAGES, _home_of)

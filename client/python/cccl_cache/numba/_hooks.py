@@ -10,7 +10,6 @@ from typing import Any, Callable
 from numba.cuda.dispatcher import CUDADispatcher
 
 from .._plugin.canonical import Refused
-from .._plugin.functions import Walk
 from .._plugin.leases import Deposits, Settings
 from .._plugin.link_lists import NAMESPACE as LINKS
 from .._plugin.patches import Patches
@@ -18,7 +17,7 @@ from .._plugin.report import Report
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
 from ._links import LinkHooks
-from ._values import LIBRARIES, describe_value
+from ._values import VALUES
 
 
 class NumbaHooks:
@@ -78,7 +77,7 @@ def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
     def compile_device(dispatcher: Any, args: Any, return_type: Any = None) -> Any:
         if args not in dispatcher.overloads:
             try:
-                describe_value(dispatcher, Walk(describe_value, libraries=LIBRARIES))
+                VALUES.describe(dispatcher, VALUES.walk())
             except Refused:
                 pass  # the kernels that call it say so
             except Exception:

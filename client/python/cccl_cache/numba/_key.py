@@ -12,11 +12,10 @@ from numba.cuda.memory_management.nrt import NRT_LIBRARY
 
 from .._plugin.canonical import Description, digest
 from .._plugin.dispatchers import DispatcherForm
-from .._plugin.functions import Walk
 from .._plugin.leases import Key
+from .._plugin.link_files import describe_link_files
 from ._environment import toolchain
-from ._link_files import describe_link_files
-from ._values import LIBRARIES, REFUSED_OPTIONS, describe_type, describe_value
+from ._values import REFUSED_OPTIONS, VALUES
 
 NAMESPACE = "numba.cuda"
 SCHEMA = "1"
@@ -31,12 +30,12 @@ def kernel_key(release: str, dispatcher: Any, argument_types: tuple[Any, ...], m
     function = dispatcher.py_func
     options = dict(dispatcher.targetoptions)
     files = describe_link_files(file for file in options.pop("link", None) or () if not _is_of_numba(file))
-    walk = Walk(describe_value, libraries=LIBRARIES)
+    walk = VALUES.walk()
     described: Description = (
         walk.function(function),
         _KERNELS.options(function.__name__, options),
         tuple(sorted(files)),
-        tuple(describe_type(each, walk) for each in argument_types),
+        tuple(VALUES.describe_type(each, walk) for each in argument_types),
     )
     fields = {
         "schema": SCHEMA,

@@ -20,7 +20,7 @@ from numba.cuda.dispatcher import _Kernel
 from numba.cuda.memory_management.nrt import NRT_LIBRARY
 
 from .._plugin.canonical import Refused
-from ._link_files import is_cuda_source
+from .._plugin.link_files import is_cuda_source
 
 HEADERS, LAUNCH = "headers", "launch configuration"
 _SIZE = 8

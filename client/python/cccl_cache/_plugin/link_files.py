@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Code that is linked into a kernel, by its contents."""
+"""Code that is linked into a kernel, by its contents: paths and LinkableCode of numba-cuda and of numba-cuda-mlir."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import hashlib
 import os
 from typing import Any, Iterable
 
-from numba.cuda.cudadrv.linkable_code import LinkableCode
-
-from .._plugin.canonical import Refused, digest
+from .canonical import Refused, digest
 
 
 def describe_link_files(files: Iterable[Any]) -> list[str]:
@@ -32,7 +30,7 @@ def _describe(file: Any) -> tuple[Any, ...]:
         except OSError as error:
             raise Refused(f"{path} can't be read: {error.strerror}") from None
         return ("file", os.path.basename(path), contents)
-    if not isinstance(file, LinkableCode):
+    if not all(hasattr(file, name) for name in ("setup_callback", "teardown_callback", "data")):
         raise Refused(f"a linked {type(file).__name__} is neither a path nor a LinkableCode")
     if file.setup_callback or file.teardown_callback:
         raise Refused(f"{file.name} has callbacks, which this process alone has")
