@@ -22,7 +22,6 @@ from ._link_files import describe_link_files
 
 LIBRARIES = ("numba", "numba_cuda")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
-_KEY = "__numba_cuda_link_key__"
 
 REFUSED_OPTIONS = {
     "debug": "it is compiled for debugging",
@@ -54,8 +53,8 @@ def describe_value(value: Any, walk: Walk) -> Description:
         return ("namedtuple", kind.__name__, tuple(kind._fields), tuple(walk.value(each) for each in value))
     if isinstance(value, type):
         return _describe_class(value, walk)
-    if hasattr(kind, _KEY):
-        return ("linked", f"{kind.__module__}.{kind.__qualname__}", getattr(value, _KEY)())
+    if isinstance(value, ExternFunction):
+        return _describe_extern(value, walk)
     named = _of_numba(value)
     if named is None:
         raise Refused(why_refused(value))
