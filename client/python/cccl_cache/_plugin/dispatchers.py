@@ -46,8 +46,10 @@ class DispatcherForm:
         if kind.__module__.partition(".")[0] != self._package:
             raise Refused(f"a compiled function of {kind.__module__}")
         name = getattr(dispatcher.py_func, "__name__", "?")
+        met = walk.has_met(dispatcher.py_func)
         description = ("dispatcher", walk.function(dispatcher.py_func), self.options(name, dispatcher.targetoptions))
-        _check_unchanged(name, dispatcher, digest((description, self._target())))
+        if not met and not walk.apart:
+            _check_unchanged(name, dispatcher, digest((walk.alone().value(dispatcher), self._target())))
         return description
 
     def options(self, name: str, given: Mapping[str, Any]) -> Description:

@@ -36,6 +36,18 @@ class Walk:
         self._state = dict(state or {})
         self._libraries = libraries
         self._visited: dict[int, int] = {}
+        self.apart = False
+
+    def alone(self) -> "Walk":
+        """A walk that begins at another function, which this one reaches: its descriptions do not depend on the way there.
+        `apart` tells it from this one."""
+        other = Walk(self._describe, libraries=self._libraries)
+        other.apart = True
+        return other
+
+    def has_met(self, function: types.FunctionType) -> bool:
+        """Whether the function was described before."""
+        return id(function) in self._visited
 
     def value(self, value: Any) -> Description:
         """The description of a value that a function reaches."""

@@ -7,13 +7,16 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from numba.cuda.cudadrv import driver, nvrtc, nvvm
 from numba.cuda.dispatcher import CUDADispatcher
 
 from .._plugin.canonical import Refused
-from .._plugin.leases import Deposits, Settings
+from .._plugin.compiler_stages import CompilerStages
+from .._plugin.leases import Deposits, Settings, default_client
 from .._plugin.link_lists import NAMESPACE as LINKS
 from .._plugin.patches import Patches
 from .._plugin.report import Report
+from . import _library
 from ._kernels import KernelCache, Kernels
 from ._key import NAMESPACE
 from ._links import LinkHooks
@@ -25,7 +28,10 @@ class NumbaHooks:
 
     def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
+        client = None if settings.connect is default_client else settings.connect
+        self._stages = CompilerStages(client, settings.wait, report)
         self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
+        self._report = report
         self._every_kernel = every_kernel
         self._patches = Patches()
 
@@ -37,6 +43,8 @@ class NumbaHooks:
         replace(CUDADispatcher, "enable_caching", self._enabling())
         replace(CUDADispatcher, "compile", _asking(CUDADispatcher.compile))
         replace(CUDADispatcher, "compile_device", _noting(CUDADispatcher.compile_device))
+        self._stages.attach(self._patches, nvvm, nvrtc, driver)
+        _library.attach(self._patches, self._report)
         if self._every_kernel:
             replace(CUDADispatcher, "__init__", self._constructor(CUDADispatcher.__init__))
 

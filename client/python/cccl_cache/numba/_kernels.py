@@ -98,13 +98,19 @@ class KernelCache(CUDACache):  # type: ignore[misc]
         asked = self._asked
         try:
             if not self._served:
-                self._own().save_overload(signature, kernel)
+                self._save_in_files(signature, kernel)
             elif asked is not None and asked.offer is not None:
                 self._publish(asked, kernel)
         except Refused as reason:
             self._kernels.report.not_cached(self._name, str(reason))
         except Exception as error:
             self._kernels.report.error(self._name, error)
+
+    def _save_in_files(self, signature: Any, kernel: Any) -> None:
+        try:
+            self._own().save_overload(signature, kernel)
+        except Exception as error:  # as for kernels with linked files
+            self._kernels.report.not_cached(self._name, f"in numba's own files: {error}")
 
     @property
     def cache_path(self) -> Any:

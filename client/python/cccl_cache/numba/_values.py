@@ -29,8 +29,9 @@ def _capability() -> Description:
 
 def _extern(value: Any, walk: Walk) -> Optional[Description]:
     """What cuda.declare_device made: the name and type of a function, and the code that defines it."""
-    function = getattr(value, "key", None)
-    if not (isinstance(value, type) and issubclass(value, ConcreteTemplate) and isinstance(function, ExternFunction)):
+    template = isinstance(value, type) and issubclass(value, ConcreteTemplate)
+    function = getattr(value, "key", None) if template else value
+    if not isinstance(function, ExternFunction):
         return None
     from numba.cuda.descriptor import cuda_target
 
