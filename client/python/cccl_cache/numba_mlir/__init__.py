@@ -6,8 +6,9 @@
     >>> cccl_cache.numba_mlir.install()
 
 From then on a kernel with ``cache=True`` that some process of this user has compiled is not compiled again; while one
-process compiles it, the others that need it wait for that. Objects with ``__numba_cuda_link__`` bring their code to the
-kernels that call them, with a daemon and without. Off for releases of numba-cuda-mlir with which it was not tested.
+process compiles it, the others that need it wait for that. All other kernels are linked by the daemon, as is the CUDA
+C++ that is linked into them compiled there. Objects with ``__numba_cuda_link__`` bring their code to the kernels that call
+them, with a daemon and without. Off for releases of numba-cuda-mlir with which it was not tested.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]
 
-_OUTCOMES = ("hits", "compiles", "published", *LINK_OUTCOMES)
+_OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", *LINK_OUTCOMES)
 switch = Switch("numba-cuda-mlir", "CCCL_CACHE_NUMBA_MLIR", served_release, Report(__name__, _OUTCOMES))
 
 
@@ -63,8 +64,8 @@ def uninstall() -> None:
 def status() -> dict[str, Any]:
     """Returns the counts of this process.
 
-    ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``links_generated`` and
-    ``links_hit`` (code that objects in kernels bring, see docs/guide-numba-links.md); ``not_cached`` and ``errors``: how
-    often, by reason.
+    ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``stages_served`` and
+    ``stages_compiled`` (calls of NVRTC and nvJitLink); ``links_generated`` and ``links_hit`` (code that objects in kernels
+    bring, see docs/guide-numba-links.md); ``not_cached`` and ``errors``: how often, by reason.
     """
     return switch.status()

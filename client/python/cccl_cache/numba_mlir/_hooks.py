@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where numba-cuda-mlir is changed: functions ask for their kernels first, and objects bring their code."""
+"""Where numba-cuda-mlir is changed: functions ask for their kernels first, its linker is the daemon's, and objects bring
+their code."""
 
 from __future__ import annotations
 
@@ -10,9 +11,11 @@ from typing import Any, Callable
 
 from numba_cuda_mlir import mlir_compiler
 from numba_cuda_mlir.descriptor import MLIRDispatcher, mlir_target
+from numba_cuda_mlir.numba_cuda.cudadrv import driver, nvrtc, nvvm
 
 from .._plugin.canonical import Refused
-from .._plugin.leases import Deposits, Settings
+from .._plugin.compiler_stages import CompilerStages
+from .._plugin.leases import Deposits, Settings, default_client
 from .._plugin.link_lists import NAMESPACE as LINKS
 from .._plugin.patches import Patches
 from .._plugin.report import Report
@@ -29,6 +32,8 @@ class MlirHooks:
 
     def __init__(self, settings: Settings, release: str, report: Report):
         self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
+        client = None if settings.connect is default_client else settings.connect
+        self._stages = CompilerStages(client, settings.wait, report)
         self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
         self._patches = Patches()
 
@@ -36,6 +41,7 @@ class MlirHooks:
         """Changes the package. Functions that were made before keep the cache that they have."""
         self._links.attach()
         self._patches.afterwards(self._links.detach)
+        self._stages.attach(self._patches, nvvm, nvrtc, driver)
         replace = self._patches.replace
         replace(MLIRDispatcher, "enable_caching", self._enabling())
         for name in ("_compile_impl", "_compile_public"):
