@@ -2,20 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose kernel calls an object that generates code. Says what that took. Started by tests.
 
-Usage: linked_program.py BACKEND FACTOR [callback|nvmath]
+Usage: linked_program.py BACKEND FACTOR [whole|callback|nvmath]
 """
 
 import ctypes
 import hashlib
+import importlib
 import json
 import sys
 
 import numpy
 from numba_backends import BACKENDS, compiled
-
-from cccl_cache._plugin.leases import Deposits, Settings
-from cccl_cache._plugin.link_lists import NAMESPACE
-from cccl_cache._plugin.report import Report
 
 
 class Scale:
@@ -33,13 +30,14 @@ class Scale:
         return self.numba.linkable.LTOIR(code, setup_callback=print) if self.callback else code
 
 
-def scaling(numba, factor, callback):
-    scale = Scale(numba, factor, callback)
+def scaling(numba, factor, how):
+    scale = Scale(numba, factor, how == "callback")
 
     def kernel(data):
         data[0] = scale(data[0])
 
-    return numba.cubin(kernel, numba.types.float32[::1])
+    compile = numba.whole if how == "whole" else numba.cubin
+    return compile(kernel, numba.types.float32[::1])
 
 
 def transforming(numba):
@@ -63,10 +61,10 @@ def transforming(numba):
 
 def main(backend, factor, how=None):
     numba = BACKENDS[backend]()
-    report = Report(numba.plugin, ("links_generated", "links_hit", "published"))
-    numba.hooks()(numba.release, report, Deposits(NAMESPACE, Settings(wait=60), report)).attach()
-    cubin = transforming(numba) if how == "nvmath" else scaling(numba, int(factor), how == "callback")
-    json.dump({**report.snapshot(), "cubin": hashlib.sha256(cubin).hexdigest()}, sys.stdout)
+    plugin = importlib.import_module(numba.plugin)
+    assert plugin.install(wait=60), plugin.status()
+    cubin = transforming(numba) if how == "nvmath" else scaling(numba, int(factor), how)
+    json.dump({**plugin.status(), "cubin": hashlib.sha256(cubin).hexdigest()}, sys.stdout)
 
 
 main(*sys.argv[1:])

@@ -49,6 +49,12 @@ class NumbaCuda:
         function = getattr(function, "py_func", function)
         return bytes(self._kernel(function, argument_types, lto=lto)._codelibrary.get_cubin().code)
 
+    def whole(self, function, *argument_types):
+        """The same with cache=True."""
+        self._kernel.bind = lambda kernel: kernel._codelibrary.get_cubin()
+        kernel = self.cuda.jit(cache=True)(function).compile(argument_types)
+        return bytes(kernel._codelibrary.get_cubin().code)
+
     def hooks(self):
         from cccl_cache.numba._links import LinkHooks
 
@@ -75,6 +81,10 @@ class NumbaCudaMlir:
         options = {} if lto is None else {"lto": lto}
         kernel = self.cuda.jit(**options)(getattr(function, "py_func", function))
         return kernel.compile(self.types.void(*argument_types)).metadata["cubin"]
+
+    def whole(self, function, *argument_types):
+        """The same with cache=True."""
+        return self.cuda.jit(cache=True)(function).compile(self.types.void(*argument_types)).metadata["cubin"]
 
     def hooks(self):
         from cccl_cache.numba_mlir._links import LinkHooks
