@@ -16,7 +16,10 @@ import os
 import sys
 from typing import Any
 
-_PLUGINS = {"cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute")}
+_PLUGINS = {
+    "cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute"),
+    "numba.cuda": ("CCCL_CACHE_NUMBA", "cccl_cache.numba"),
+}
 
 
 def _asked_for(variable: str) -> bool:

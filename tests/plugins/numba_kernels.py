@@ -118,7 +118,7 @@ def shared_twins(**options):
     @cuda.jit(**options)
     def shared_twins(a):
         i = cuda.threadIdx.x
-        a[i] = first(a[i]) + second(a[i] * 2)
+        a[i] = first(a[i]) - second(a[i + 32])
 
     return shared_twins, (float32[::1],)
 

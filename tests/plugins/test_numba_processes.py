@@ -37,7 +37,7 @@ def shuffled(names):
 
 def built(daemon):
     """How many builds a compiler of the daemon made."""
-    return daemon.stats()["builds_total"]
+    return daemon.stats()["compiles_total"]
 
 
 def test_whole_kernels_are_compiled_once_for_all_processes(real):

@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r'^@(?!"_ZN08NumbaEnv|"llvm\.)[^\n]*\bglobal\b', re.M)
 _MODULE_ID = re.compile(r"\A; ModuleID = .*\n")
 _CONSTANT = re.compile(r'@"\.bytes\.(-?\d+)"')
 _SHARED = re.compile(r'@"_cudapy_smem_(\d+)"')
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_OF_A_TYPE = re.compile(r"0x[0-9a-f]{6,}|(?<=6RecordILi)\d+(?=E)")  # addresses of functions, numbers of record types
 _DIGITS = re.compile(r"\d+")
 
 
@@ -122,7 +122,7 @@ def _renamed(text: str, tag_of: Callable[[int], Optional[str]]) -> str:
         tag = None if span is None else tag_of(span[2])
         if span is None or tag is None:
             return name
-        return f"{name[: span[0]]}B{len(tag)}{tag}{_ADDRESS.sub('0x', name[span[1] :])}"
+        return f"{name[: span[0]]}B{len(tag)}{tag}{_OF_A_TYPE.sub('0', name[span[1] :])}"
 
     return _BYTES_OR_NAME.sub(one, text)
 

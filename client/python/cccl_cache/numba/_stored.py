@@ -21,6 +21,7 @@ from numba.cuda.memory_management.nrt import NRT_LIBRARY
 
 from .._plugin.canonical import Refused
 from .._plugin.link_files import is_cuda_source
+from ._values import LIBRARIES
 
 HEADERS, LAUNCH = "headers", "launch configuration"
 _SIZE = 8
@@ -82,7 +83,7 @@ def write_kernel(kernel: Any) -> bytes:
     library = kernel._codelibrary
     if library.referenced_objects:
         raise Refused("it holds objects of this process")
-    if library._setup_functions or library._teardown_functions:
+    if any(not _warns_only(each) for each in (*library._setup_functions, *library._teardown_functions)):
         raise Refused("it has callbacks, which this process alone has")
     [(cc, cubin)] = library._cubin_cache.items()
     files = library._linking_files
@@ -141,6 +142,11 @@ def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: 
         shared_memory_carveout=given["carveout"],
         launch_config_sensitive=given["launch_config_sensitive"],
     )
+
+
+def _warns_only(callback: Any) -> bool:
+    """numba's own callbacks warn where there is no nvJitLink, and here there is."""
+    return str(getattr(callback, "__module__", "")).partition(".")[0] in LIBRARIES
 
 
 def _written(properties: dict[str, Any], cubin: bytes) -> bytes:

@@ -16,6 +16,7 @@ from .._plugin.functions import Walk
 from .._plugin.link_files import describe_link_files
 from .._plugin.numba_values import Values
 
+LIBRARIES = ("numba", "numba_cuda")
 REFUSED_OPTIONS = {
     "debug": "it is compiled for debugging",
     "lineinfo": "it has the lines of its source",
@@ -48,4 +49,4 @@ def _extern(value: Any, walk: Walk) -> Optional[Description]:
 
 
 _DISPATCHERS = DispatcherForm("numba", {**REFUSED_OPTIONS, "link": "it links other code"}, _capability)
-VALUES = Values(("numba", "numba_cuda"), types, dispatcher.CUDADispatcher, _DISPATCHERS, _extern)
+VALUES = Values(LIBRARIES, types, dispatcher.CUDADispatcher, _DISPATCHERS, _extern)
