@@ -19,6 +19,7 @@ from typing import Any
 _PLUGINS = {
     "cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute"),
     "numba.cuda": ("CCCL_CACHE_NUMBA", "cccl_cache.numba"),
+    "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
 }
 
 

@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import importlib
 import json
+import pathlib
 import sys
 
 import numpy
@@ -44,7 +45,8 @@ def transforming(numba):
     """The FFT of numba-cuda's issue 67 as nvmath-python 1.0 has it: small, for a thread."""
     import nvidia
 
-    ctypes.CDLL(f"{nvidia.__path__[0]}/cu13/lib/libmathdx.so.0")  # which is looked for in site-packages alone
+    [library] = [found for place in nvidia.__path__ for found in pathlib.Path(place).glob("cu13/lib/libmathdx.so.0")]
+    ctypes.CDLL(str(library))  # which is looked for in site-packages alone
     from nvmath.device import FFT, common_cuda
 
     capability = common_cuda.ComputeCapability(9, 0)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects with __numba_cuda_link__ in kernels of numba-cuda and numba-cuda-mlir: what is found, linked and refused."""
 
+import pathlib
+import re
 import types as python_types
 
 import numpy
@@ -242,6 +244,18 @@ def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
 
     function.__class__ = Declared
     numba.cubin(kernel_of(function), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
+def test_the_example_of_the_guide_compiles(numba):
+    text = (pathlib.Path(__file__).parents[2] / "docs/guide-numba-links.md").read_text()
+    [example] = re.findall(r"^```python\n(.*?)^# On a GPU:", text, re.DOTALL | re.MULTILINE)
+    scope = {}
+    for text, stand_in in (("cccl_cache.numba.install()", ""), ("cuda.get_current_device()", "DEVICE"), ("cache=True", "")):
+        example = example.replace(text, stand_in)
+    exec(example, scope)
+    scope["DEVICE"] = python_types.SimpleNamespace(compute_capability=(9, 0))
+    assert numba.cubin(scope["f"], numba.types.complex64[::1])[:4] == b"\x7fELF"
 
 
 class Mine(Exception):

@@ -83,7 +83,7 @@ class Values(NamedTuple):
             if found:
                 yield field, found
 
-    def _instances(self, kind: Any, walk: Walk) -> Description:
+    def _instances(self, kind: Any, walk: Walk) -> Optional[Description]:
         """The values that a type stands for, where it does not name them."""
         if isinstance(kind, self.types.BaseNamedTuple):
             return tuple(kind.fields)
@@ -103,8 +103,8 @@ class Values(NamedTuple):
             raise Refused(f"the class {kind.__module__}.{kind.__qualname__}")
         return named
 
-    def _of_numba(self, value: Any) -> Description | None:
-        """Names what numba-cuda itself defines, whose files are in the key."""
+    def _of_numba(self, value: Any) -> Optional[Description]:
+        """Names what the compiler itself defines, whose files are in the key."""
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
         home = getattr(value, "__module__", None) or type(value).__module__
         if not isinstance(name, str) or home.partition(".")[0] not in self.libraries:

@@ -54,7 +54,7 @@ class KernelCache(MLIRCache):  # type: ignore[misc]
 
     def __init__(self, dispatcher: Any, kernels: Kernels):
         # Not MLIRCache's: that looks for a directory, which a function without a file has not.
-        self._dispatcher = weakref.ref(dispatcher)
+        self._dispatcher: Any = weakref.ref(dispatcher)
         self._kernels = kernels
         self._name = dispatcher.py_func.__qualname__
         self._thread = threading.local()
