@@ -19,6 +19,8 @@ from typing import Any
 _PLUGINS = {
     "cuda.compute": ("CCCL_CACHE_COMPUTE", "cccl_cache.compute"),
     "triton": ("CCCL_CACHE_TRITON", "cccl_cache.triton"),
+    "numba.cuda": ("CCCL_CACHE_NUMBA", "cccl_cache.numba"),
+    "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
 }
 
 

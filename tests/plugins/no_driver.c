@@ -1,6 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // A libcuda.so.1 for machines without a driver: cuda.compute's library links one, and compiles without calling it.
+// nvmath-python wants to know which CUDA it is for.
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+
 #define NO_DEVICE(function) \
   int function(void) { return 100; }
 

@@ -13,7 +13,7 @@ import threading
 import cccl_cache
 import cccl_cache.core
 import pytest
-from cccl_cache.core import _compile
+from cccl_cache._plugin import daemon
 from cuda.core import Linker, LinkerOptions, ObjectCode, Program, ProgramOptions
 from patience import PATIENCE
 
@@ -51,7 +51,7 @@ def asked(client, monkeypatch):
 @pytest.fixture
 def alone(monkeypatch):
     """As in a process that has compiled nothing yet: a function that names the daemon for it."""
-    monkeypatch.setattr(_compile, "_made", {})
+    monkeypatch.setattr(daemon, "_made", {})
     return lambda socket: monkeypatch.setenv("CCCL_CACHE_SOCKET", str(socket))
 
 
@@ -188,7 +188,7 @@ def test_threads_that_begin_at_one_moment_have_one_client(alone, lasting):
 
     def first_use(_):
         together.wait()
-        return _compile._own_client()
+        return daemon.own_client()
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(first_use, range(8)))) == 1

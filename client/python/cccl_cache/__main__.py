@@ -18,7 +18,12 @@ from . import _library
 from ._client import COMPILER_OF_THE_PACKAGE
 
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
-_PLUGINS = {"cuda.compute": "cccl_cache.compute", "triton": "cccl_cache.triton"}
+_PLUGINS = {
+    "cuda.compute": "cccl_cache.compute",
+    "numba-cuda": "cccl_cache.numba",
+    "numba-cuda-mlir": "cccl_cache.numba_mlir",
+    "triton": "cccl_cache.triton",
+}
 _PROCESS_BYTES = 64 << 20  # the library's own choice
 
 

@@ -9,6 +9,7 @@ globals, functions it calls. A value without an identity that holds in another p
 from __future__ import annotations
 
 import builtins
+import importlib
 import types
 from typing import Any, Callable, Iterator, Mapping
 
@@ -36,6 +37,18 @@ class Walk:
         self._state = dict(state or {})
         self._libraries = libraries
         self._visited: dict[int, int] = {}
+        self.apart = False
+
+    def alone(self) -> "Walk":
+        """A walk that begins at another function, which this one reaches: its descriptions do not depend on the way there.
+        `apart` tells it from this one."""
+        other = Walk(self._describe, libraries=self._libraries)
+        other.apart = True
+        return other
+
+    def has_met(self, function: types.FunctionType) -> bool:
+        """Whether the function was described before."""
+        return id(function) in self._visited
 
     def value(self, value: Any) -> Description:
         """The description of a value that a function reaches."""
@@ -96,6 +109,8 @@ class Walk:
             if not isinstance(value, types.ModuleType):
                 break
             owner, value = value, getattr(value, attribute, _MISSING)
+            if value is _MISSING:
+                value = self._submodule(owner, attribute)
             taken.append(attribute)
             if value is _MISSING:
                 raise Refused(f"'{'.'.join([name, *taken])}' is not there")
@@ -106,6 +121,15 @@ class Walk:
             if named is not None:
                 return (".".join(taken), named)
         return (".".join(taken), self.value(value))
+
+    def _submodule(self, owner: types.ModuleType, name: str) -> Any:
+        """A module of a compiler's package that it imports at its first compile only."""
+        if owner.__name__.partition(".")[0] not in self._libraries:
+            return _MISSING
+        try:
+            return importlib.import_module(f"{owner.__name__}.{name}")
+        except ImportError:
+            return _MISSING
 
     def _of_a_library(self, owner: types.ModuleType, attribute: str, value: Any) -> Description | None:
         """Names what a compiler's package defines: its files are in the key. None for what must be described by value."""

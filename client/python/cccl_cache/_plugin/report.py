@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 _MOST_REASONS = 1000
+LINK_OUTCOMES = ("links_generated", "links_hit")
 
 
 class Report:

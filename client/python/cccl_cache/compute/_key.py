@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Optional
 
 from . import _arguments
 from .._plugin.canonical import Refused, digest
 from .._plugin.leases import Key
-from ._environment import native_environment, python_environment
+from .._plugin.mlir_compiler import KNOWN_PACKAGES, python_environment
+from .._plugin.registrations import Registrations
+from ._environment import native_environment
 
 SCHEMA = "1"
-_KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
-_checked: dict[int, int] = {}
 
 
 def build_key(release: str, wrapper: Any, initializer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
@@ -50,30 +50,12 @@ def _check_registrations() -> None:
     """
     from numba_cuda_mlir.extending import lowering_registry, typing_registry
 
-    for registry in (typing_registry, lowering_registry):
-        size = sum(len(part) for part in _parts(registry))
-        if _checked.get(id(registry)) == size:
-            continue
-        for entry in (entry for part in _parts(registry) for entry in part):
-            for home in _homes(entry):
-                if home.partition(".")[0] not in _KNOWN_PACKAGES:
-                    raise Refused(f"the module {home} registered functions or types with the compiler")
-        _checked[id(registry)] = size
+    for home in _registrations.strangers((typing_registry, lowering_registry)):
+        raise Refused(f"the module {home} registered functions or types with the compiler")
 
 
-def _parts(registry: Any) -> list[list[Any]]:
-    return [part for part in vars(registry).values() if isinstance(part, list)]
-
-
-def _homes(entry: Any) -> Iterator[str]:
-    """The modules from which a registration comes: those of its classes, their bases, and its functions."""
-    for part in entry if isinstance(entry, tuple) else (entry,):
-        for found in (part, *getattr(part, "templates", ())):
-            found = getattr(found, "_overload_func", found)
-            for definition in found.__mro__ if isinstance(found, type) else (found,):
-                home = getattr(definition, "__module__", None)
-                if isinstance(home, str) and (isinstance(definition, type) or callable(definition)):
-                    yield "cuda.compute" if _made_by_gpu_struct(definition) else home
+def _home_of(definition: Any) -> Optional[str]:
+    return "cuda.compute" if _made_by_gpu_struct(definition) else getattr(definition, "__module__", None)
 
 
 def _made_by_gpu_struct(definition: Any) -> bool:
@@ -82,3 +64,6 @@ def _made_by_gpu_struct(definition: Any) -> bool:
     from cuda.compute.struct import _Struct
 
     return isinstance(definition, type) and issubclass(definition, _Struct) and definition.__module__ == "types"
+
+
+_registrations = Registrations(KNOWN_PACKAGES, _home_of)

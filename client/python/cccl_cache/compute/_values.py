@@ -4,13 +4,23 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from typing import Any
 
-from .._plugin.canonical import Description, Refused, digest, encode
+from .._plugin.canonical import Description, Refused
+from .._plugin.dispatchers import DispatcherForm
 from .._plugin.functions import Walk
 from .._plugin.values import describe_dtype, describe_plain, why_refused
+
+_DISPATCHERS = DispatcherForm(
+    "numba_cuda_mlir",
+    {
+        "link": "it links other code",
+        "extensions": "it has extensions",
+        "debug": "it is compiled for debugging",
+        "cc": "it is bound to a compute capability",
+        "chip": "it is bound to a compute capability",
+    },
+)
 
 
 def describe_value(value: Any, walk: Walk) -> Description:
@@ -19,7 +29,7 @@ def describe_value(value: Any, walk: Walk) -> Description:
     if description is not None:
         return description
     if hasattr(value, "py_func"):
-        return _describe_dispatcher(value, walk)
+        return _DISPATCHERS.describe(value, walk)
     if isinstance(value, type):
         return _describe_type(value)
     raise Refused(why_refused(value))
@@ -47,53 +57,3 @@ def _describe_type(kind: type) -> Description:
     if hasattr(kind, "_type_descriptor") and hasattr(kind, "_field_spec"):
         return ("gpu_struct", kind.__name__, describe_type_descriptor(kind._type_descriptor))
     raise Refused(f"the class {kind.__module__}.{kind.__qualname__}")
-
-
-_seen_dispatchers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-_seen_lock = threading.Lock()
-_NO_INFLUENCE = {"cache", "profile_jit"}
-_REFUSED_OPTIONS = {
-    "link": "it links other code",
-    "extensions": "it has extensions",
-    "debug": "it is compiled for debugging",
-    "cc": "it is bound to a compute capability",
-    "chip": "it is bound to a compute capability",
-}
-
-
-def _describe_dispatcher(dispatcher: Any, walk: Walk) -> Description:
-    kind = type(dispatcher)
-    if kind.__module__.partition(".")[0] != "numba_cuda_mlir":
-        raise Refused(f"a compiled function of {kind.__module__}")
-    name = getattr(dispatcher.py_func, "__name__", "?")
-    options = dict(dispatcher.targetoptions)
-    for option, reason in _REFUSED_OPTIONS.items():
-        if options.pop(option, None):
-            raise Refused(f"cuda.jit function '{name}': {reason}")
-    described = tuple((key, _option(name, key, options[key])) for key in sorted(options) if key not in _NO_INFLUENCE)
-    description = ("dispatcher", walk.function(dispatcher.py_func), described)
-    _check_unchanged(name, dispatcher, description)
-    return description
-
-
-def _option(name: str, option: str, value: Any) -> Description:
-    if isinstance(value, (list, set)):
-        value = tuple(sorted(value)) if isinstance(value, set) else tuple(value)
-    try:
-        encode(value)
-    except Refused:
-        raise Refused(f"cuda.jit function '{name}': its option '{option}'") from None
-    return ("option", value)
-
-
-def _check_unchanged(name: str, dispatcher: Any, description: Description) -> None:
-    """A dispatcher keeps what it compiled first: its code must be that of what it looks like now."""
-    now = digest(description)
-    with _seen_lock:
-        first = _seen_dispatchers.get(dispatcher)
-        if first is None:
-            if dispatcher.overloads:
-                raise Refused(f"cuda.jit function '{name}' was compiled before it was seen here")
-            _seen_dispatchers[dispatcher] = now
-        elif first != now:
-            raise Refused(f"cuda.jit function '{name}' changed after its first use")

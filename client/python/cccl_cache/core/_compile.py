@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import weakref
-from typing import Any, Callable, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Union
 
 from cuda.core import Program, ProgramOptions
 
 import cccl_cache
+
+from .._plugin.daemon import ask, own_client
 
 Code = Union[str, bytes]
 
@@ -21,11 +22,6 @@ _logger = logging.getLogger("cccl_cache.core")
 _PRECOMPILED_HEADERS = ("pch", "pch_verbose", "pch_messages", "instantiate_templates_in_pch")
 # They write files or read what an earlier compile wrote, or need what only this process has.
 _LOCAL = ("create_pch", "use_pch", "pch_dir", "time", "fdevice_time_trace", "debug")
-
-_BRIEFLY = 1.0
-# At most one. Without a lock, which a fork could leave held: of clients made at one moment the first is kept.
-_made: dict[str, cccl_cache.Client] = {}
-_silent: weakref.WeakSet[cccl_cache.Client] = weakref.WeakSet()
 
 
 def compile(
@@ -69,57 +65,40 @@ def compile(
         compiles it here and raises what it raises.
     """
     options = options or ProgramOptions()
-    kind = str(code_type).lower()
-    if kind in ("c++", "nvvm") and not any(getattr(options, name, None) for name in _LOCAL):
-        try:
-            daemon = client or _own_client()
-            program = _program(code, kind, target_type, options, name_expressions, wait)
-            result = _ask(daemon, lambda: daemon.run(program))
-            if target_type == "ltoir":
-                _check_linkable(result.toolchain.version)
-            made = result.to_object_code(options.name or "")
-        except cccl_cache.CompileError:
-            raise
-        except Exception as error:  # whatever it is, cuda.core may do it, or says better why not
-            _logger.info("compiled by this process: %s", error)
-        else:
-            if logs is not None and result.log:
-                logs.write(result.log)
-            return made
-    return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
-
-
-def _own_client() -> cccl_cache.Client:
-    """One for all threads of this process and for its children, made at the first use.
-
-    Raises
-    ------
-    NoDaemonError
-        No socket may be trusted now; the next call looks again.
-    """
-    found: Optional[cccl_cache.Client] = _made.get("client")
-    return found or _made.setdefault("client", cccl_cache.Client(fallback="error"))
-
-
-def _ask(client: cccl_cache.Client, question: Callable[[], cccl_cache.Result]) -> cccl_cache.Result:
-    """Runs a call. After one that timed out, the daemon has a second to show that it is alive.
-
-    So a daemon that hangs costs a process the time that the question allows once, and a build that took too long costs
-    the next one nothing. Any thread may call it.
-
-    Raises
-    ------
-    TimeoutError
-        There was no answer in time.
-    """
-    if client in _silent:
-        client.health(timeout=_BRIEFLY)
-        _silent.discard(client)
     try:
-        return question()
-    except TimeoutError:
-        _silent.add(client)
+        made, log = from_daemon(code, code_type, target_type, options, name_expressions, client, wait)
+    except cccl_cache.CompileError:
         raise
+    except Exception as error:  # whatever it is, cuda.core may do it, or says better why not
+        _logger.info("compiled by this process: %s", error)
+        return Program(code, code_type, options).compile(target_type, tuple(name_expressions), logs)
+    if logs is not None and log:
+        logs.write(log)
+    return made
+
+
+def from_daemon(
+    code: Code,
+    code_type: str,
+    target_type: str,
+    options: ProgramOptions,
+    name_expressions: Sequence[str],
+    client: Optional[cccl_cache.Client],
+    wait: float,
+) -> tuple[Any, str]:
+    """The cuda.core.ObjectCode that the daemon makes, and the compiler's messages. Raises whatever prevents it."""
+    kind = str(code_type).lower()
+    if kind not in ("c++", "nvvm"):
+        raise ValueError(f"the daemon does not compile {code_type}")
+    for name in _LOCAL:
+        if getattr(options, name, None):
+            raise ValueError(f"the option {name} is for this process alone")
+    daemon = client or own_client()
+    program = _program(code, kind, target_type, options, name_expressions, wait)
+    result = ask(daemon, lambda: daemon.run(program))
+    if target_type == "ltoir":
+        _check_linkable(result.toolchain.version)
+    return result.to_object_code(options.name or ""), result.log
 
 
 def _check_linkable(version: str) -> None:

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The three compilers below numba-cuda and numba-cuda-mlir, replaced by the daemon's.
+
+Both packages reach them through a name in a module of theirs, and have the same such modules:
+
+    cudadrv.nvvm.compile_ir   modules of NVVM IR with options -> PTX or LTO-IR
+    cudadrv.nvrtc.Program     CUDA C++ -> PTX or LTO-IR
+    cudadrv.driver.Linker     object codes -> a cubin or PTX
+
+All that the daemon can't do, or that doesn't compile there, the package's own compiler does, with its own errors.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any, Callable, Optional, Union
+
+from cuda.bindings import nvjitlink
+from cuda.core import ObjectCode
+
+import cccl_cache
+
+from ..core._compile import from_daemon
+from .daemon import ask, own_client
+from .patches import Patches
+from .report import Report
+
+_FAST = {"ftz": True, "fma": True, "prec_div": False, "prec_sqrt": False}
+_DEBUG = "g"
+
+
+class CompilerStages:
+    """Has the daemon compile for one package. Thread-safe.
+
+    `client` makes the client, or None for that of the process; `wait` bounds, in seconds, how long a compile is waited
+    for. Counts `stages_served` and `stages_compiled` in the report.
+    """
+
+    def __init__(self, client: Optional[Callable[[], Any]], wait: float, report: Report):
+        self._connect = client
+        self._client: Any = None
+        self._wait = wait
+        self._report = report
+
+    def attach(self, patches: Patches, nvvm: Any, nvrtc: Any, driver: Any) -> None:
+        """Replaces the compilers in the package's modules."""
+        patches.replace(nvvm, "compile_ir", self._compile_ir(nvvm, nvvm.compile_ir))
+        patches.replace(nvrtc, "Program", functools.partial(_Program, self, nvrtc.Program))
+        patches.replace(driver, "Linker", functools.partial(_Linker, self, driver.Linker))
+
+    def serve(self, stage: str, served: Callable[[cccl_cache.Client], Any], own: Callable[[], Any]) -> Any:
+        """What the daemon made, or else what this process makes."""
+        try:
+            made = served(self._connected())
+        except Exception as error:  # whatever it is, the package's own compiler may do it, or says better why not
+            if not isinstance(error, cccl_cache.CompileError):
+                self._report.not_cached(stage, f"{type(error).__name__}: {error}")
+            self._report.count("stages_compiled")
+            return own()
+        self._report.count("stages_served")
+        return made
+
+    def run(self, client: cccl_cache.Client, program: Union[cccl_cache.Nvvm, cccl_cache.Link]) -> cccl_cache.Result:
+        """The answer of the daemon. Raises what cccl_cache.Client.run does."""
+        return ask(client, lambda: client.run(program))
+
+    @property
+    def wait(self) -> float:
+        return self._wait
+
+    def _connected(self) -> Any:
+        if self._connect is None:
+            return own_client()
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+    def _compile_ir(self, nvvm: Any, original: Callable[..., bytes]) -> Callable[..., bytes]:
+        @functools.wraps(original)
+        def compile_ir(llvmir: Union[str, list[str]], **options: Any) -> bytes:
+            if _DEBUG in options:  # each module alone, with options that the package tries out first
+                return original(llvmir, **options)
+
+            def served(client: cccl_cache.Client) -> bytes:
+                modules = [nvvm.llvm_replace(text) for text in ([llvmir] if isinstance(llvmir, str) else llvmir)]
+                result = self.run(client, self._nvvm(modules, dict(options)))
+                if result.log:
+                    warnings.warn(result.log, category=getattr(nvvm, "NvvmWarning", UserWarning))
+                return bytes(result.artifacts["ltoir" if "gen-lto" in options else "ptx"])
+
+            made: bytes = self.serve("NVVM", served, lambda: original(llvmir, **options))
+            return made
+
+        return compile_ir
+
+    def _nvvm(self, modules: list[str], options: dict[str, Any]) -> cccl_cache.Nvvm:
+        if options.pop("fastmath", False):
+            options.update(_FAST)
+        lto = "gen-lto" in options
+        options.pop("gen-lto", None)
+        return cccl_cache.Nvvm(
+            modules,
+            arch=options.pop("arch"),
+            options=sorted(_option(name, value) for name, value in options.items()),
+            libdevice=True,
+            toolchain=own_toolchain(),
+            emit="ltoir" if lto else "ptx",
+            timeout=self._wait,
+        )
+
+
+class _Program:
+    """Stands for cuda.core.Program where CUDA C++ is compiled."""
+
+    def __init__(self, stages: CompilerStages, original: Callable[..., Any], code: Any, code_type: str, options: Any = None):
+        self._stages = stages
+        self._original = original
+        self._given = code, code_type, options
+
+    def compile(self, target_type: str, name_expressions: Any = (), logs: Any = None) -> Any:
+        code, code_type, options = self._given
+
+        def own() -> Any:
+            return self._original(code, code_type, options=options).compile(target_type, name_expressions, logs)
+
+        def served(client: cccl_cache.Client) -> Any:
+            made, log = from_daemon(code, code_type, target_type, options, name_expressions, client, self._stages.wait)
+            if logs is not None and log:
+                logs.write(log)
+            return made
+
+        return self._stages.serve("NVRTC", served, own)
+
+
+class _Linker:
+    """Stands for cuda.core.Linker: links when it is asked to, and then has the logs."""
+
+    def __init__(self, stages: CompilerStages, original: Callable[..., Any], *codes: Any, options: Any = None):
+        self._stages = stages
+        self._original = original
+        self._options = options
+        # The package has all but the first in a set, so any order is its own: this one is the same in every process.
+        self._codes = [*codes[:1], *sorted(codes[1:], key=lambda code: (code.code_type, code.name or "", bytes(code.code)))]
+        self._own: Any = None
+        self._log = ""
+
+    def link(self, target_type: str) -> Any:
+        def served(client: cccl_cache.Client) -> Any:
+            arguments = [option.decode() for option in self._options.as_bytes()]
+            program = cccl_cache.Link(
+                [(code.name or "", bytes(code.code), code.code_type) for code in self._codes],
+                arch=self._options.arch,
+                options=[each for each in arguments if each != "-ptx" and not each.startswith("-arch=")],
+                toolchain=own_toolchain(),
+                emit=target_type,
+                timeout=self._stages.wait,
+            )
+            result = self._stages.run(client, program)
+            self._log = result.log
+            make = ObjectCode.from_cubin if target_type == "cubin" else ObjectCode.from_ptx
+            return make(bytes(result.artifacts[target_type]))
+
+        return self._stages.serve("nvJitLink", served, lambda: self._link_here(target_type))
+
+    def get_info_log(self) -> str:
+        return str(self._own.get_info_log()) if self._own is not None else self._log
+
+    def get_error_log(self) -> str:
+        return str(self._own.get_error_log()) if self._own is not None else ""
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.close()
+
+    def _link_here(self, target_type: str) -> Any:
+        self._own = self._original(*self._codes, options=self._options)
+        return self._own.link(target_type)
+
+
+def own_toolchain() -> str:
+    """The version of this process' nvJitLink, which may have to link what the daemon compiled."""
+    return "%d.%d" % tuple(nvjitlink.version())
+
+
+def _option(name: str, value: Any) -> str:
+    flag = "-" + name.replace("_", "-")
+    return flag if value is None else f"{flag}={int(value) if isinstance(value, bool) else value}"

@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Code that is linked into a kernel, by its contents: paths and LinkableCode of numba-cuda and of numba-cuda-mlir."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Iterable
+
+from .canonical import Refused, digest
+
+
+def describe_link_files(files: Iterable[Any]) -> list[str]:
+    """The digests of paths and LinkableCode objects, in their order. Raises Refused for one with callbacks."""
+    return [digest(_describe(file)) for file in files]
+
+
+def is_cuda_source(file: Any) -> bool:
+    """Whether NVRTC compiles it, with headers."""
+    return file.endswith(".cu") if isinstance(file, str) else getattr(file, "kind", None) == "cu"
+
+
+def _describe(file: Any) -> tuple[Any, ...]:
+    if isinstance(file, (str, os.PathLike)):
+        path = os.fspath(file)
+        try:
+            with open(path, "rb") as opened:
+                contents = hashlib.sha256(opened.read()).hexdigest()
+        except OSError as error:
+            raise Refused(f"{path} can't be read: {error.strerror}") from None
+        return ("file", os.path.basename(path), contents)
+    if not all(hasattr(file, name) for name in ("setup_callback", "teardown_callback", "data")):
+        raise Refused(f"a linked {type(file).__name__} is neither a path nor a LinkableCode")
+    if file.setup_callback or file.teardown_callback:
+        raise Refused(f"{file.name} has callbacks, which this process alone has")
+    data = file.data
+    contents = hashlib.sha256(data.encode() if isinstance(data, str) else bytes(data)).hexdigest()
+    return ("code", type(file).__name__, file.name, bool(file.nrt), contents)

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the code that numba-cuda-mlir makes of a Python function depends on, besides the function."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+
+from .canonical import Description, Refused, digest
+from .loaded import contents, version
+
+# Their files, or their releases, are in the keys anyway.
+KNOWN_PACKAGES = ("numba_cuda_mlir", "cuda", "numpy", "builtins", "_operator", "operator", "math", "cmath", "abc")
+_VARIABLES = ("NVRTC_", "NVRTCWIZ", "NVJITLINK_", "NVVM_", "NUMBA_CUDA_")
+_SETTINGS = (
+    "OPT",
+    "BOUNDSCHECK",
+    "CUDA_DEBUGINFO_DEFAULT",
+    "CUDA_DEFAULT_PTX_CC",
+    "CUDA_USE_NVIDIA_BINDING",
+    "DEBUG_ARRAY_OPT",
+    "DISABLE_JIT",
+    "FORCE_CUDA_CC",
+)
+
+
+def python_environment() -> str:
+    """The digest of the compiler's files and settings. Raises Refused for settings that are not kept apart."""
+    from numba_cuda_mlir.numba_cuda.core import config
+
+    if os.environ.get("LIBLLVM7"):
+        raise Refused("LIBLLVM7 names another LLVM")
+    if getattr(config, "ENABLE_CUDASIM", 0):
+        raise Refused("the CUDA simulator is on")
+    if getattr(config, "CUDA_DEBUGINFO_DEFAULT", 0):
+        raise Refused("all functions are compiled for debugging")
+    settings = tuple((name, _setting(name, getattr(config, name, None))) for name in _SETTINGS)
+    return digest((_python_compiler(), settings, sys.implementation.cache_tag))
+
+
+@functools.lru_cache(maxsize=1)
+def _python_compiler() -> Description:
+    from numba_cuda_mlir.numba_cuda.cudadrv.libs import get_cudalib, get_libdevice
+
+    import numba_cuda_mlir
+
+    return (
+        ("numba_cuda_mlir", version("numba-cuda-mlir"), contents(os.path.dirname(numba_cuda_mlir.__file__))),
+        ("libnvvm", contents(_found("libnvvm", get_cudalib("nvvm")))),
+        ("libdevice", contents(_found("libdevice", get_libdevice()))),
+    )
+
+
+def _found(name: str, path: object) -> str:
+    if not isinstance(path, str) or not os.path.isabs(path):
+        raise Refused(f"{name} can't be found")
+    return path
+
+
+def _setting(name: str, value: object) -> object:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_setting(name, element) for element in value)
+    if value is None or isinstance(value, str):
+        return value
+    raise Refused(f"numba's setting {name}")
+
+
+def environment_variables(more: tuple[str, ...] = ()) -> Description:
+    """Those that compilers read, and those that begin with `more`."""
+    names = (*_VARIABLES, *more)
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(names)))

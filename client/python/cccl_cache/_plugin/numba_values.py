@@ -1,0 +1,117 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptions of what a kernel of numba-cuda or of numba-cuda-mlir reaches: values, functions under cuda.jit, types,
+foreign functions. Both have the same classes of types, in packages of their own."""
+
+from __future__ import annotations
+
+import enum
+import re
+import sys
+import types as python_types
+from typing import Any, Callable, Iterator, NamedTuple, Optional
+
+from .canonical import Description, Refused
+from .dispatchers import DispatcherForm
+from .functions import Walk
+from .nvmath_code import brings_code, describe_code_of
+from .registrations import describe_package
+from .values import describe_plain, why_refused
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
+
+
+class Values(NamedTuple):
+    """How one compiler's values are described. `libraries` are its packages, `types` its module of types, `dispatcher`
+    the class of its functions and `dispatchers` their form; `extern` describes a foreign function or returns None."""
+
+    libraries: tuple[str, ...]
+    types: python_types.ModuleType
+    dispatcher: type
+    dispatchers: DispatcherForm
+    extern: Callable[[Any, Walk], Optional[Description]]
+
+    def walk(self) -> Walk:
+        """A traversal of a function."""
+        return Walk(self.describe, libraries=self.libraries)
+
+    def describe(self, value: Any, walk: Walk) -> Description:
+        """The description of one value. Raises Refused with what it is and why it has none."""
+        description = describe_plain(value, walk)
+        if description is not None:
+            return description
+        kind = type(value)
+        foreign = self.extern(value, walk)
+        if foreign is not None:
+            return foreign
+        if isinstance(value, self.dispatcher):
+            return self.dispatchers.describe(value, walk)
+        if isinstance(value, self.types.Type):
+            return self.describe_type(value, walk)
+        if isinstance(value, enum.Enum):
+            return ("member", _describe_enum(kind, walk), value.name)
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            return ("namedtuple", kind.__name__, tuple(kind._fields), tuple(walk.value(each) for each in value))
+        if isinstance(value, type):
+            return self._class(value, walk)
+        if brings_code(value):
+            return describe_code_of(value)
+        named = self._of_numba(value)
+        if named is None:
+            raise Refused(why_refused(value))
+        return named
+
+    def describe_type(self, kind: Any, walk: Walk) -> Description:
+        """A type of numba's: its class, its name and all types that it is made of."""
+        if isinstance(kind, self.types.Dispatcher):
+            return ("function", walk.value(kind.dispatcher))
+        name = str(kind)
+        if _ADDRESS.search(name):
+            raise Refused(f"the type {name} is named by an address")
+        home = type(kind).__module__
+        package = None if home.partition(".")[0] in self.libraries else describe_package(home)
+        parts = tuple((field, tuple(self.describe_type(part, walk) for part in found)) for field, found in self._parts(kind))
+        return ("type", f"{home}.{type(kind).__qualname__}", package, name, parts, self._instances(kind, walk))
+
+    def _parts(self, kind: Any) -> Iterator[tuple[str, list[Any]]]:
+        """The types among a type's attributes, by attribute."""
+        for field, value in sorted(vars(kind).items()):
+            if isinstance(value, dict):
+                value = tuple(value.values())
+            found = [value] if isinstance(value, self.types.Type) else value if isinstance(value, (tuple, list)) else ()
+            found = [part for part in found if isinstance(part, self.types.Type)]
+            if found:
+                yield field, found
+
+    def _instances(self, kind: Any, walk: Walk) -> Optional[Description]:
+        """The values that a type stands for, where it does not name them."""
+        if isinstance(kind, self.types.BaseNamedTuple):
+            return tuple(kind.fields)
+        if isinstance(kind, (self.types.EnumMember, self.types.EnumClass)):
+            return _describe_enum(kind.instance_class, walk)
+        if isinstance(kind, self.types.Omitted):
+            return walk.value(kind.value)
+        if isinstance(kind, self.types.Record):
+            return tuple((name, field.offset, field.alignment, str(field.title)) for name, field in kind.fields.items())
+        return None
+
+    def _class(self, kind: type, walk: Walk) -> Description:
+        if issubclass(kind, enum.Enum):
+            return _describe_enum(kind, walk)
+        named = self._of_numba(kind)
+        if named is None:
+            raise Refused(f"the class {kind.__module__}.{kind.__qualname__}")
+        return named
+
+    def _of_numba(self, value: Any) -> Optional[Description]:
+        """Names what the compiler itself defines, whose files are in the key."""
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        home = getattr(value, "__module__", None) or type(value).__module__
+        if not isinstance(name, str) or home.partition(".")[0] not in self.libraries:
+            return None
+        return ("library", home, name) if getattr(sys.modules.get(home), name, None) is value else None
+
+
+def _describe_enum(kind: Any, walk: Walk) -> Description:
+    members = tuple((name, walk.value(member.value)) for name, member in kind.__members__.items())
+    return ("enum", kind.__name__, issubclass(kind, int), members)

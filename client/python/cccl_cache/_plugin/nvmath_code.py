@@ -1,0 +1,164 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The code that nvmath-python's device API generates for kernels of either compiler: by one process of the node.
+
+It takes libmathdx seconds, and nvmath keeps it for one process. What is deposited is
+
+    envelope = length(4) header code     header = JSON [symbol, major and minor of the ISA]
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import sys
+import types
+from typing import Any, Callable, Mapping, Optional
+
+from .canonical import Description, Refused, digest
+from .functions import Walk
+from .leases import Deposits, Key
+from .link_lists import SCHEMA, describe_link_code, generator, links_code
+from .loaded import contents, loaded_copies
+from .patches import Patches
+from .report import Report
+from .switch import NotServed, tested_release
+from .values import describe_plain, why_refused
+
+TESTED = ("1.0.0",)
+_PACKAGE = "nvmath.device"
+_SERVED = {"cufftdx": "compile_fft_execute", "cublasdx": "compile_blas_execute", "cusolverdx": "compile_solver_execute"}
+_COMPILERS = ("", "_numba", "_numba_cuda_mlir")
+_OBJECTS = ("FFT", "Matmul", "Solver")
+
+
+def is_nvmath(value: Any) -> bool:
+    """Whether it is an object of nvmath's device API that generates code."""
+    kind = type(value)
+    return kind.__module__.startswith(f"{_PACKAGE}.") and kind.__name__ in _OBJECTS
+
+
+def describe_nvmath(value: Any) -> Description:
+    """What such an object generates, with the library that does. Raises Refused."""
+    return (*_describe(value, Walk(_describe)), _library())
+
+
+def brings_code(value: Any) -> bool:
+    """Whether an object brings code of its own to the kernels that reach it."""
+    return links_code(value) or is_nvmath(value)
+
+
+def describe_code_of(value: Any) -> Description:
+    """What code such an object brings. Raises Refused."""
+    return describe_nvmath(value) if is_nvmath(value) else describe_link_code(value)
+
+
+class NvmathCode:
+    """Serves the functions of nvmath that generate code, from the first such object on that a kernel uses. Attached and
+    detached under the compilers' own locks."""
+
+    def __init__(self, report: Report, deposits: Deposits):
+        self._report = report
+        self._deposits = deposits
+        self._patches = Patches()
+        self._met = False
+        self._known: dict[str, Any] = {}
+
+    def meet(self, value: Any) -> None:
+        """Changes nvmath if this is an object of it, and the first."""
+        if self._met or not is_nvmath(value):
+            return
+        self._met = True
+        try:
+            release = tested_release("nvmath-python", TESTED)
+        except NotServed as reason:
+            self._report.not_cached(_PACKAGE, str(reason))
+            return
+        for module, function in _SERVED.items():
+            served = None
+            for place in (f"{_PACKAGE}.{module}{compiler}" for compiler in _COMPILERS):
+                original = getattr(sys.modules.get(place), function, None)
+                if original is None or hasattr(original, "__wrapped__"):  # not loaded, or served by the other plug-in
+                    continue
+                served = served or self._serving(original, release)
+                self._patches.replace(sys.modules[place], function, served)
+
+    def detach(self) -> None:
+        """Puts the package back as it was."""
+        self._patches.undo()
+        self._met = False
+
+    def _serving(self, original: Callable[..., Any], release: str) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def compile_execute(value: Any, code_type: Any, *args: Any, **kwargs: Any) -> Any:
+            what = type(value).__qualname__
+            try:
+                key = _key(release, original.__name__, value, (code_type, *args), kwargs)
+            except Refused as reason:
+                self._report.not_cached(what, str(reason))
+                return self._generate(original, value, code_type, *args, **kwargs)
+            with self._deposits.turn(key.digest):
+                if key.digest not in self._known:
+                    generate = functools.partial(self._generate, original, value, code_type, *args, **kwargs)
+                    self._known[key.digest] = self._shared(key, what, code_type, generate)
+                return self._known[key.digest]
+
+        return compile_execute
+
+    def _shared(self, key: Key, what: str, code_type: Any, generate: Callable[[], Any]) -> Any:
+        with self._deposits.ask(key, what) as offer:
+            found = None if offer.contents is None else _unpacked(code_type, offer.contents)
+            if found is not None:
+                self._report.count("links_hit")
+                return found
+            made = generate()
+            offer.publish(_packed(*made))
+            return made
+
+    def _generate(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        self._report.count("links_generated")
+        return made
+
+
+def _key(release: str, function: str, value: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Key:
+    walk = Walk(_describe)
+    described = (describe_nvmath(value), walk.value(args), walk.value(dict(kwargs)))
+    fields = {"schema": SCHEMA, "class": f"nvmath-python {release}: {function}", "object": digest(described)}
+    return Key(fields, digest(tuple(sorted(fields.items()))))
+
+
+def _library() -> Description:
+    return (contents(loaded_copies("libmathdx.so")[0]), generator())
+
+
+def _describe(value: Any, walk: Walk) -> Description:
+    if is_nvmath(value):
+        computed = {name for name in vars(value) if isinstance(getattr(type(value), name, None), functools.cached_property)}
+        given = {name: kept for name, kept in vars(value).items() if name not in computed}
+        return ("nvmath", type(value).__qualname__, walk.value(given))
+    if type(value) is dict:
+        return ("dict", tuple((name, walk.value(value[name])) for name in sorted(value)))
+    if isinstance(value, tuple):
+        return ("tuple", tuple(map(walk.value, value)))
+    description = describe_plain(value, walk)
+    if description is None:
+        raise Refused(why_refused(value))
+    return description
+
+
+def _packed(code: Any, symbol: str) -> bytes:
+    header = json.dumps([symbol, *code.isa_version]).encode()
+    return len(header).to_bytes(4, "big") + header + bytes(code.data)
+
+
+def _unpacked(code_type: Any, envelope: bytes) -> Optional[tuple[Any, str]]:
+    common: types.ModuleType = importlib.import_module(f"{_PACKAGE}.common_cuda")
+    parse = importlib.import_module(f"{_PACKAGE}.common").parse_code_type
+    start = 4 + int.from_bytes(envelope[:4], "big")
+    try:
+        symbol, major, minor = json.loads(envelope[4:start])
+    except ValueError:
+        return None
+    return common.Code(parse(code_type), common.ISAVersion(major, minor), envelope[start:]), symbol

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The functions and types that programs teach a compiler of the numba family.
+
+After such a registration a function's code does not say what it compiles to: the code of the package that registered
+something is an input as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import hashlib
+import os
+import sys
+from typing import Any, Callable, Iterable, Iterator
+
+from .canonical import Description, Refused
+
+_MADE_FROM = ("_overload_func", "_definition_func")
+
+
+class Registrations:
+    """The packages from which the registrations in some registries come.
+
+    `known` are the packages whose files are in the key anyway; `home_of` names the module that a class belongs to
+    where the class itself does not tell. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        known: Iterable[str],
+        home_of: Callable[[Any], str | None] = lambda definition: getattr(definition, "__module__", None),
+    ):
+        self._known = frozenset(known)
+        self._home_of = home_of
+        self._sizes: dict[int, int] = {}
+        self._strangers: dict[int, set[str]] = {}
+
+    def strangers(self, registries: Iterable[Any]) -> tuple[str, ...]:
+        """The other modules that registered something. A registry of an unchanged size is not read again."""
+        found: set[str] = set()
+        for registry in registries:
+            parts = [part for part in vars(registry).values() if isinstance(part, list)]
+            size = sum(map(len, parts))
+            if self._sizes.get(id(registry)) != size:
+                homes = {home for part in parts for entry in part for home in self._homes(entry)}
+                self._strangers[id(registry)] = {home for home in homes if home.partition(".")[0] not in self._known}
+                self._sizes[id(registry)] = size
+            found |= self._strangers[id(registry)]
+        return tuple(sorted(found))
+
+    def _homes(self, entry: Any) -> Iterator[str]:
+        """The modules from which a registration comes: those of its classes, their bases, and its functions."""
+        for part in entry if isinstance(entry, tuple) else (entry,):
+            for found in (part, *getattr(part, "templates", ())):
+                for attribute in _MADE_FROM:
+                    found = getattr(found, attribute, found)
+                for definition in found.__mro__ if isinstance(found, type) else (found,):
+                    home = self._home_of(definition)
+                    if isinstance(home, str) and (isinstance(definition, type) or callable(definition)):
+                        yield home
+
+
+@functools.lru_cache(maxsize=None)
+def describe_package(module: str) -> Description:
+    """The installed package that a module belongs to: the digest of its list of files and their digests.
+
+    Raises Refused for a module that no package installed under its own name, such as `__main__`.
+    """
+    top = module.partition(".")[0]
+    path = getattr(sys.modules.get(top), "__file__", None) or ""
+    site, name = os.path.split(os.path.dirname(path))
+    for record in sorted(glob.glob(f"{glob.escape(site)}/{glob.escape(top)}*.dist-info/RECORD")) if name == top else ():
+        with open(record, "rb") as file:
+            files = file.read()
+        if f"\n{top}/__init__.py," in "\n" + files.decode(errors="replace"):
+            return (top, hashlib.sha256(files).hexdigest())
+    raise Refused(f"the module {module}, which no package installed, registered functions or types with the compiler")

@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The inputs of numba-cuda's compiles besides the function: packages, compilers, headers, settings.
+
+Files count by their contents, as this process has loaded or will find them; read once per process.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import sys
+from typing import Any
+
+import llvmlite
+import numba_cuda
+from cuda import pathfinder
+from numba.cuda import cuda_paths
+from numba.cuda.core import config
+from numba.cuda.core.imputils import builtin_registry as lowering
+from numba.cuda.descriptor import cuda_target
+from numba.cuda.typing.templates import builtin_registry as typing
+
+from .._plugin.canonical import Description, Refused, digest
+from .._plugin.loaded import contents, nvrtc_builtins, version
+from .._plugin.registrations import Registrations, describe_package
+
+_VERSIONED = ("numba-cuda", "numba", "llvmlite", "numpy", "cuda-core", "cuda-bindings", "cuda-pathfinder")
+_REGISTRIES = ("numba.cuda.cudadecl", "numba.cuda.cudaimpl", "numba.cuda.cudamath")
+_CORE_REGISTRIES = ("numba.core.typing.templates", "numba.core.imputils")
+_KNOWN = (
+    *("numba", "numba_cuda", "llvmlite", "numpy", "cuda", "abc", "builtins", "typing", "types", "enum", "collections"),
+    *("math", "cmath", "operator", "_operator", "functools", "_functools", "itertools"),
+)
+_SETTINGS = (
+    "BOUNDSCHECK",
+    "CUDA_DEBUG_POLY",
+    "CUDA_DEFAULT_PTX_CC",
+    "CUDA_NVRTC_EXTRA_SEARCH_PATHS",
+    "DEBUG_ARRAY_OPT",
+    "DISABLE_JIT",
+    "FORCE_CUDA_CC",
+    "OPT",
+)
+_PRINTING = ("DUMP_ASSEMBLY", "DUMP_BYTECODE", "DUMP_CFG", "DUMP_IR", "DUMP_LLVM", "DUMP_SSA", "ANNOTATE", "HTML")
+_VARIABLES = ("NVVM_", "NVJITLINK_", "NVRTC_", "NUMBA_CUDA_")
+_registrations = Registrations(_KNOWN)
+
+
+def toolchain() -> str:
+    """The digest of what every kernel depends on. Raises Refused if a part can't be found."""
+    for name in _PRINTING:
+        if getattr(config, name, None):
+            raise Refused(f"NUMBA_{name} has numba print what it compiles")
+    settings = tuple((name, _setting(name, getattr(config, name, None))) for name in _SETTINGS)
+    settings += (("enable_nrt", bool(cuda_target.target_context.enable_nrt)),)
+    taught = tuple(describe_package(home) for home in _registrations.strangers(_registries()))
+    return digest((_files(), settings, _variables(), taught, sys.implementation.cache_tag, platform.machine()))
+
+
+def headers() -> str:
+    """The digest of what CUDA C++ that is compiled for a kernel depends on besides."""
+    return digest(_headers())
+
+
+@functools.lru_cache(maxsize=1)
+def _files() -> Description:
+    libdevice = cuda_paths._get_libdevice_path().info
+    if not libdevice:
+        raise Refused("libdevice can't be found")
+    paths = (
+        ("numba-cuda", os.path.dirname(numba_cuda.__file__)),
+        ("llvmlite", os.path.dirname(llvmlite.__file__)),
+        ("libnvvm", _library("nvvm")),
+        ("nvJitLink", _library("nvJitLink")),
+        ("libdevice", libdevice),
+    )
+    return (tuple((name, contents(path)) for name, path in paths), tuple((name, version(name)) for name in _VERSIONED))
+
+
+@functools.lru_cache(maxsize=1)
+def _headers() -> Description:
+    nvrtc = _library("nvrtc")
+    found = pathfinder.locate_nvidia_header_directory("cccl")
+    extra = [place for place in str(config.CUDA_NVRTC_EXTRA_SEARCH_PATHS or "").split(":") if place]
+    places = [cuda_paths.get_cuda_paths()["include_dir"].info, None if found is None else found.abs_path, *extra]
+    return (contents(nvrtc), nvrtc_builtins([nvrtc]), tuple(contents(place) for place in places if place))
+
+
+def _library(name: str) -> str:
+    """The file that this process has loaded or loads now, as numba-cuda's first compile would."""
+    try:
+        path = pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except Exception as error:
+        raise Refused(f"{name} can't be loaded: {error}") from None
+    if path is None:
+        raise Refused(f"{name} can't be found")
+    return os.path.realpath(path)
+
+
+def _registries() -> list[Any]:
+    """Those of numba's registries into which programs register: the others are loaded by the first compile only."""
+    modules = [sys.modules[name] for name in (*_REGISTRIES, *_CORE_REGISTRIES) if name in sys.modules]
+    found = [vars(module).get("registry") or vars(module).get("builtin_registry") for module in modules]
+    return [typing, lowering, *(each for each in found if each is not None)]
+
+
+def _setting(name: str, value: object) -> object:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_setting(name, element) for element in value)
+    if value is None or isinstance(value, str):
+        return value
+    raise Refused(f"numba's setting {name}")
+
+
+def _variables() -> Description:
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_VARIABLES)))

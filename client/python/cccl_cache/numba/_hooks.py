@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Where numba-cuda is changed: functions ask for their kernels first, and its compilers are the daemon's."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from numba.cuda.cudadrv import driver, nvrtc, nvvm
+from numba.cuda.dispatcher import CUDADispatcher
+
+from .._plugin.canonical import Refused
+from .._plugin.compiler_stages import CompilerStages
+from .._plugin.leases import Deposits, Settings, default_client
+from .._plugin.link_lists import NAMESPACE as LINKS
+from .._plugin.patches import Patches
+from .._plugin.report import Report
+from . import _library
+from ._kernels import KernelCache, Kernels
+from ._key import NAMESPACE
+from ._links import LinkHooks
+from ._values import VALUES
+
+
+class NumbaHooks:
+    """The changes, and the way back. Made and removed by one thread at a time."""
+
+    def __init__(self, settings: Settings, release: str, report: Report, every_kernel: bool):
+        self._kernels = Kernels(Deposits(NAMESPACE, settings, report), release, report)
+        client = None if settings.connect is default_client else settings.connect
+        self._stages = CompilerStages(client, settings.wait, report)
+        self._links = LinkHooks(release, report, Deposits(LINKS, settings, report))
+        self._report = report
+        self._every_kernel = every_kernel
+        self._patches = Patches()
+
+    def attach(self) -> None:
+        """Changes the package. Functions that were made before keep the cache that they have."""
+        self._links.attach()
+        self._patches.afterwards(self._links.detach)
+        replace = self._patches.replace
+        replace(CUDADispatcher, "enable_caching", self._enabling())
+        replace(CUDADispatcher, "compile", _asking(CUDADispatcher.compile))
+        replace(CUDADispatcher, "compile_device", _noting(CUDADispatcher.compile_device))
+        self._stages.attach(self._patches, nvvm, nvrtc, driver)
+        _library.attach(self._patches, self._report)
+        if self._every_kernel:
+            replace(CUDADispatcher, "__init__", self._constructor(CUDADispatcher.__init__))
+
+    def detach(self) -> None:
+        """Puts the package back as it was."""
+        self._patches.undo()
+
+    def _enabling(self) -> Callable[..., Any]:
+        def enable_caching(dispatcher: Any) -> None:
+            dispatcher._cache = KernelCache(dispatcher, self._kernels, asked_for=True)
+
+        return enable_caching
+
+    def _constructor(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def __init__(dispatcher: Any, *args: Any, **kwargs: Any) -> None:
+            original(dispatcher, *args, **kwargs)
+            dispatcher._cache = KernelCache(dispatcher, self._kernels, asked_for=False)
+
+        return __init__
+
+
+def _asking(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile(dispatcher: Any, signature: Any) -> Any:
+        if not isinstance(dispatcher._cache, KernelCache):
+            return original(dispatcher, signature)
+        with dispatcher._cache.asking(signature):
+            return original(dispatcher, signature)
+
+    return compile
+
+
+def _noting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Notes what a device function is when it is compiled, for it keeps that code."""
+
+    @functools.wraps(original)
+    def compile_device(dispatcher: Any, args: Any, return_type: Any = None) -> Any:
+        if args not in dispatcher.overloads:
+            try:
+                VALUES.describe(dispatcher, VALUES.walk())
+            except Refused:
+                pass  # the kernels that call it say so
+            except Exception:
+                pass
+        return original(dispatcher, args, return_type)
+
+    return compile_device

@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Getting a kernel: from the daemon, or by compiling under a lease while others wait."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from typing import Any, Iterator, NamedTuple, Optional
+
+from numba.cuda import launchconfig
+from numba.cuda.core.caching import NullCache
+from numba.cuda.core.compiler_lock import _numba_cuda_compiler_lock
+from numba.cuda.core.sigutils import normalize_signature
+from numba.cuda.dispatcher import CUDACache, _Kernel
+
+from .._plugin.canonical import Refused
+from .._plugin.leases import Deposits, Key, Offer
+from .._plugin.report import Report
+from ._environment import headers
+from ._key import kernel_key
+from ._stored import HEADERS, LAUNCH, Stored, load_kernel, needs, read, write_kernel, write_needs
+
+
+class Kernels(NamedTuple):
+    """The deposits of kernels, as all functions of a process use them."""
+
+    deposits: Deposits
+    release: str
+    report: Report
+
+
+class _Asked:
+    """The daemon's answer for one compile: a kernel, or the right to publish it under `key`."""
+
+    def __init__(self, key: Key, argument_types: tuple[Any, ...], stack: contextlib.ExitStack):
+        self.key = key
+        self.more: dict[str, str] = {}
+        self.argument_types = argument_types
+        self.stack = stack
+        self.offer: Optional[Offer] = None
+        self.kernel: Any = None
+
+
+class KernelCache(CUDACache):  # type: ignore[misc]
+    """What numba asks for the kernels of one function, before and after it compiles.
+
+    A kernel that has no key here, or that no daemon answers for, is left to numba's own file cache if the program asked
+    for that (`cache=True`).
+    """
+
+    def __init__(self, dispatcher: Any, kernels: Kernels, asked_for: bool):
+        # Not CUDACache's: that looks for a directory, which a function without a file has not.
+        self._dispatcher = weakref.ref(dispatcher)
+        self._kernels = kernels
+        self._name = dispatcher.py_func.__qualname__
+        self._sensitive = False
+        self._thread = threading.local()
+        self._files: Optional[Any] = None if asked_for else NullCache()
+
+    def __repr__(self) -> str:
+        return f"<cccl_cache.numba cache of {self._name}>"
+
+    @contextlib.contextmanager
+    def asking(self, signature: Any) -> Iterator[None]:
+        """Asks for a kernel before numba takes its compiler's lock, which other threads want while this one waits."""
+        dispatcher = self._dispatcher()
+        types = normalize_signature(signature)[0]
+        if dispatcher.specialized or types in dispatcher.overloads or _numba_cuda_compiler_lock._lock._is_owned():
+            yield
+            return
+        key = self._key(types, {})
+        if key is None:
+            yield
+            return
+        with self._kernels.deposits.turn(key.digest), contextlib.ExitStack() as stack:
+            if types not in dispatcher.overloads:
+                self._thread.asked = self._ask(_Asked(key, types, stack))
+            try:
+                yield
+            finally:
+                self._thread.asked = None
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """The kernel, or None if it is to be compiled. Loading one does not load numba's registries of types."""
+        asked = self._asked
+        if asked is not None and asked.kernel is not None:
+            self._kernels.report.count("hits")
+            return asked.kernel
+        kernel = None if self._served else self._own().load_overload(signature, target_context)
+        if kernel is None:
+            self._kernels.report.count("compiles")
+        return kernel
+
+    def save_overload(self, signature: Any, kernel: Any) -> None:
+        """Deposits a kernel that was compiled, if the lease for it is held."""
+        asked = self._asked
+        try:
+            if not self._served:
+                self._save_in_files(signature, kernel)
+            elif asked is not None and asked.offer is not None:
+                self._publish(asked, kernel)
+        except Refused as reason:
+            self._kernels.report.not_cached(self._name, str(reason))
+        except Exception as error:
+            self._kernels.report.error(self._name, error)
+
+    def _save_in_files(self, signature: Any, kernel: Any) -> None:
+        try:
+            self._own().save_overload(signature, kernel)
+        except Exception as error:  # as for kernels with linked files
+            self._kernels.report.not_cached(self._name, f"in numba's own files: {error}")
+
+    @property
+    def cache_path(self) -> Any:
+        return self._own().cache_path
+
+    def enable(self) -> None:
+        self._own().enable()
+
+    def disable(self) -> None:
+        self._own().disable()
+
+    def flush(self) -> None:
+        self._own().flush()
+
+    def set_launch_config_key(self, key: Any) -> None:
+        if not self._served and isinstance(self._own(), CUDACache):
+            self._own().set_launch_config_key(key)
+
+    def is_launch_config_sensitive(self) -> bool:
+        if self._served or not isinstance(self._own(), CUDACache):
+            return self._sensitive
+        return bool(self._own().is_launch_config_sensitive())
+
+    def mark_launch_config_sensitive(self) -> bool:
+        self._sensitive = True
+        if self._served or not isinstance(self._own(), CUDACache):
+            return True
+        return bool(self._own().mark_launch_config_sensitive())
+
+    @property
+    def _asked(self) -> Optional[_Asked]:
+        return getattr(self._thread, "asked", None)
+
+    @property
+    def _served(self) -> bool:
+        """Whether the daemon answered for the compile that is under way."""
+        asked = self._asked
+        return asked is not None and (asked.kernel is not None or asked.offer is not None)
+
+    def _own(self) -> Any:
+        """numba's own cache of the function, in files."""
+        if self._files is None:
+            try:
+                self._files = CUDACache(self._dispatcher().py_func)
+            except RuntimeError:  # it has no place for this function's files
+                self._files = NullCache()
+        return self._files
+
+    def _key(self, types: tuple[Any, ...], more: dict[str, str]) -> Optional[Key]:
+        try:
+            return kernel_key(self._kernels.release, self._dispatcher(), types, more)
+        except Refused as reason:
+            self._kernels.report.not_cached(self._name, str(reason))
+        except Exception as error:
+            self._kernels.report.error(self._name, error)
+        return None
+
+    def _ask(self, asked: _Asked) -> _Asked:
+        try:
+            stored = self._lookup(asked, asked.key)
+            while stored is not None and not set(stored.needs) <= set(asked.more):
+                asked.more.update(self._more(stored.needs))
+                key = self._key(asked.argument_types, asked.more)
+                stored = None if key is None else self._lookup(asked, key)
+            if stored is not None:
+                dispatcher = self._dispatcher()
+                again = lambda: _Kernel(dispatcher.py_func, asked.argument_types, **dispatcher.targetoptions)  # noqa: E731
+                asked.kernel = load_kernel(stored, asked.argument_types, again)
+                self._sensitive |= asked.kernel.launch_config_sensitive
+        except Refused as reason:
+            self._kernels.report.not_cached(self._name, str(reason))
+        except Exception as error:
+            self._kernels.report.error(self._name, error)
+        return asked
+
+    def _lookup(self, asked: _Asked, key: Key) -> Optional[Stored]:
+        """What is deposited. If nothing is, `asked` gets the lease for it."""
+        offer = asked.stack.enter_context(self._kernels.deposits.ask(key, self._name))
+        if offer.contents is not None:
+            return read(offer.contents)
+        if offer.held:
+            asked.key, asked.offer = key, offer
+        return None
+
+    def _more(self, names: tuple[str, ...]) -> dict[str, str]:
+        """The further inputs of a kernel."""
+        more = {}
+        if HEADERS in names:
+            more[HEADERS] = headers()
+        if LAUNCH in names:
+            config = launchconfig.current_launch_config()
+            more[LAUNCH] = repr(self._dispatcher()._cache_launch_config_key(config))
+        return more
+
+    def _publish(self, asked: _Asked, kernel: Any) -> None:
+        contents = write_kernel(kernel)
+        after = self._key(asked.argument_types, asked.more)
+        if after is None or after.digest != asked.key.digest:
+            raise Refused("what it is compiled from changed meanwhile")
+        wanted = needs(kernel)
+        if set(wanted) <= set(asked.more):
+            asked.offer.publish(contents)
+            return
+        first = asked.offer
+        more = {**asked.more, **self._more(wanted)}
+        key = self._key(asked.argument_types, more)
+        if key is not None:
+            if self._lookup(asked, key) is None and asked.key is key:
+                asked.offer.publish(contents)
+            first.publish(write_needs(tuple(more)))

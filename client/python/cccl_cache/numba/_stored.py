@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled kernel as it is deposited. Reading one runs none of its contents as Python.
+
+    kernel = length(8, big endian) JSON cubin(to the end)
+
+The JSON has the kernel's properties and its NVVM IR, from which numba compiles for another compute capability. Some
+kernels depend on more than others: what is deposited under their first key is the JSON {"needs": [...]}, which names
+what the second key has besides.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, NamedTuple, Optional
+
+from cuda.core import ObjectCode
+from numba.cuda import codegen, types, typing
+from numba.cuda.dispatcher import _Kernel
+from numba.cuda.memory_management.nrt import NRT_LIBRARY
+
+from .._plugin.canonical import Refused
+from .._plugin.link_files import is_cuda_source
+from ._values import LIBRARIES
+
+HEADERS, LAUNCH = "headers", "launch configuration"
+_SIZE = 8
+_OF_THE_LIBRARY = ("_max_registers", "_nvvm_options", "needs_cudadevrt", "use_cooperative", "_lto")
+
+
+class Stored(NamedTuple):
+    """What a deposit holds: a kernel, or the names of what it needs in its key."""
+
+    properties: dict[str, Any]
+    cubin: bytes
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(self.properties.get("needs", ()))
+
+
+class LoadedLibrary(codegen.CUDACodeLibrary):  # type: ignore[misc]
+    """A kernel's code as it was linked. The files that were linked into it are not there any more, so for a device of
+    another compute capability the kernel is compiled again, by `compile_again`."""
+
+    compile_again: Optional[Callable[[], Any]] = None
+    _compiled: Any = None
+
+    def get_cubin(self, cc: Any = None) -> Any:
+        cc = self._ensure_cc(cc)
+        other = self._for_another(cc)
+        return super().get_cubin(cc) if other is None else other.get_cubin(cc)
+
+    def get_cufunc(self) -> Any:
+        other = self._for_another(self._ensure_cc(None))
+        return super().get_cufunc() if other is None else other.get_cufunc()
+
+    def _for_another(self, cc: Any) -> Any:
+        if cc in self._cubin_cache or self.compile_again is None:
+            return None
+        if self._compiled is None:
+            self._compiled = self.compile_again()._codelibrary
+        return self._compiled
+
+
+def needs(kernel: Any) -> tuple[str, ...]:
+    """What the key of a kernel has besides, after it was compiled."""
+    found = []
+    if any(is_cuda_source(file) for file in kernel._codelibrary._linking_files):
+        found.append(HEADERS)
+    if getattr(kernel, "launch_config_sensitive", False):
+        found.append(LAUNCH)
+    return tuple(found)
+
+
+def write_needs(names: tuple[str, ...]) -> bytes:
+    """The deposit that refers to a second key."""
+    return _written({"needs": names}, b"")
+
+
+def write_kernel(kernel: Any) -> bytes:
+    """The deposit of a kernel. Raises Refused for one that this process alone can use."""
+    library = kernel._codelibrary
+    if library.referenced_objects:
+        raise Refused("it holds objects of this process")
+    if any(not _warns_only(each) for each in (*library._setup_functions, *library._teardown_functions)):
+        raise Refused("it has callbacks, which this process alone has")
+    [(cc, cubin)] = library._cubin_cache.items()
+    files = library._linking_files
+    properties = {
+        "name": library.name,
+        "entry": library._entry_name,
+        "cooperative": bool(kernel.cooperative),
+        "carveout": kernel.shared_memory_carveout,
+        "launch_config_sensitive": bool(kernel.launch_config_sensitive),
+        "cc": list(cc),
+        "llvm": library.llvm_strs,
+        "ptx": library._ptx_cache.get(cc),
+        "log": library._linkerinfo_cache.get(cc),
+        "nrt": files == {NRT_LIBRARY},
+        "linked": bool(files) and files != {NRT_LIBRARY},
+        **{name: getattr(library, name) for name in _OF_THE_LIBRARY},
+    }
+    return _written(properties, bytes(cubin.code))
+
+
+def read(contents: bytes) -> Stored:
+    """The parts of a deposit. Raises ValueError for what is none."""
+    end = _SIZE + int.from_bytes(contents[:_SIZE], "big")
+    properties = json.loads(contents[_SIZE:end])
+    if not isinstance(properties, dict):
+        raise ValueError("a deposit without properties")
+    return Stored(properties, contents[end:])
+
+
+def load_kernel(stored: Stored, argument_types: tuple[Any, ...], compile_again: Callable[[], Any]) -> Any:
+    """The kernel of a deposit. `compile_again` returns one that is compiled here, for another compute capability."""
+    given = stored.properties
+    cc = tuple(given["cc"])
+    library = LoadedLibrary(None, given["name"], entry_name=given["entry"])
+    library._llvm_strs = given["llvm"]
+    library._cubin_cache[cc] = ObjectCode.from_cubin(stored.cubin)
+    library._linkerinfo_cache[cc] = given["log"]
+    if given["ptx"] is not None:
+        library._ptx_cache[cc] = given["ptx"]
+    for name in _OF_THE_LIBRARY:
+        setattr(library, name, given[name])
+    library._finalized = True
+    if given["nrt"]:
+        library._linking_files = {NRT_LIBRARY}
+    if given["linked"]:
+        library.compile_again = compile_again
+    return _Kernel._rebuild(
+        cooperative=given["cooperative"],
+        name=given["entry"],
+        signature=typing.signature(types.none, *argument_types),
+        codelibrary=library,
+        debug=False,
+        lineinfo=False,
+        call_helper=None,
+        extensions=[],
+        shared_memory_carveout=given["carveout"],
+        launch_config_sensitive=given["launch_config_sensitive"],
+    )
+
+
+def _warns_only(callback: Any) -> bool:
+    """numba's own callbacks warn where there is no nvJitLink, and here there is."""
+    return str(getattr(callback, "__module__", "")).partition(".")[0] in LIBRARIES
+
+
+def _written(properties: dict[str, Any], cubin: bytes) -> bytes:
+    text = json.dumps(properties).encode()
+    return len(text).to_bytes(_SIZE, "big") + text + cubin

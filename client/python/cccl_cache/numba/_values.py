@@ -1,0 +1,52 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptions of what a kernel of numba-cuda reaches."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from numba.cuda import dispatcher, types
+from numba.cuda.compiler import ExternFunction
+from numba.cuda.typing.templates import ConcreteTemplate
+
+from .._plugin.canonical import Description
+from .._plugin.dispatchers import DispatcherForm
+from .._plugin.functions import Walk
+from .._plugin.link_files import describe_link_files
+from .._plugin.numba_values import Values
+
+LIBRARIES = ("numba", "numba_cuda")
+REFUSED_OPTIONS = {
+    "debug": "it is compiled for debugging",
+    "lineinfo": "it has the lines of its source",
+    "extensions": "it has extensions",
+}
+
+
+def _capability() -> Description:
+    return tuple(dispatcher.get_current_device().compute_capability)
+
+
+def _extern(value: Any, walk: Walk) -> Optional[Description]:
+    """What cuda.declare_device made: the name and type of a function, and the code that defines it."""
+    template = isinstance(value, type) and issubclass(value, ConcreteTemplate)
+    function = getattr(value, "key", None) if template else value
+    if not isinstance(function, ExternFunction):
+        return None
+    from numba.cuda.descriptor import cuda_target
+
+    versions = cuda_target.target_context._defns[function].versions
+    libraries = [library for _, made in versions for library in getattr(made, "libs", ())]
+    form = tuple(type(getattr(made, "fndesc", made)).__name__ for _, made in versions)
+    convention = tuple(
+        type(getattr(getattr(made, "fndesc", None), "call_conv", None)).__name__ for _, made in versions
+    )
+    signature = tuple(VALUES.describe_type(t, walk) for t in (function.sig.return_type, *function.sig.args))
+    files = tuple(sorted(digest for library in libraries for digest in describe_link_files(library._linking_files)))
+    cooperative = tuple(bool(library.use_cooperative) for library in libraries)
+    return ("extern", function.name, signature, form, convention, cooperative, files)
+
+
+_DISPATCHERS = DispatcherForm("numba", {**REFUSED_OPTIONS, "link": "it links other code"}, _capability)
+VALUES = Values(LIBRARIES, types, dispatcher.CUDADispatcher, _DISPATCHERS, _extern)

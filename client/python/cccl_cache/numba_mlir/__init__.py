@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps what numba-cuda-mlir compiles in the node's daemon.
+
+    >>> import cccl_cache.numba_mlir
+    >>> cccl_cache.numba_mlir.install()
+
+From then on a kernel with ``cache=True`` that some process of this user has compiled is not compiled again; while one
+process compiles it, the others that need it wait for that. All other kernels are linked by the daemon, as is the CUDA
+C++ that is linked into them compiled there. Objects with ``__numba_cuda_link__`` bring their code to the kernels that call
+them, with a daemon and without. Off for releases of numba-cuda-mlir with which it was not tested.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+from .._plugin.leases import LeaseClient, Settings, default_client
+from .._plugin.report import LINK_OUTCOMES, Report
+from .._plugin.switch import Hooks, Switch
+from ._release import served_release
+
+__all__ = ["install", "status", "uninstall"]
+
+_OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", *LINK_OUTCOMES)
+switch = Switch("numba-cuda-mlir", "CCCL_CACHE_NUMBA_MLIR", served_release, Report(__name__, _OUTCOMES))
+
+
+def install(
+    *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
+) -> bool:
+    """Turns the cache on for this process.
+
+    Parameters
+    ----------
+    client
+        Makes the client that is used, at the first compile. Default: ``cccl_cache.Client``.
+    group
+        The name of a Unix group whose members share these kernels. Default: only this user's processes do.
+    wait
+        Seconds for which another process' compile of the same kernel is waited for, before compiling it here. Once that
+        was in vain this process waits for a second each time, until the daemon answers.
+
+    Returns
+    -------
+    bool
+        Whether it is on. If not, ``status()["why_off"]`` says why.
+    """
+    settings = Settings(client or default_client, group, wait)
+
+    def hooks(release: str) -> Hooks:
+        from ._hooks import MlirHooks
+
+        return MlirHooks(settings, release, switch.report)
+
+    return switch.install(hooks)
+
+
+def uninstall() -> None:
+    """Turns the cache off again. Kernels that were made stay usable."""
+    switch.uninstall()
+
+
+def status() -> dict[str, Any]:
+    """Returns the counts of this process.
+
+    ``on``, ``why_off``; ``hits`` (kernels that were not compiled), ``compiles``, ``published``; ``stages_served`` and
+    ``stages_compiled`` (calls of NVRTC and nvJitLink); ``links_generated`` and ``links_hit`` (code that objects in kernels
+    bring, see docs/guide-numba-links.md); ``not_cached`` and ``errors``: how often, by reason.
+    """
+    return switch.status()

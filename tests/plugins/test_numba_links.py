@@ -1,0 +1,305 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Objects with __numba_cuda_link__ in kernels of numba-cuda and numba-cuda-mlir: what is found, linked and refused."""
+
+import pathlib
+import re
+import types as python_types
+
+import numpy
+import pytest
+from numba_backends import BACKENDS, compiled
+
+from cccl_cache._plugin.leases import Deposits, Settings
+from cccl_cache._plugin.report import Report
+
+SCALE = 'extern "C" __device__ {type} scale_{type}({type} value) {{ return {factor} * value; }}'
+
+
+def no_daemon():
+    raise OSError("no daemon")
+
+
+@pytest.fixture(scope="module", params=BACKENDS.values(), ids=BACKENDS.keys())
+def numba(request):
+    return request.param()
+
+
+@pytest.fixture(autouse=True)
+def report(numba):
+    """The plug-in's part for links, without a daemon."""
+    report = Report(numba.plugin, ("links_generated", "links_hit", "published"))
+    hooks = numba.hooks()(numba.release, report, Deposits("numba.link", Settings(no_daemon), report))
+    hooks.attach()
+    yield report
+    hooks.detach()
+
+
+class Scale:
+    """Multiplies by a factor, with code that NVRTC makes for the type that it is called with."""
+
+    def __init__(self, numba, factor=3):
+        self.types, self.factor, self.asked = numba.types, factor, []
+
+    def __numba_cuda_signature__(self, kind):
+        return f"scale_{self.name(kind)}", kind(kind)
+
+    def __numba_cuda_link__(self, kind):
+        self.asked.append(kind)
+        return compiled(SCALE.format(type=self.name(kind), factor=self.factor))
+
+    def name(self, kind):
+        return {self.types.float32: "float", self.types.float64: "double", self.types.int64: "long"}[kind]
+
+
+def kernel_of(called):
+    def kernel(data):
+        data[0] = called(data[0])
+
+    return kernel
+
+
+class FFT:
+    """The object of numba-cuda's issue 67, which says: the FFT object supplies the files."""
+
+    def __init__(self, fft_type, size, precision, direction, elements_per_thread, ffts_per_block, execution, compiler):
+        self.size, self.elements, self.asked = size, elements_per_thread, []
+
+    def __numba_cuda_signature__(self, thread_data, shared_mem):
+        return f"fft_{self.size}", "void(CPointer(complex64), CPointer(complex64))"
+
+    def __numba_cuda_link__(self, thread_data, shared_mem):
+        self.asked.append((thread_data.dtype, shared_mem.dtype))
+        return compiled(f"""
+            extern "C" __device__ void fft_{self.size}(float2* thread_data, float2* shared_mem) {{
+              for (int i = 0; i < {self.elements}; ++i) shared_mem[i] = thread_data[{self.elements} - 1 - i];
+            }}""")
+
+
+def test_the_fft_of_the_issue_brings_its_files(numba):
+    cuda, types = numba.cuda, numba.types
+    fft = FFT(fft_type="c2c", size=128, precision=numpy.float32, direction="forward", elements_per_thread=8,
+              ffts_per_block=2, execution="Block", compiler="numba")
+
+    def f(data):
+        thread_data = cuda.local.array(8, numpy.complex64)
+        shared_mem = cuda.shared.array(128, numpy.complex64)
+        thread_data[0] = data[0]
+        fft(thread_data, shared_mem)
+        data[0] = shared_mem[cuda.threadIdx.x]
+
+    assert numba.cubin(f, types.complex64[::1])[:4] == b"\x7fELF"
+    assert fft.asked == [(types.complex64, types.complex64)]
+
+
+def test_code_is_asked_for_once_for_each_object_and_types(numba, report):
+    types = numba.types
+    three, four = Scale(numba), Scale(numba, 4)
+    for called in (three, four):
+        cubins = [numba.cubin(kernel_of(called), kind[::1]) for kind in (types.float32, types.float64, types.float32)]
+        assert cubins[0] != cubins[1]
+        assert called.asked == [types.float32, types.float64]
+    assert report.snapshot()["links_generated"] == 4
+
+
+def test_literals_are_widened(numba):
+    scale = Scale(numba)
+
+    def kernel(data):
+        data[0] = scale(7)
+
+    numba.cubin(kernel, numba.types.int64[::1])
+    assert scale.asked == [numba.types.int64]
+
+
+def test_a_device_function_carries_the_code_to_its_kernels(numba):
+    scale = Scale(numba)
+
+    @numba.cuda.jit(device=True)
+    def inner(value):
+        return scale(value) + scale(value)
+
+    @numba.cuda.jit(device=True)
+    def outer(value):
+        return inner(value)
+
+    def kernel(data):
+        data[0] = outer(data[0]) + scale(data[1])
+
+    numba.cubin(kernel, numba.types.float32[::1])
+    assert scale.asked == [numba.types.float32]
+
+
+def test_an_overload_carries_the_code_to_its_kernels(numba):
+    scale = Scale(numba)
+
+    def scaled(value):
+        raise NotImplementedError
+
+    @numba.overload(scaled)
+    def overloaded(value):
+        return lambda value: scale(value)
+
+    numba.cubin(kernel_of(scaled), numba.types.float32[::1])
+    assert scale.asked == [numba.types.float32]
+
+
+def test_an_object_is_found_in_a_module(numba):
+    module = python_types.ModuleType("module")
+    module.scale = Scale(numba)
+
+    def kernel(data):
+        data[0] = module.scale(data[0])
+
+    numba.cubin(kernel, numba.types.float32[::1])
+    assert module.scale.asked == [numba.types.float32]
+
+
+def test_an_object_is_found_that_a_device_function_gets_as_an_argument(numba):
+    scale = Scale(numba)
+
+    @numba.cuda.jit(device=True)
+    def apply(called, value):
+        return called(value)
+
+    def kernel(data):
+        data[0] = apply(scale, data[0])
+
+    numba.cubin(kernel, numba.types.float32[::1])
+    assert scale.asked == [numba.types.float32]
+
+
+def test_equal_code_of_two_objects_is_linked_once(numba):
+    one, other = Scale(numba), Scale(numba)
+
+    def kernel(data):
+        data[0] = one(data[0]) + other(data[0])
+
+    numba.cubin(kernel, numba.types.float32[::1])
+    assert one.asked == other.asked == [numba.types.float32]
+
+
+class Given:
+    """Brings what it is made with."""
+
+    def __init__(self, code, signature="float32(float32)"):
+        self.code, self.signature = code, signature
+
+    def __numba_cuda_signature__(self, *kinds):
+        return "scale_float", self.signature
+
+    def __numba_cuda_link__(self, *kinds):
+        return self.code
+
+
+SOURCE = SCALE.format(type="float", factor=3)
+
+
+@pytest.mark.parametrize("kind", ["ltoir", "ptx", "cubin"])
+def test_bytes_are_known_by_how_they_begin(numba, kind):
+    numba.cubin(kernel_of(Given(compiled(SOURCE, kind))), numba.types.float32[::1])
+
+
+def test_cuda_source_is_compiled(numba):
+    numba.cubin(kernel_of(Given(SOURCE.encode())), numba.types.float32[::1], lto=True)
+
+
+@pytest.mark.parametrize("lto", [True, False])
+def test_code_is_linked_into_kernels_with_and_without_optimization_at_link_time(numba, lto):
+    code = compiled(SOURCE, "ltoir" if lto else "ptx")
+    numba.cubin(kernel_of(Given(code)), numba.types.float32[::1], lto=lto)
+
+
+@pytest.mark.parametrize("as_path", [str, lambda path: path], ids=["str", "Path"])
+def test_paths_are_known_by_their_extension(numba, tmp_path, as_path):
+    file = tmp_path / "scale.ltoir"
+    file.write_bytes(compiled(SOURCE))
+    numba.cubin(kernel_of(Given(as_path(file))), numba.types.float32[::1])
+
+
+def test_several_codes_and_linkable_code_are_linked(numba):
+    helper = compiled('extern "C" __device__ float helper(float value) { return value + 1; }')
+    code = compiled('extern "C" __device__ float helper(float); '
+                    'extern "C" __device__ float scale_float(float value) { return helper(value); }')
+    numba.cubin(kernel_of(Given([numba.linkable.LTOIR(code), helper])), numba.types.float32[::1])
+
+
+def test_numbers_become_those_of_the_signature(numba):
+    given = Given(compiled('extern "C" __device__ float scale_float(double one, short other) { return one + other; }'),
+                  "float32(float64, int16)")
+
+    def kernel(data):
+        data[0] = given(data[0], 3)
+
+    numba.cubin(kernel, numba.types.float32[::1])
+
+
+def test_an_object_with_typing_of_its_own_brings_code_all_the_same(numba):
+    function = numba.cuda.declare_device("scale_float", "float32(float32)", abi="c")
+
+    class Declared(type(function)):
+        def __numba_cuda_link__(self, *kinds):
+            assert kinds == (numba.types.float32,)
+            return compiled(SOURCE)
+
+    function.__class__ = Declared
+    numba.cubin(kernel_of(function), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("numba", [BACKENDS["numba-cuda"]], ids=["numba-cuda"], indirect=True)
+def test_the_example_of_the_guide_compiles(numba):
+    text = (pathlib.Path(__file__).parents[2] / "docs/guide-numba-links.md").read_text()
+    [example] = re.findall(r"^```python\n(.*?)^# On a GPU:", text, re.DOTALL | re.MULTILINE)
+    scope = {}
+    for text, stand_in in (("cccl_cache.numba.install()", ""), ("cuda.get_current_device()", "DEVICE"), ("cache=True", "")):
+        example = example.replace(text, stand_in)
+    exec(example, scope)
+    scope["DEVICE"] = python_types.SimpleNamespace(compute_capability=(9, 0))
+    assert numba.cubin(scope["f"], numba.types.complex64[::1])[:4] == b"\x7fELF"
+
+
+class Mine(Exception):
+    pass
+
+
+@pytest.mark.parametrize("method", ["__numba_cuda_signature__", "__numba_cuda_link__"])
+def test_an_error_of_the_object_reaches_the_user(numba, method):
+    def fail(self, *kinds):
+        raise Mine
+
+    given = type("Failing", (Given,), {method: fail})(b"")
+    with pytest.raises(Mine):
+        numba.cubin(kernel_of(given), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("signature, said", [
+    ("float32(float32, float32)", "takes 2 arguments"), ("float32(CPointer(float32))", "takes a float32\\*"),
+    ("complex64(float32)", "numbers and pointers"), ("(float32,)", "no return type")])
+def test_a_signature_that_does_not_fit_is_refused(numba, signature, said):
+    with pytest.raises(TypeError, match=said):
+        numba.cubin(kernel_of(Given(b"", signature)), numba.types.float32[::1])
+
+
+@pytest.mark.parametrize("code, said", [(b"\xff\xfe\x00", "no code"), (7, "not a int"), ([None], "not a NoneType")])
+def test_what_is_no_code_is_refused(numba, code, said):
+    with pytest.raises(TypeError, match=said):
+        numba.cubin(kernel_of(Given(code)), numba.types.float32[::1])
+
+
+def test_an_object_without_typing_or_signature_says_what_it_lacks(numba):
+    class Untyped:
+        def __numba_cuda_link__(self, kind):
+            return b""
+
+    with pytest.raises(Exception, match="__numba_cuda_signature__"):
+        numba.cubin(kernel_of(Untyped()), numba.types.float32[::1])
+
+
+def test_keywords_are_refused(numba):
+    given = Given(b"")
+
+    def kernel(data):
+        data[0] = given(value=data[0])
+
+    with pytest.raises(TypeError, match="keywords"):
+        numba.cubin(kernel, numba.types.float32[::1])

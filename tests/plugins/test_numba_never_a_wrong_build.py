@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels that differ in one thing alone are each compiled, and never is one served for the other."""
+
+import contextlib
+
+import cccl_cache
+import numba_device
+import numpy
+import pytest
+from numba_pairs import KEYS_ALONE, ONE, PAIRS, assigning, capturing, kernel
+
+import cccl_cache.numba as plugin
+from numba import cuda
+
+
+@pytest.fixture(autouse=True)
+def installed(lasting):
+    numba_device.pretend()
+    assert plugin.install(client=lambda: cccl_cache.Client(lasting.socket)), plugin.status()
+    yield
+    plugin.uninstall()
+
+
+@contextlib.contextmanager
+def counts(**expected):
+    """What the plug-in counts meanwhile."""
+    before = plugin.status()
+    yield
+    after = plugin.status()
+    assert {name: after[name] - before[name] for name in expected} == expected
+    assert after["not_cached"] == before["not_cached"] and after["errors"] == before["errors"]
+
+
+def compiled(make):
+    dispatcher, signature = make()
+    return numba_device.cubin(dispatcher, signature)
+
+
+
+
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+def test_kernels_that_differ_in_one_thing_are_both_compiled(pair):
+    one, other = pair
+    first, second = compiled(one), compiled(other)
+    assert first != second
+    with counts(compiles=0, hits=2):
+        assert (compiled(other), compiled(one)) == (second, first)
+
+
+@pytest.mark.parametrize("pair", KEYS_ALONE.values(), ids=KEYS_ALONE.keys())
+def test_options_that_may_change_the_code_are_told_apart(pair):
+    one, other = pair
+    compiled(one)
+    with counts(compiles=1, hits=0):
+        compiled(other)
+
+
+def test_a_global_that_changed_is_compiled_again():
+    scope = {"G": 41}
+    exec("def k(a): a[0] = G", scope)
+    first = numba_device.cubin(kernel(scope["k"]), ONE)
+    scope["G"] = 42
+    with counts(compiles=1, hits=0):
+        assert numba_device.cubin(kernel(scope["k"]), ONE) != first
+
+
+def test_a_callee_that_was_compiled_before_its_global_changed_is_not_kept():
+    scope = {"G": 43}
+    exec("def callee(x): return x * G", scope)
+    callee = cuda.jit(scope["callee"])
+    make = lambda: assigning("f(a[1])", f=callee)  # noqa: E731
+    first = compiled(make)
+    scope["G"] = 44
+    before = plugin.status()["published"]
+    assert compiled(make) == first, "numba keeps the code of a function that it compiled"
+    assert plugin.status()["published"] == before
+    scope["G"] = 43
+    compiled(make)
+    assert plugin.status()["published"] == before
+
+
+def test_equal_closures_are_one_kernel_and_others_are_not():
+    first = compiled(lambda: capturing(71))
+    with counts(compiles=0, hits=1):
+        assert compiled(lambda: capturing(71)) == first
+    with counts(compiles=1, hits=0):
+        assert compiled(lambda: capturing(72)) != first
+
+
+def test_what_a_kernel_is_compiled_from_may_not_change_meanwhile(monkeypatch):
+    scope = {"G": 45}
+    exec("def k(a): a[0] = G", scope)
+    bind = numba_device.dispatcher._Kernel.bind
+
+    def changing(made):
+        scope["G"] = 46
+        bind(made)
+
+    monkeypatch.setattr(numba_device.dispatcher._Kernel, "bind", changing)
+    with_45 = numba_device.cubin(kernel(scope["k"]), ONE)
+    monkeypatch.undo()
+    scope["G"] = 45
+    before = plugin.status()
+    assert numba_device.cubin(kernel(scope["k"]), ONE) == with_45
+    after = plugin.status()
+    assert after["compiles"] == before["compiles"] + 1 and after["published"] == before["published"] + 1
+
+
+@pytest.mark.parametrize("reached, reason", [
+    ([1, 2], "a list can change"),
+    (object(), "a value of type builtins.object"),
+    (lambda x: x, "is not compiled by cuda.jit"),
+])
+def test_a_kernel_without_an_identity_says_why(reached, reason):
+    def k(a):
+        a[0] = 0
+        if a[1] < 0:
+            reached
+
+    before = plugin.status()["published"]
+    with contextlib.suppress(Exception):
+        kernel(k).compile(ONE)
+    assert any(reason in told for told in plugin.status()["not_cached"])
+    assert plugin.status()["published"] == before
+
+
+@pytest.mark.parametrize("options", [{"debug": True, "opt": False}, {"lineinfo": True}])
+def test_what_names_the_source_is_left_to_numba(options):
+    def k(a):
+        a[0] = 1
+
+    before = plugin.status()
+    kernel(k, **options).compile(ONE)
+    assert plugin.status()["published"] == before["published"]
+
+
+def test_an_array_on_the_device_is_not_kept():
+    class OnDevice(numpy.ndarray):
+        __cuda_array_interface__ = {"shape": (1,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+    table = numpy.zeros(1, numpy.float32).view(OnDevice)
+    with contextlib.suppress(Exception):
+        compiled(lambda: assigning("t[0]", t=table))
+    assert any("an array on the device" in told for told in plugin.status()["not_cached"])
+
+
+def test_another_capability_is_another_kernel():
+    first = compiled(lambda: capturing(73))
+    numba_device.pretend((8, 0))
+    with counts(compiles=1, hits=0):
+        assert compiled(lambda: capturing(73)) != first
+
+
+def test_a_loaded_kernel_is_compiled_for_another_capability():
+    from numba_pairs import linking
+
+    for make in (lambda: capturing(74), lambda: linking("7.0f")):
+        compiled(make)
+        dispatcher, signature = make()
+        with counts(compiles=0, hits=1):
+            loaded = dispatcher.compile(signature)
+        here = loaded._codelibrary.get_cubin()
+        other = loaded._codelibrary.get_cubin((8, 0, ""))
+        assert other.code != here.code and loaded._codelibrary.get_cubin() is here
+        assert "ptx" in loaded.inspect_asm((8, 0, "")) or ".target sm_80" in loaded.inspect_asm((8, 0, ""))
+
+
