@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -71,10 +72,23 @@ int cuCtxPopCurrent_v2(void** context) {
   *context = fake_driver();
   return kSuccess;
 }
+int cuKernelGetAttribute(int* value, int, void*, int) {
+  *value = 0;
+  return kSuccess;
+}
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = *total = size_t{1} << 34;
   return kSuccess;
 }
+int cuMemAlloc_v2(uint64_t* address, size_t size) {
+  *address = reinterpret_cast<uintptr_t>(std::malloc(size));
+  return kSuccess;
+}
+int cuMemFree_v2(uint64_t address) {
+  std::free(reinterpret_cast<void*>(address));  // NOLINT
+  return kSuccess;
+}
+int cuCtxSynchronize() { return kSuccess; }
 int cuStreamGetCtx(void*, void** context) {
   *context = fake_driver();
   return kSuccess;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <set>
 
 namespace {
@@ -21,13 +22,15 @@ constexpr int kInvalidContext = 201;
 constexpr int kNotFound = 500;
 
 FakeDriver state;
-int handle;                     // handles of what is neither kernel nor graph point here
-std::set<std::string> kernels;  // whose names the handles of kernels point to
+std::list<std::string> images;  // the handles of libraries and modules point to these
+std::set<std::string> kernels;  // the handles of kernels point to their names
 
-/// Cubins are ELF files, which end with their section headers or with their program headers.
+/// Cubins are ELF files, which end with their section headers or with their program headers. Those
+/// of the fake compiler are texts that begin as such.
 std::string Contents(const char* image) {
   Elf64_Ehdr header;
-  if (std::strncmp(image, ELFMAG, SELFMAG) != 0) return image;
+  if (std::strlen(image) >= sizeof(header) || std::strncmp(image, ELFMAG, SELFMAG) != 0)
+    return image;
   std::memcpy(&header, image, sizeof(header));
   return {image, std::max(header.e_shoff + size_t{header.e_shnum} * header.e_shentsize,
                           header.e_phoff + size_t{header.e_phnum} * header.e_phentsize)};
@@ -37,12 +40,12 @@ int Load(void** loaded, const void* image) {
   if (!state.context) return kInvalidContext;
   state.image = Contents(static_cast<const char*>(image));
   if (state.image.find("no image") == 0) return kInvalidImage;
-  *loaded = &handle;
+  *loaded = &images.emplace_back(state.image);
   return kSuccess;
 }
 
-int Find(void** found, const char* name) {
-  if (state.image.find(name) == std::string::npos) return kNotFound;
+int Find(void** found, const void* loaded, const char* name) {
+  if (static_cast<const std::string*>(loaded)->find(name) == std::string::npos) return kNotFound;
   state.calls.push_back(std::string("find ") + name);
   *found = const_cast<std::string*>(&*kernels.insert(name).first);
   return kSuccess;
@@ -107,7 +110,9 @@ int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned,
   return Load(library, image);
 }
 
-int cuLibraryGetKernel(void** kernel, void*, const char* name) { return Find(kernel, name); }
+int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
+  return Find(kernel, library, name);
+}
 
 int cuKernelGetFunction(void** function, void* kernel) {
   *function = kernel;
@@ -125,7 +130,9 @@ int cuModuleLoadData(void** module, const void* image) {
   return Load(module, image);
 }
 
-int cuModuleGetFunction(void** function, void*, const char* name) { return Find(function, name); }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  return Find(function, module, name);
+}
 
 int cuModuleUnload(void*) {
   state.calls.emplace_back("unload module");

@@ -54,7 +54,7 @@ TEST_CASE("nodes reach the driver as they say, and run in the order of their dep
                                    std::vector<Argument>{&device, 3.0f, char{2}}, Nodes{up});
   auto down = std::make_shared<MemcpyDtoHNode>(&back, &device, sizeof(double), Nodes{kernel});
   Graph graph = Built({std::make_shared<HostNode>([&] { seen = back; }, Nodes{down})});
-  fake.calls.erase(fake.calls.begin(), fake.calls.begin() + 2);  // the image, the kernel's name
+  std::erase_if(fake.calls, [](const std::string& call) { return call.find("add ") != 0; });
   CHECK(fake.calls == std::vector<std::string>{
                           "add copy 8 host to device",
                           "add kernel multiply grid 2x1x1 block 4x2x1 shared 64",

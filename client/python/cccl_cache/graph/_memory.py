@@ -64,7 +64,9 @@ def require_writable(given: Any) -> None:
 
 
 def require_device(argument: Any, place: int) -> None:
-    """Raises TypeError for a kernel's argument that is memory of the host; any other argument is none of its business."""
+    """Raises TypeError for a kernel's argument, or a part of a tuple, that is memory of the host."""
+    for part in argument if isinstance(argument, tuple) else ():
+        require_device(part, place)
     if hasattr(argument, "__cuda_array_interface__"):
         return
     device = getattr(argument, "__dlpack_device__", None)

@@ -12,6 +12,8 @@ from typing import Any, Iterator
 from ._memory import require_device
 from ._nodes import KernelNode
 
+_NOT_THERE = 'a kernel that is a function needs numba-cuda ({}): pip install "numba-cuda[cu13]"'
+
 
 def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any], Any]]:
     """Yields each node with its kernel, the kernel's arguments, and what must live as long as the graph.
@@ -21,8 +23,7 @@ def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any
     wanted = []
     for node in nodes:
         dispatcher = _dispatcher(node.kernel)
-        for place, given in enumerate(node.args):
-            require_device(given, place)
+        _check_arguments(node.args)
         wanted.append((dispatcher, tuple(map(dispatcher.typeof_pyval, node.args))))
     for node, compiled in zip(nodes, compile_many(wanted)):
         args = _arguments(compiled, node.args)
@@ -30,16 +31,15 @@ def prepare(nodes: list[KernelNode]) -> Iterator[tuple[KernelNode, Any, list[Any
 
 
 def compile_many(wanted: list[tuple[Any, tuple[Any, ...]]]) -> list[Any]:
-    """Compiles each dispatcher for its types: in one batch where the plug-in for numba is on, else one after the other."""
-    plug_in = sys.modules.get("cccl_cache.numba")
-    if plug_in is not None and hasattr(plug_in, "compile_many"):
-        return list(plug_in.compile_many(wanted))
+    """Compiles each dispatcher for its types, in the order given; where the plug-in for numba is on, from the cache."""
     return [dispatcher.compile(types) for dispatcher, types in wanted]
 
 
 def _dispatcher(kernel: Any) -> Any:
     loaded = sys.modules.get("numba.cuda.dispatcher")
     if loaded is not None and isinstance(kernel, loaded.CUDADispatcher):
+        if "numba_cuda" not in str(loaded.__file__):
+            raise TypeError(_NOT_THERE.format("this kernel is of the CUDA target that numba itself once had"))
         return kernel
     if type(kernel).__module__.startswith("numba_cuda_mlir"):
         raise TypeError("a graph takes no kernels of numba-cuda-mlir, which does not tell how it passes their arguments: "
@@ -53,10 +53,18 @@ def _dispatcher(kernel: Any) -> Any:
 @functools.lru_cache(maxsize=256)
 def _jitted(function: Any) -> Any:
     try:
+        import numba_cuda  # noqa: F401  (without it numba.cuda is that of numba itself)
         from numba import cuda
     except ImportError as error:
-        raise ImportError(f"a function as a kernel needs numba-cuda ({error}): pip install \"numba-cuda[cu13]\"") from error
+        raise ImportError(_NOT_THERE.format(error)) from error
     return cuda.jit(function)
+
+
+def _check_arguments(args: list[Any]) -> None:
+    from numba.cuda.args import ArgHint
+
+    for place, given in enumerate(args):
+        require_device(given.value if isinstance(given, ArgHint) else given, place)
 
 
 def _arguments(compiled: Any, args: list[Any]) -> list[Any]:
@@ -73,6 +81,6 @@ def _arguments(compiled: Any, args: list[Any]) -> list[Any]:
     for type_, given in zip(compiled.argument_types, args):
         compiled._prepare_args(type_, given, 0, copied_back, flat)
     if copied_back:
-        raise TypeError("an argument is on the host, or marked by cuda.In, Out or InOut. A graph copies nothing by itself: "
-                        "use MemcpyHtoDNode and MemcpyDtoHNode")
+        raise TypeError(f"an argument of {compiled.entry_name} would have to be copied back after each launch, which a graph "
+                        "does only by a MemcpyDtoHNode")
     return flat
