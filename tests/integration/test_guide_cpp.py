@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/guide-cpp.md, compiled and run as they stand there."""
+"""The programs of docs/guide-cpp.md and docs/guide-graphs.md, compiled and run as they stand there."""
 
 import os
 import pathlib
@@ -11,9 +11,9 @@ import pytest
 from conftest import PLACES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs/guide-cpp.md").read_text()
+GUIDES = "".join((ROOT / "docs" / name).read_text() for name in ("guide-cpp.md", "guide-graphs.md"))
 LANGUAGES = {"cpp": ("c++", "-std=c++20", "cc"), "c": ("cc", "-std=c11", "c")}
-PROGRAMS = re.findall(r"```(cpp|c)\n(.*?)```", GUIDE, re.S)
+PROGRAMS = re.findall(r"```(cpp|c)\n(.*?)```", GUIDES, re.S)
 
 
 def compiled(language, text, directory):
@@ -40,10 +40,12 @@ def test_there_are_programs_in_both_languages():
 @pytest.mark.parametrize("language, text", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_a_program_of_the_guide_runs(fake, directory, language, text):
     program = compiled(language, text, directory)
-    launches = "cccl_cache/driver.h" in text
+    launches = "cccl_cache/driver.h" in text or "cccl_cache/graph.h" in text
     done = run(program, fake, **({"LD_LIBRARY_PATH": PLACES.fake_driver} if launches else {}))
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
+    if "cccl_cache/graph.h" in text:
+        assert done.stdout == "the host sees 9\nthe host sees 29\n"
     if "Acquire(" not in text:
         assert fake.stats()["builds_total"] > 0
         return

@@ -2,8 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A libcuda.so.1 without a GPU: as much of the driver's API as client/include/cccl_cache/driver.h
-// calls. Images are texts; a kernel is in one if its name stands there.
+// calls; fake_graph.cc has graphs. Images are texts or cubins; a kernel is
+// in one if its name stands there.
 #include "tests/support/fake_driver/fake_driver.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <set>
 
 namespace {
 
@@ -14,20 +22,32 @@ constexpr int kInvalidContext = 201;
 constexpr int kNotFound = 500;
 
 FakeDriver state;
-int handle;  // all handles point here
+std::list<std::string> images;  // the handles of libraries and modules point to these
+std::set<std::string> kernels;  // the handles of kernels point to their names
+
+/// Cubins are ELF files, which end with their section headers or with their program headers. Those
+/// of the fake compiler are texts that begin as such.
+std::string Contents(const char* image) {
+  Elf64_Ehdr header;
+  if (std::strlen(image) >= sizeof(header) || std::strncmp(image, ELFMAG, SELFMAG) != 0)
+    return image;
+  std::memcpy(&header, image, sizeof(header));
+  return {image, std::max(header.e_shoff + size_t{header.e_shnum} * header.e_shentsize,
+                          header.e_phoff + size_t{header.e_phnum} * header.e_phentsize)};
+}
 
 int Load(void** loaded, const void* image) {
   if (!state.context) return kInvalidContext;
-  state.image = static_cast<const char*>(image);
+  state.image = Contents(static_cast<const char*>(image));
   if (state.image.find("no image") == 0) return kInvalidImage;
-  *loaded = &handle;
+  *loaded = &images.emplace_back(state.image);
   return kSuccess;
 }
 
-int Find(void** found, const char* name) {
-  if (state.image.find(name) == std::string::npos) return kNotFound;
+int Find(void** found, const void* loaded, const char* name) {
+  if (static_cast<const std::string*>(loaded)->find(name) == std::string::npos) return kNotFound;
   state.calls.push_back(std::string("find ") + name);
-  *found = &handle;
+  *found = const_cast<std::string*>(&*kernels.insert(name).first);
   return kSuccess;
 }
 
@@ -64,7 +84,7 @@ int cuGetErrorName(int error, const char** name) {
 }
 
 int cuCtxGetCurrent(void** context) {
-  *context = state.context ? &handle : nullptr;
+  *context = state.context ? &state : nullptr;
   return kSuccess;
 }
 
@@ -79,7 +99,7 @@ int cuDeviceGet(int* device, int ordinal) {
 }
 
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
-  *value = (attribute == 75 ? state.major : state.minor) + (attribute == 75 ? device : 0);
+  *value = attribute == 75 ? state.major + device : attribute == 76 ? state.minor : 0;
   return kSuccess;
 }
 
@@ -90,7 +110,9 @@ int cuLibraryLoadData(void** library, const void* image, void*, void*, unsigned,
   return Load(library, image);
 }
 
-int cuLibraryGetKernel(void** kernel, void*, const char* name) { return Find(kernel, name); }
+int cuLibraryGetKernel(void** kernel, void* library, const char* name) {
+  return Find(kernel, library, name);
+}
 
 int cuKernelGetFunction(void** function, void* kernel) {
   *function = kernel;
@@ -108,7 +130,9 @@ int cuModuleLoadData(void** module, const void* image) {
   return Load(module, image);
 }
 
-int cuModuleGetFunction(void** function, void*, const char* name) { return Find(function, name); }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  return Find(function, module, name);
+}
 
 int cuModuleUnload(void*) {
   state.calls.emplace_back("unload module");

@@ -2,19 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 /// What the fake libcuda.so.1 answers, and what it was asked. Not thread-safe.
 struct FakeDriver {
   int version = 13000;
-  int devices = 1;
+  int devices = 2;
   int major = 8;  ///< of the first device; that of the context's is one more
   int minor = 0;
   bool context = true;  ///< one is current
   std::vector<std::string> calls;
-  std::string image;  ///< that was loaded last
+  std::string image;         ///< that was loaded last
+  uint64_t host_memory = 0;  ///< an address that the driver does not know
+  size_t graphs = 0;         ///< that were made and not destroyed, executable ones too
 };
 
+extern "C" {
 /// Exported by the library; found with dlsym.
-extern "C" FakeDriver* fake_driver();
+FakeDriver* fake_driver();
+/// The calls so far, one a line, for callers that are not C++. Valid until the next call.
+const char* fake_driver_calls();
+}

@@ -2,50 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cccl_cache/driver.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include "cccl_cache/client.h"
-#include "tests/support/fake_driver/fake_driver.h"
-#include "tests/support/temporary_directory.h"
-#include "tests/unit/client/stand_in_daemon.h"
+#include "tests/unit/client/driver_scene.h"
 
 using cccl_cache::BuildResult;
-using cccl_cache::Client;
 using cccl_cache::Driver;
 using cccl_cache::LoadedKernels;
-using cccl_cache::NvrtcBuild;
-using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
-
-/// The fake driver, as it is at first. From then on it is what "libcuda.so.1" names.
-FakeDriver& Fake() {
-  const char* named = std::getenv("CCCL_CACHE_FAKE_DRIVER");
-  void* library = dlopen(named != nullptr ? named : CCCL_CACHE_FAKE_DRIVER, RTLD_NOW);
-  REQUIRE(library != nullptr);
-  const auto get = reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_driver"));
-  REQUIRE(get != nullptr);
-  FakeDriver& fake = *get();
-  fake = FakeDriver();
-  return fake;
-}
-
-BuildResult Built(v1::BuildReply reply) {
-  const TemporaryDirectory directory;
-  StandInAnswers answers;
-  answers.build = [&](auto*, const auto&, v1::BuildReply* answer) {
-    *answer = reply;
-    return grpc::Status::OK;
-  };
-  const StandInDaemon daemon(directory / "socket", answers);
-  return *Client::Open(daemon.socket())->Build(NvrtcBuild{.source = "x"});
-}
 
 /// A build of f<int>, whose lowered name is _Z1fIiEvv, and of the extern "C" kernel g.
 BuildResult TwoKernels() {
