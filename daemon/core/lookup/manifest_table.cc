@@ -55,6 +55,14 @@ ManifestTable::ManifestPtr ManifestTable::FindIn(const std::vector<Tier*>& tiers
   return nullptr;
 }
 
+ArtifactPtr ManifestTable::EntryInMemory(const Digest& fingerprint) {
+  const Digest key = ManifestKey(fingerprint);
+  for (Tier* tier : at_once_) {
+    if (ArtifactPtr entry = tier->Get(key)) return entry;
+  }
+  return nullptr;
+}
+
 ManifestTable::ManifestPtr ManifestTable::FindOwn(uid_t uid, const Digest& fingerprint) {
   const Digest key = ManifestKey(fingerprint);
   if (own_ == nullptr || !own_->MayHave(uid, key)) return nullptr;
@@ -108,11 +116,17 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
 
 void ManifestTable::AddInMemory(const Digest& fingerprint, const KnownClosure& closure,
                                 microseconds compile_time, const Manifest* known) {
+  const auto entry_after = [&](const ArtifactPtr& before) {
+    if (before != nullptr)
+      return EntryWith(*Decode(fingerprint, fingerprint, before), closure, compile_time);
+    return EntryWith(known == nullptr ? Manifest{} : *known, closure, compile_time);
+  };
+  // A manifest may have 32 MiB, so it is encoded before the lock is taken. It is encoded under the
+  // lock only if another closure of this fingerprint was added meanwhile.
+  const ArtifactPtr before = EntryInMemory(fingerprint);
+  ArtifactPtr entry = entry_after(before);
   const MutexLock lock(adding_[fingerprint.bytes[0]]);
-  const ManifestPtr now = FindInMemory(fingerprint);
-  const Manifest* const before = now != nullptr ? now.get() : known;
-  const ArtifactPtr entry =
-      EntryWith(before == nullptr ? Manifest{} : *before, closure, compile_time);
+  if (const ArtifactPtr now = EntryInMemory(fingerprint); now != before) entry = entry_after(now);
   for (Tier* tier : known == nullptr ? at_once_ : tiers_) {
     tier->Put(ManifestKey(fingerprint), entry);
   }

@@ -53,6 +53,8 @@ class ManifestTable {
   using Lru = PerUserLru<Digest, Decoded, DigestHash>;
   /// Returns the manifest, or null if none of these tiers has one.
   [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
+  /// Returns the shared manifest as the tiers in memory keep it, or null.
+  [[nodiscard]] ArtifactPtr EntryInMemory(const Digest& fingerprint);
   /// Returns the user's own manifest, or null if there is none.
   [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const Digest& fingerprint);
   /// Returns the decoded manifest, empty if malformed. `place`: its key in `decoded_`.

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/lookup/manifest_table.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -66,6 +68,26 @@ TEST_CASE("of many changes at one time none is lost") {
   }
   threads.clear();
   CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMaxClosures);
+}
+
+TEST_CASE("an addition is prepared without the lock of others, and loses nothing that they add") {
+  MapTier memory(TierName::kMemory);
+  ManifestTable table({&memory});
+  Digest same_lock = kFingerprint;
+  same_lock.bytes[1] ^= 1;
+  bool others_go_on = false;
+  std::future<void> others;
+  memory.during_get = [&, first = std::make_shared<std::atomic_flag>()] {
+    if (first->test_and_set()) return;
+    others = std::async(std::launch::async, [&] {
+      table.AddInMemory(same_lock, OneFile("a"), kTime, nullptr);
+      table.AddInMemory(kFingerprint, OneFile("b"), kTime, nullptr);
+    });
+    others_go_on = others.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  };
+  table.AddInMemory(kFingerprint, OneFile("c"), kTime, nullptr);
+  CHECK(others_go_on);
+  CHECK(table.Find(kFingerprint)->closures.size() == 2);
 }
 
 TEST_CASE("an entry that holds no manifest counts as none") {
