@@ -43,6 +43,22 @@ Result<FileAnswer> ReadAll(const FileDescriptor& file, const std::string& path, 
   return FileAnswer{.kind = FileKind::kFile, .identity = 0, .contents = std::move(contents)};
 }
 
+/// Returns whether a path lies in the toolchain by its spelling at each step: also before and after
+/// each "..". TrustedDirectories::ContainAllTheWay decides the same in a worker with Landlock.
+bool LiesInAllTheWay(const ToolchainPlaces& places, std::string_view path) {
+  const auto lies_in = [&](std::string_view part) {
+    const std::string normal = fs::path(part).lexically_normal().string();
+    return places.LieIn(normal.ends_with('/') ? normal.substr(0, normal.size() - 1) : normal);
+  };
+  constexpr std::string_view kUp = "/..";
+  for (size_t up = path.find(kUp); up != std::string_view::npos; up = path.find(kUp, up + 1)) {
+    const size_t end = up + kUp.size();
+    if (end != path.size() && path[end] != '/') continue;  // "/..hidden"
+    if (!lies_in(path.substr(0, up)) || !lies_in(path.substr(0, end))) return false;
+  }
+  return lies_in(path);
+}
+
 }  // namespace
 
 ToolchainFiles::ToolchainFiles(const CompileJob& job)
@@ -53,7 +69,7 @@ Result<FileAnswer> ToolchainFiles::Ask(std::string_view name) {
     const std::string announced = places_.AnnouncedFor(name);
     const Status noted = announced.empty() ? Status(Ok{}) : LookInToolchain(announced);
     if (!noted) return noted.error();
-    return Read(*path);
+    return path->empty() ? FileAnswer{} : Read(*path);
   }
   if (others_ != nullptr) return others_->Ask(name);
   return FileAnswer{};
@@ -67,12 +83,15 @@ std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
   // This test comes first: elsewhere the daemon may not look at files with its own rights.
   std::optional<std::string> path = places_.PathOf(name);
   if (!path || !GoesUp(*path)) return path;
+  if (!LiesInAllTheWay(places_, *path)) return std::nullopt;
   // Only the kernel knows where ".." leads behind a symlink. No other user can make such names lead
   // into the toolchain or out of it between this look and the read.
   std::error_code error;
   const std::string real = fs::canonical(*path, error).string();
-  if (error || !places_.LieIn(real)) return std::nullopt;
-  return real;
+  if (!error) return places_.LieIn(real) ? std::optional(real) : std::nullopt;
+  // Nothing lies there. The name leads out of the toolchain only if its directory lies elsewhere.
+  const std::string directory = fs::canonical(fs::path(*path).parent_path(), error).string();
+  return error || places_.LieIn(directory) ? std::optional(std::string()) : std::nullopt;
 }
 
 Result<FileAnswer> ToolchainFiles::Read(const std::string& path) {

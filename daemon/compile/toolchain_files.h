@@ -27,7 +27,7 @@ class ToolchainFiles final : public JobFiles {
 
  private:
   /// Returns the real path of a name in the toolchain's header directories, or nothing if the name
-  /// lies elsewhere.
+  /// lies elsewhere. Empty: the name has ".." in it and leads nowhere.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Read(const std::string& path);
   [[nodiscard]] uint64_t IdentityOf(std::pair<uint64_t, uint64_t> inode);

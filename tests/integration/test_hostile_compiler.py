@@ -329,6 +329,18 @@ def test_without_landlock_the_toolchain_is_handed_over(without_landlock, toolkit
     assert done.stdout
 
 
+def test_a_program_has_one_key_with_landlock_and_without(make_daemon):
+    """Also if it asks for names with ".." that lead nowhere in the toolchain, or out of it."""
+    names = ("cub/../absent.h", "absent/../cuda.h", "../absent.h", "cub/../cuda.h")
+    source = "".join(f"#if __has_include(<{name}>)\n#endif\n" for name in names)
+    full = make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,), name="full").start()
+    closed = behind(make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,), name="closed"))
+    told = [daemon.build_json(source, user=MALLORY, cwd="/") for daemon in (full, closed)]
+    assert [each["outcome"] for each in told] == ["built", "built"]
+    assert told[0]["key"] == told[1]["key"]
+    assert "sandbox: seccomp alone" in closed.log_text()
+
+
 def test_without_any_sandbox_nobody_else_is_served(make_daemon, toolkit):
     daemon = behind(make_daemon("--socket-mode", "0666", roots=(toolkit.root,)), "--nor-seccomp")
     assert daemon.build_json(GOOD)["outcome"] == "built"

@@ -89,6 +89,20 @@ TEST_CASE("the toolchain's headers are answered under their real and under canon
                                  "/cccl-root-1/absent.h"});
 }
 
+TEST_CASE("a name with .. that leads nowhere in the toolchain is the toolchain's") {
+  const Scene scene;
+  ToolchainFiles files = scene.Files();
+  const std::vector<std::string> names = {
+      "/cccl-root-1/cub/../absent.h", "/cccl-root-1/cub/../absent/x.h",
+      "/cccl-root-1/absent/../cuda.h", "/cccl-root-1/cub/..hidden/../x.h"};
+  for (const std::string& name : names) {
+    INFO(name);
+    CHECK(files.Ask(name)->kind == FileKind::kAbsent);
+  }
+  CHECK(scene.others->asked.empty());
+  CHECK(scene.others->looked_in == names);
+}
+
 TEST_CASE("two names of one header have one identity, and no other file has it") {
   const Scene scene;
   fs::create_hard_link(scene.headers + "/cuda.h", scene.headers + "/again.h");
@@ -119,7 +133,9 @@ TEST_CASE("what does not lie in the toolchain is for the job's files to answer")
                                           scene.headers + "/../../secret",
                                           "/cccl-root-1/../../secret",
                                           "/cccl-root-1/..",
+                                          "/cccl-root-1/../include/cuda.h",
                                           "/cccl-root-1/store/../secret",
+                                          "/cccl-root-1/store/../absent",
                                           "/cccl-root-1/__pycache__/x.h"};
   for (const std::string& name : names) {
     INFO(name);
