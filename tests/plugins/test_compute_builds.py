@@ -5,6 +5,7 @@
 import contextlib
 import threading
 
+import cccl_cache
 import pytest
 
 from cccl_cache._plugin.canonical import Refused
@@ -35,10 +36,13 @@ class Lease:
     released = False
 
     def __init__(self, contents):
-        self.contents, self.published = contents, []
+        self.contents, self.published, self.failed = contents, [], False
 
     def publish(self, data):
         self.published.append(data)
+
+    def fail(self):
+        self.failed = True
 
 
 class Leases:
@@ -208,21 +212,23 @@ def test_what_was_built_without_an_answer_is_not_asked_for_again():
 
 
 class Hanging(Leases):
-    """Somebody holds every lease."""
+    """Every wait for a lease is in vain."""
 
-    def __init__(self):
+    def __init__(self, error):
         super().__init__()
-        self.hangs, self.waits = True, []
+        self.hangs, self.waits, self.error = True, [], error
 
     def lease(self, *_, timeout, **__):
         self.waits.append(timeout)
         if self.hangs:
-            raise TimeoutError("another caller holds the lease")
+            raise self.error
         return super().lease()
 
 
-def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers():
-    leases = Hanging()
+@pytest.mark.parametrize("error", [
+    TimeoutError("another caller holds the lease"), cccl_cache.Error("the daemon hangs", "unavailable")])
+def test_a_process_that_waited_in_vain_waits_briefly_until_the_daemon_answers(error):
+    leases = Hanging(error)
     cache = builds(leases, wait=120.0)
     for name in ("one", "two"):
         construct(cache, name)
@@ -247,6 +253,7 @@ def test_a_failing_build_raises_what_it_would_have_raised_and_gives_the_lease_ba
     with pytest.raises(TypeError, match="unsuitable"):
         construct(builds(leases), "built", function=fails)
     assert leases.open == 0 and not leases.given.published
+    assert leases.given.failed  # so who waits goes on at once
 
 
 def test_nothing_is_published_when_what_it_is_built_from_changed_meanwhile(monkeypatch):

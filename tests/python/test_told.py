@@ -19,8 +19,9 @@ def run_module(*arguments, **environment):
 
 
 def turned_on(told):
-    """The last lines that were told, by what they are about."""
-    return dict(line.strip().split(": ", 1) for line in told.stdout.splitlines()[-3:])
+    """What was told from the first feature on, by what it is about."""
+    features = told.stdout[told.stdout.index("  without a daemon: ") :]
+    return dict(line.strip().split(": ", 1) for line in features.splitlines())
 
 
 def test_python_m_cccl_cache_tells_which_daemon_answers(lasting):

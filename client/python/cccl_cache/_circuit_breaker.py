@@ -8,7 +8,7 @@ _SECONDS_WHILE_OPEN = 1.0
 
 
 class CircuitBreaker:
-    """Gives each call the whole timeout; after one that timed out only a second, until the daemon answers. Thread-safe.
+    """Gives each call the whole timeout; after one in vain only a second, until the daemon answers. Thread-safe.
 
     So a daemon or a holder of leases that hangs costs a process the whole timeout once, not at each of its calls.
     """
@@ -27,6 +27,6 @@ class CircuitBreaker:
         self._now = self._whole
 
     def failed(self, error: Exception) -> None:
-        """There was no answer."""
-        if isinstance(error, TimeoutError):
+        """There was no answer. A daemon that is known to hang says nothing for ten seconds: that is "unavailable"."""
+        if isinstance(error, TimeoutError) or getattr(error, "status", None) == "unavailable":
             self._now = min(self._whole, _SECONDS_WHILE_OPEN)

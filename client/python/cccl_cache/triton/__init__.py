@@ -16,6 +16,7 @@ how long another process' compile is waited for (120). Both are read at the firs
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -83,6 +84,11 @@ def __getattr__(name: str) -> Any:
     """The manager, when Triton asks for it: Triton's own where this one must stay off."""
     if name != "CacheManager":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _manager_class()
+
+
+@functools.lru_cache(maxsize=None)
+def _manager_class() -> Any:
     import triton
     from triton.runtime.cache import FileCacheManager
 

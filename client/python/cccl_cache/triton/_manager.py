@@ -28,14 +28,20 @@ from ._touches import Touches
 
 NAMESPACE = "triton"
 _FORMAT = 1
+_WAIT = "CCCL_CACHE_TRITON_WAIT"
 _LIBC = platform.libc_ver()
 _LIBRARY = sysconfig.get_config_var("EXT_SUFFIX")
 _thread = threading.local()
 
 
 def _settings() -> Settings:
-    wait = float(os.environ.get("CCCL_CACHE_TRITON_WAIT") or Settings().wait)
-    return Settings(group=os.environ.get("CCCL_CACHE_TRITON_GROUP") or None, wait=wait)
+    settings = Settings(group=os.environ.get("CCCL_CACHE_TRITON_GROUP") or None)
+    try:
+        wait = float(os.environ.get(_WAIT) or settings.wait)
+        return settings._replace(wait=wait)
+    except ValueError as error:
+        switch.report.error(_WAIT, error)
+        return settings
 
 
 _deposits = Deposits(NAMESPACE, _settings(), switch.report)
