@@ -31,8 +31,8 @@ def node(directory, fake):
 
 @pytest.fixture
 def strict(make_daemon):
-    """A daemon that takes leases from holders that are silent for 0.3 s."""
-    return make_daemon("--lease-heartbeat", "100ms").start()
+    """A daemon that takes leases from holders that are silent for 3 s: longer than a busy machine keeps a process waiting."""
+    return make_daemon("--lease-heartbeat", "1s").start()
 
 
 def counts(process):
