@@ -27,7 +27,7 @@ class DispatcherForm:
     `target` says what, besides the function, its first compile depends on.
     """
 
-    def __init__(self, package: str, refused: Mapping[str, str], target: Callable[[], Description] = lambda: None):
+    def __init__(self, package: str, refused: Mapping[str, str], target: Callable[[], Description] = lambda: ()):
         self._package = package
         self._refused = dict(refused)
         self._target = target

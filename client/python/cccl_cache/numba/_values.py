@@ -85,7 +85,7 @@ def _parts(kind: Any) -> Iterator[tuple[str, list[Any]]]:
             yield field, found
 
 
-def _describe_instances(kind: Any, walk: Walk) -> Description:
+def _describe_instances(kind: Any, walk: Walk) -> Description | None:
     """The values that a type stands for, where it does not name them."""
     if isinstance(kind, types.BaseNamedTuple):
         return tuple(kind.fields)
@@ -102,7 +102,7 @@ def _describe_class(kind: type, walk: Walk) -> Description:
     if issubclass(kind, enum.Enum):
         return _describe_enum(kind, walk)
     if issubclass(kind, ConcreteTemplate) and isinstance(getattr(kind, "key", None), ExternFunction):
-        return _describe_extern(kind.key, walk)
+        return _describe_extern(getattr(kind, "key"), walk)
     named = _of_numba(kind)
     if named is None:
         raise Refused(f"the class {kind.__module__}.{kind.__qualname__}")
